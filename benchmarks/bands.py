@@ -79,9 +79,9 @@ def rival_steps():
     return steps
 
 
-def rival(tracks):
-    """Probabilities of BirdFlow's own flows."""
-    steps, out = rival_steps(), []
+def chained(steps, tracks):
+    """Probabilities of the second places, by transitions of each week."""
+    out = []
     for i, a, j, b in zip(tracks.from_place, tracks.from_time, tracks.to_place, tracks.to_time):
         at = np.eye(337)[i]
         for k in range((b - a) % 52):
@@ -130,7 +130,7 @@ def baselines(places, abundance, tracks):
     last = abundance[np.array(tracks.to_time), np.array(tracks.to_place)]
     yield "abundance of the week alone", last, {}
     yield "staying (.8) and abundance, share chosen on all birds", 0.8 * stays + 0.2 * last, {}
-    yield "BirdFlow's own flows", rival(tracks), {}
+    yield "BirdFlow's own flows", chained(rival_steps(), tracks), {}
 
 
 def alone(places, abundance, tracks):

@@ -294,10 +294,10 @@ FAMILIES: dict[str, tuple[Callable[[int], Callable[[], Any]], str, tuple[int, ..
     "ridge": (ridge, "bags of 100", (500, 2_000, 8_000, 32_000)),
     "kernel_ridge": (kernel_ridge, "bags of 100", (500, 2_000, 8_000, 32_000)),
     "process": (process, "bags of 100", (500, 2_000, 8_000, 32_000)),
-    "network": (network, "bags of 100, three epochs", (125, 500, 2_000)),
-    "share_network": (share_network, "bags of 100, three epochs", (250, 1_000, 4_000)),
-    "sum_network": (sum_network, "bags of 100, sums", (25, 100, 400)),
-    "deep_sets": (deep_sets, "bags of 100, three epochs", (500, 2_000, 8_000)),
+    "network": (network, "bags of 100, three epochs", (125, 500, 2_000, 8_000)),
+    "share_network": (share_network, "bags of 100, three epochs", (250, 1_000, 4_000, 16_000)),
+    "sum_network": (sum_network, "bags of 100, sums", (25, 100, 400, 1_600)),
+    "deep_sets": (deep_sets, "bags of 100, three epochs", (500, 2_000, 8_000, 32_000)),
     "flows": (flows, "places", (400, 1_600, 6_400, 25_600)),
     "dense_flows": (dense_flows, "places, any move", (64, 256, 576, 1_024)),
     "features": (features, "features of 10 levels", (5, 10, 20, 40)),
@@ -421,12 +421,19 @@ def machine() -> str:
     return f"{name}, {os.cpu_count()} cores"
 
 
-def run(name: str, sizes: tuple[int, ...], repeats: int, out: Path, command: str) -> None:
+def head() -> str:
+    """The commit of this checkout; "unknown" outside of one."""
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=RESULTS.parent)
+    return done.stdout.strip() or "unknown"
+
+
+def run(name: str, sizes: tuple[int, ...], repeats: int, out: Path, facts: dict[str, str]) -> None:
     """Measure one family; what is known is written after every size, so that a run that is cut short keeps it."""
     for size in sizes:
-        found = repeated(name, size, repeats) | {"machine": machine()}
+        found = repeated(name, size, repeats) | {"machine": machine(), "commit": facts["commit"]}
         print(name, found, flush=True)
-        results = read(out) | {"command": command, "seed": 0, "threads": 1}
+        results = read(out) | {"command": facts["command"], "seed": 0, "threads": 1}
         merge(results, {"families": {name: {"grows": FAMILIES[name][1], "measured": [found]}}})
         out.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
 
@@ -449,6 +456,8 @@ def merge(results: dict[str, Any], more: dict[str, Any]) -> None:
             if m.get("foreseen"):
                 m["foreseen_ratio"] = round(m["foreseen"] / m["bytes"], 2)
         results["families"][name] = known | summarised(name, FAMILIES[name][1], found)
+    runs = [m for part in results["families"].values() for m in part["measured"]]
+    results["commit"] = ", ".join(sorted({m.get("commit", "unknown") for m in runs}))
 
 
 def exponent(found: list[dict[str, float]], what: str) -> float:
@@ -529,6 +538,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--out", type=Path, help="where to write, for parts that are measured elsewhere")
     parser.add_argument("--merge", type=Path, nargs="+", default=[], help="files that --out wrote")
+    parser.add_argument("--commit", help="of the code that is measured, where this isn't a checkout of it")
     parser.add_argument("--one", nargs=2, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.one:
@@ -543,7 +553,8 @@ def main() -> None:
         out.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
     for name in () if given.show or given.page or given.merge else given.names or sizes:
         wanted = tuple(given.sizes or sizes[name])
-        run(name, wanted, given.repeats, out, f"python benchmarks/growth.py {kind}".strip())
+        facts = {"command": f"python benchmarks/growth.py {kind}".strip(), "commit": given.commit or head()}
+        run(name, wanted, given.repeats, out, facts)
     results = read(out)
     if given.page:
         results["families"] = {name: results["families"][name] for name in FAMILIES if name in results["families"]}

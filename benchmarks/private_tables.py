@@ -7,16 +7,17 @@ Usage: python benchmarks/private_tables.py [--data adult] [--attributes N] [--ep
 neither. Ways: ``pairs`` (Gaussian noise on all pairs), ``geometric`` (on all pairs), ``adaptive`` and ``tree``
 (`release_selected`), ``exact``, and ``former`` and ``former-geometric``: noise on counts and label sums side by side,
 for Gaussian noise by the conversion of Bun and Steinke, as releases were before (simulated by a seed).
-``aim``: AIM on the `mbi` package (benchmarks/aim_rows.py; all pairs with the label, in an environment that is made
-under .cache when it is first used; ``--mbi``: this Python, with a folder that has mbi); a logistic regression with
-pairs and gradient boosting are fitted to its synthetic rows, and the better of the two counts in each score.
+``aim`` and ``mst``: AIM and MST on the `mbi` package (benchmarks/others; AIM with all pairs with the label, in an
+environment that is made under .cache when it is first used; ``--mbi``: this Python, with a folder that has mbi); a
+logistic regression with pairs and gradient boosting are fitted to the synthetic rows, and the better of the two counts
+in each score.
 ``--attributes`` takes the first so many attributes, ``--columns`` those named, for more draws in the same time. Data:
 adult, bank, survey (American Community Survey, top 30% of incomes), and generated: ``rows`` and ``linked`` (six
 attributes, weakly and strongly associated) and ``latent`` (eight attributes, independent given six latent classes).
 Delta is 1e-6. The same encoding for all: levels, and ten bins of equal width for numbers, or as many quantiles as
 ``--cut quantiles:5`` says. Scores on the test rows:
 normalised log-likelihood (NLLH) and AUC of `MaxEntClassifier`, and the total variation over all pairs between the
-model (by means over 30 sweeps of 100,000 chains) and the training rows; of AIM its model's, by its potentials.
+model (by means over 30 sweeps of 100,000 chains) and the training rows; of AIM and MST their model's, by potentials.
 Each draw has noise of its own; OpenDP has no seed. Results are kept as they come, and summed up at the end. --compare
 puts parts together in aim_comparison.json: means, and differences from AIM by seed with their standard errors.
 """
@@ -184,14 +185,14 @@ class Task(NamedTuple):
     y: np.ndarray
 
 
-def aim(task: Task, epsilon: float, seed: int, mbi: Path | None) -> dict:
-    """Scores of classifiers on AIM's synthetic rows, and the variation of its model."""
+def synthetic_rows(task: Task, way: str, epsilon: float, seed: int, mbi: Path | None) -> dict:
+    """Scores of classifiers on the synthetic rows of AIM or MST, and the variation of its model."""
     tables, codes, test, y = task
     python, environment = mbi_python(mbi)
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "in.npz", Path(folder) / "out.npz"
         np.savez(source, codes=codes, sizes=np.array([*tables.domain.shape, 2]))
-        script, rho = Path(__file__).with_name("aim_rows.py"), rho_by_formula(epsilon, DELTA)
+        script, rho = Path(__file__).parent / "others" / f"{way}_rows.py", rho_by_formula(epsilon, DELTA)
         command = [python, "-W", "ignore", str(script), str(source), str(target), str(rho), str(seed)]
         subprocess.run(command, check=True, env=environment)
         found = dict(np.load(target))
@@ -313,12 +314,13 @@ def compare(paths: list[Path], commit: str) -> None:
                 row[f"{name} error"] = round(float(apart.std(ddof=1) / math.sqrt(len(both))), 4)
             out[data][way][f"{epsilon:g}"] = row
     facts = {
-        "command": "python benchmarks/private_tables.py --simulated --draws 5 --ways pairs adaptive aim, in parts",
+        "command": "python benchmarks/private_tables.py --simulated --draws 5 --ways pairs adaptive aim mst, in parts",
         "commit": commit,
         "delta": DELTA,
         "seed": "the draw, of noise and fit",
         "aim": "mbi 2.0.0, all pairs with the label as workload, 10 MB, 200 steps a round; of two classifiers on "
         "its rows the better one in each score",
+        "mst": "the same package, 2,000 steps; the same two classifiers",
         "attributes": {"adult": ADULT, "bank": BANK, "survey": "all", "latent": "all"},
     }
     COMPARED.write_text(json.dumps(facts | {"data": out, "draws": draws}, indent=1) + "\n", encoding="utf-8")
@@ -358,8 +360,8 @@ def main() -> None:
                 name = arguments.data + (f"-{size}" if size else "") + (" named" if arguments.columns else "")
                 name += "" if arguments.cut == "width:10" else f", {arguments.cut}"
                 line = {"data": name, "way": way, "epsilon": epsilon, "draw": draw}
-                if way == "aim":
-                    kept.append(line | aim(task, epsilon, draw, arguments.mbi))
+                if way in ("aim", "mst"):
+                    kept.append(line | synthetic_rows(task, way, epsilon, draw, arguments.mbi))
                 else:
                     noisy = released(tables, way, epsilon, draw, arguments.simulated)
                     kept.append(line | scores(task, noisy, draw, arguments.penalty_mu, json.loads(arguments.options)))

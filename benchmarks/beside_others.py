@@ -1,0 +1,316 @@
+"""Other systems and ours on the same task: error, CPU seconds and peak memory, each in a process of its own.
+
+    python benchmarks/beside_others.py                       # all tasks, about ten CPU minutes
+    python benchmarks/beside_others.py senc --only fastei     # systems of a task whose name has this in it
+
+senc: registration by race in 212 precincts, by PyEI, five R packages and ours. king: King's model on the example of R's
+ei. adult: eight attributes and a label released at epsilon 1, by AIM, MST and our model of noisy pairs; a logistic
+regression on the rows. blackbirds: a year of abundance by BirdFlow's training code and ours, scored by banded birds.
+bags: Adult in random bags of 100, by llp-learn and ours; a logistic regression on the rows.
+
+Python systems are installed when they are first used, each in an environment under .cache/others; R packages must be
+installed (``R_LIBS`` or .cache/others/R), and BirdFlowPy checked out as .cache/others/BirdFlowPy. A system's imports
+are measured apart. Scripts that run in those environments are in benchmarks/others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from private_tables import ADULT, DELTA, load, mbi_python
+from simulated_release import rho_by_formula
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent
+RESULTS = HERE / "results" / "beside_others.json"
+DATA = Path(os.environ.get("SUMWISE_DATA", ROOT.parent / "shared" / "data"))
+OTHERS = ROOT / ".cache" / "others"
+SCRIPTS = HERE / "others"
+WRAPPER = """
+import json, resource, subprocess, sys
+done = subprocess.run(sys.argv[1:], capture_output=True, text=True)
+used = resource.getrusage(resource.RUSAGE_CHILDREN)
+if done.returncode:
+    sys.exit(done.stderr[-2000:])
+found = {"MiB": round(used.ru_maxrss / 1024), "CPU s": round(used.ru_utime + used.ru_stime, 1)}
+printed = [line for line in done.stdout.splitlines() if line.startswith("{")]
+print(json.dumps(found | {"printed": json.loads(printed[-1]) if printed else {}}))
+"""
+
+
+class System(NamedTuple):
+    """A command, one that does its imports alone, and the environment of both."""
+
+    command: list[str]
+    imports: list[str]
+    environment: dict[str, str] | None = None
+
+
+def measured(system: System) -> dict:
+    """Peak memory and CPU seconds of a system, those of its imports, and what it printed."""
+    environment = dict(os.environ) | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"} | (system.environment or {})
+    out = {}
+    for name, command in (("", system.command), (", imports alone", system.imports)):
+        wrapped = [sys.executable, "-c", WRAPPER, *command]
+        done = subprocess.run(wrapped, check=False, capture_output=True, text=True, env=environment)
+        if done.returncode:
+            raise SystemExit(done.stderr)
+        out |= {f"{key}{name}": value for key, value in json.loads(done.stdout).items()}
+    out.pop("printed, imports alone")
+    return out
+
+
+def python_with(name: str, *packages: str) -> str:
+    """The Python of an environment that has these packages."""
+    python = OTHERS / name / "bin" / "python"
+    if not python.exists():
+        subprocess.run([sys.executable, "-m", "venv", str(OTHERS / name)], check=True)
+        subprocess.run([str(python), "-m", "pip", "install", "-q", *packages], check=True)
+    return str(python)
+
+
+def ours(imports: str, work: str, *given: str) -> System:
+    """Code in this environment."""
+    code = f"import sys, json, warnings; warnings.simplefilter('ignore')\n{imports}\n"
+    return System([sys.executable, "-c", code + work, *given], [sys.executable, "-c", imports])
+
+
+COUNTY = """
+import numpy as np
+from sumwise import Margins
+given = np.load(sys.argv[1])
+est = {method}.fit(Margins(given["rows"], given["cols"]))
+found = est.estimate()
+lower, upper = found.interval
+print(json.dumps({{"shares": found.mean.tolist(), "lower": lower.tolist(), "upper": upper.tolist()}}))
+"""
+IN_R = ("fastei:mult", "fastei:mvn_pdf", "fastei:mvn_pdf_sym", "fastei:bootstrap", "lphom:nslphom_dual",
+        "ecolRxC:ecolRxC", "eiPack:ei.MD.bayes", "eiCompare:ei_iter")  # fmt: skip
+
+
+def in_r(method: str) -> System:
+    """A method of an R package."""
+    package, script = method.split(":", maxsplit=1)[0] + ":", str(SCRIPTS / "ecological.R")
+    libraries = {"R_LIBS": os.pathsep.join(filter(None, [str(OTHERS / "R"), os.environ.get("R_LIBS", "")]))}
+    senc = str(DATA / "ei" / "senc.csv")
+    return System(["Rscript", script, method, senc], ["Rscript", script, package, senc], libraries)
+
+
+def senc(folder: Path) -> Iterator[tuple[str, System]]:
+    """One county whose table is known."""
+    from sumwise import datasets
+
+    margins, path = datasets.senc().margins, folder / "senc.npz"
+    np.savez(path, rows=margins.rows, cols=margins.cols)
+    python, script = python_with("pyei", "pyei==1.1.4"), str(SCRIPTS / "pyei_county.py")
+    yield "PyEI, multinomial-Dirichlet", System([python, script, str(path)], [python, script])
+    for method in IN_R:
+        yield f"R, {method.replace(':', ' ')}", in_r(method)
+    for method in ("MultinomialDirichlet()", "EcologicalEM()", 'King(strategy="multivariate", n_draws=500)'):
+        name = method.split("(")[0]
+        imports = f"from sumwise.ecological import {name}"
+        yield f"sumwise, {name}", ours(imports, COUNTY.format(method=method), str(path))
+
+
+def senc_score(printed: dict) -> dict:
+    """Percent of people in a wrong cell, and of nine intervals how many contain the truth."""
+    from sumwise import datasets
+
+    election = datasets.senc()
+    shares, true = np.array(printed["shares"]), np.asarray(election.shares)
+    people = np.asarray(election.total).sum(axis=1, keepdims=True)
+    out: dict = {"error": round(float(50 * np.abs((shares - true) * people).sum() / people.sum()), 3)}
+    if "lower" in printed:
+        inside = (np.array(printed["lower"]) <= true) & (true <= np.array(printed["upper"]))
+        out["covered of 9"] = int(inside.sum())
+    return out
+
+
+KING = """
+from sumwise import datasets
+est = King(random_state=0).fit(datasets.matproii().margins)
+print(json.dumps({"shares": est.shares_[:, 0].tolist(), "phi": est.phi_.tolist()}))
+"""
+
+
+def king(_: Path) -> Iterator[tuple[str, System]]:
+    """King's model on the example of his package."""
+    yield "R, ei", in_r("ei:king")
+    yield "sumwise, King", ours("from sumwise.ecological import King", KING)
+
+
+def king_score(printed: dict) -> dict:
+    """Estimates and parameters as they are."""
+    return {"Bb": round(printed["shares"][0], 4), "Bw": round(printed["shares"][1], 4), "phi": printed["phi"][:5]}
+
+
+NOISY = """
+sys.path.insert(0, sys.argv[1])
+from private_tables import load, released
+from sumwise.metrics import nllh
+tables, test, y, _ = load("adult", None, sys.argv[2].split(), True)
+model = MaxEntClassifier(random_state=0).fit(released(tables, "pairs", 1.0, 0, True))
+print(json.dumps({"NLLH": float(nllh(y, model.predict_proba(test)[:, 1]))}))
+"""
+ROWS = """
+from sumwise.metrics import nllh
+data, kept = datasets.adult(), sys.argv[2].split()
+coder = OneHotEncoder(handle_unknown="ignore")
+rows = coder.fit_transform(data.train[kept].astype(str))
+model = LogisticRegression(max_iter=200).fit(rows, data.y_train)
+found = model.predict_proba(coder.transform(data.test[kept].astype(str)))[:, 1]
+print(json.dumps({"NLLH": float(nllh(data.y_test, found))}))
+"""
+
+
+def adult(folder: Path) -> Iterator[tuple[str, System]]:
+    """Eight attributes and a label, released."""
+    tables, _, _, codes = load("adult", None, ADULT.split(), True)
+    source, rho = folder / "in.npz", str(rho_by_formula(1.0, DELTA))
+    np.savez(source, codes=codes, sizes=np.array([*tables.domain.shape, 2]))
+    python, environment = mbi_python(None)
+    for way in ("aim", "mst"):
+        command = [python, "-W", "ignore", str(SCRIPTS / f"{way}_rows.py"), str(source), str(folder / "out.npz"), rho]
+        yield f"{way.upper()} (mbi)", System([*command, "0"], [python, "-W", "ignore", "-c", "import mbi"], environment)
+    yield "sumwise, noisy pairs", ours("from sumwise.maxent import MaxEntClassifier", NOISY, str(HERE), ADULT)
+    imports = "from sklearn.linear_model import LogisticRegression\nfrom sklearn.preprocessing import OneHotEncoder\n"
+    yield "scikit-learn on the rows", ours(imports + "from sumwise import datasets", ROWS, str(HERE), ADULT)
+
+
+BIRDS = """
+import numpy as np
+given = np.load(sys.argv[1])
+places = Places(lon=given["lon"], lat=given["lat"])
+flow = FlowModel(places, cyclic=True).fit(given["abundance"])
+"""
+SCORES = """
+sys.path.insert(0, sys.argv[2])
+import bands
+_, _, tracks, steps = bands.read(bands.DATA / "rewbla_bands.csv.gz")
+found = bands.row("ours", flow.predict_tracks(tracks), tracks, steps)
+print(json.dumps({k: found[k]["score"] for k in ("all", "16 or more", "moved")}))
+"""
+
+
+def blackbirds(folder: Path) -> Iterator[tuple[str, System]]:
+    """A year of abundance, and birds that were seen twice."""
+    import bands
+
+    places, abundance, _, _ = bands.read(bands.DATA / "rewbla_bands.csv.gz")
+    path, lon, lat = folder / "birds.npz", np.radians(places.lon), np.radians(places.lat)
+    points = np.column_stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
+    km = 6371.0 * np.arccos(np.clip(points @ points.T, -1, 1))
+    np.savez(path, abundance=abundance, km=km, lon=places.lon, lat=places.lat)
+    python = python_with("birdflow", "jax", "dm-haiku", "optax", "scipy")
+    command = [python, str(SCRIPTS / "birdflow_year.py"), str(OTHERS / "BirdFlowPy"), str(path)]
+    imports = [python, "-c", "import haiku, optax, scipy.spatial"]
+    yield "BirdFlow, 600 steps", System([*command, str(folder / "flows.npz"), "600"], imports)
+    imports = "from sumwise.collective import FlowModel, Places"
+    yield "sumwise, FlowModel", ours(imports, BIRDS + SCORES, str(path), str(HERE))
+
+
+def blackbirds_score(folder: Path, printed: dict) -> dict:
+    """Mean log scores of banded birds; BirdFlow's from the transitions that it left."""
+    import bands
+
+    if printed:
+        return {k: round(v, 3) for k, v in printed.items()}
+    _, _, tracks, steps = bands.read(bands.DATA / "rewbla_bands.csv.gz")
+    found = bands.row("", bands.chained(np.load(folder / "flows.npz")["steps"], tracks), tracks, steps)
+    return {k: round(found[k]["score"], 3) for k in ("all", "16 or more", "moved")}
+
+
+BAGS = """
+import numpy as np
+from sumwise import Bags
+given = np.load(sys.argv[1])
+sizes = np.bincount(given["bag"])
+counts = np.round(given["shares"] * sizes).astype(int)
+model = {method}.fit(Bags(given["train"], np.append(0, np.cumsum(sizes))), counts)
+p = model.predict_proba(given["test"])[:, 1]
+"""
+BAG_SCORES = """
+from sumwise.metrics import auc
+print(json.dumps({"accuracy": float(((p > 0.5) == given["truth"]).mean()), "AUC": float(auc(given["truth"], p))}))
+"""
+BAG_ROWS = """
+import numpy as np
+given = np.load(sys.argv[1])
+p = LogisticRegression(max_iter=200).fit(given["train"], given["labels"]).predict_proba(given["test"])[:, 1]
+"""
+
+
+def bags(folder: Path) -> Iterator[tuple[str, System]]:
+    """Adult in random bags of 100."""
+    from proportions import adult_people, make_bags
+
+    values, labels, _, test, truth = adult_people()
+    order = np.random.default_rng(0).permutation(len(values))
+    made, counts = make_bags(values, labels, 100, 0)
+    path = folder / "bags.npz"
+    bag = np.repeat(np.arange(len(made)), made.sizes)
+    given = {"train": made.values, "labels": labels[order], "bag": bag, "shares": counts / made.sizes}
+    np.savez(path, **given, test=test, truth=truth)
+    learn = {"PYTHONPATH": str(OTHERS / "llp")}
+    for method in ("EM", "DLLP", "MixBag"):
+        command = [sys.executable, str(SCRIPTS / "llp_learn_bags.py"), method]
+        yield f"llp-learn, {method}", System([*command, str(path)], command, learn)
+    for method in ("MeanMap()", "ProportionLossNetwork()", "CardinalityClassifier()"):
+        name = method.split("(")[0]
+        imports = f"from sumwise.proportions import {name}"
+        yield f"sumwise, {name}", ours(imports, BAGS.format(method=method) + BAG_SCORES, str(path))
+    imports = "from sklearn.linear_model import LogisticRegression"
+    yield "scikit-learn on the rows", ours(imports, BAG_ROWS + BAG_SCORES, str(path))
+
+
+def scored(task: str, folder: Path, name: str, printed: dict) -> dict:
+    """The scores of a system."""
+    if task == "senc":
+        return senc_score(printed)
+    if task == "king":
+        return king_score(printed)
+    if task == "blackbirds":
+        return blackbirds_score(folder, printed)
+    if task == "adult" and not printed:  # synthetic rows: the classifiers are fitted to them by private_tables.py
+        compared = json.loads((RESULTS.parent / "aim_comparison.json").read_text("utf-8"))["data"]["adult"]
+        found = compared.get(name.split(maxsplit=1)[0].lower(), {}).get("1")
+        return {"NLLH": found["nllh"]} if found else {}
+    return {k: round(v, 4) for k, v in printed.items()}
+
+
+TASKS = {"senc": senc, "king": king, "adult": adult, "blackbirds": blackbirds, "bags": bags}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tasks", nargs="*", default=list(TASKS), choices=list(TASKS))
+    parser.add_argument("--only", default="")
+    given = parser.parse_args()
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT).stdout.strip()
+    for task in given.tasks:
+        with tempfile.TemporaryDirectory() as made:
+            folder = Path(made)
+            for name, system in TASKS[task](folder):
+                if given.only not in name:
+                    continue
+                found = measured(system)
+                found |= scored(task, folder, name, found.pop("printed")) | {"commit": commit}
+                print(task, name, json.dumps(found), flush=True)
+                out = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+                out |= {"command": "python benchmarks/beside_others.py", "seed": 0}
+                out.setdefault(task, {})[name] = found
+                RESULTS.write_text(json.dumps(out, indent=1) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
