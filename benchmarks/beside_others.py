@@ -90,8 +90,7 @@ from sumwise import Margins
 given = np.load(sys.argv[1])
 est = {method}.fit(Margins(given["rows"], given["cols"]))
 found = est.estimate()
-lower, upper = found.interval
-print(json.dumps({{"shares": found.mean.tolist(), "lower": lower.tolist(), "upper": upper.tolist()}}))
+print(json.dumps({{"shares": found.values.tolist(), "lower": found.low.tolist(), "upper": found.high.tolist()}}))
 """
 IN_R = ("fastei:mult", "fastei:mvn_pdf", "fastei:mvn_pdf_sym", "fastei:bootstrap", "lphom:nslphom_dual",
         "ecolRxC:ecolRxC", "eiPack:ei.MD.bayes", "eiCompare:ei_iter")  # fmt: skip

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from pathlib import Path
 
 import pytest
+
+from sumwise import __version__
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "docs" / "_ext"))
@@ -91,3 +94,6 @@ def test_kept_output_belongs_to_the_page_as_it_is(folder):
     code = [block.code for block in page_blocks.runnable_blocks(page.read_text("utf-8"))]
     assert [one["code"] for one in kept] == code, "Hint: python docs/_ext/executed.py"
     assert all((folder / figure["file"]).exists() for one in kept for figure in one["figures"])
+    origin = json.loads((folder / "origin.json").read_text("utf-8"))
+    assert origin["version"] == __version__, "Hint: python docs/_ext/executed.py before a release"
+    assert re.fullmatch("[0-9a-f]{7,}", origin["commit"])

@@ -2,8 +2,8 @@
 
 What a block prints, the value of its last line and the figures it draws are shown below it. A page's output is kept
 under ``docs/_build/executed`` until its code or the library changes. Output of pages that need the public data is also
-kept in ``docs/outputs`` (written by ``python docs/_ext/executed.py``), for builds where the data aren't; such a page
-says so. Only HTML is built with output; the tests read pages without it, and run every block themselves.
+kept in ``docs/outputs`` (written by ``python docs/_ext/executed.py [PAGE ...]``, with the version and the commit that
+made it), for builds where the data aren't; such a page says so. Only HTML is built with output; the tests read pages without it, and run every block themselves.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from sphinx.errors import ExtensionError
 FOLDERS = ("tutorials", "how-to", "explanation")
 HERE = Path(__file__).parent
 OUTPUTS = "outputs"
+ORIGIN = "origin.json"  # what made the output that is kept in a folder
 RUNS_AT_ONCE = 2
 WIDTH = page_blocks.WIDTH
 
@@ -121,7 +122,7 @@ def show_outputs(app, doctree):
             added.append(nodes.raw("", f'<p class="sumwise-output-figure">{image}</p>', format="html"))
         parent[place:place] = added
     if outputs["missing"]:
-        say_that_output_is_kept(doctree, outputs["missing"])
+        say_that_output_is_kept(doctree, outputs["missing"], read_origin(outputs["folder"]))
 
 
 def output_block(text: str) -> nodes.literal_block:
@@ -135,23 +136,41 @@ def wrapped(line: str) -> str:
     return line if len(line) <= WIDTH or "  " in line.strip() else textwrap.fill(line, WIDTH, break_long_words=False)
 
 
-def say_that_output_is_kept(doctree, missing: list[str]) -> None:
+def say_that_output_is_kept(doctree, missing: list[str], origin: dict[str, str]) -> None:
     """A note below the title: this build had no data, the output is that of an earlier run."""
     words = (
-        f"This page was built without the {', '.join(missing)} that it needs; output and figures are those of the run "
-        "whose results are kept in the repository."
+        f"This page was built without the {', '.join(missing)} that it needs. Its output and figures are kept in the "
+        f"repository; they were made by sumwise {origin['version']} (commit {origin['commit']})."
     )
     section = next(doctree.findall(nodes.section))
     section.insert(1, nodes.note("", nodes.paragraph(text=words)))
 
 
-def keep_outputs(source: Path) -> list[str]:
-    """Run the pages that need the public data and keep their output in docs/outputs."""
+def read_origin(folder: Path) -> dict[str, str]:
+    """The version and the commit of the library that made the output in a folder."""
+    return json.loads((folder / ORIGIN).read_text("utf-8"))
+
+
+def origin_now(root: Path) -> dict[str, str]:
+    """The version and the commit of this checkout."""
+    from sumwise import __version__
+
+    command = ["git", "rev-parse", "--short", "HEAD"]
+    commit = subprocess.run(command, check=True, capture_output=True, text=True, cwd=root).stdout.strip()
+    return {"version": __version__, "commit": commit}
+
+
+def keep_outputs(source: Path, names: list[str]) -> list[str]:
+    """Run the pages that need the public data (those named, or all) and keep their output in docs/outputs."""
     kept = []
     for page in pages_to_run(source):
         text = page.read_text("utf-8")
+        if names and page.stem not in names:
+            continue
         if "<!-- needs: data" in text and not page_blocks.missing_needs(text):
-            run(page, source / OUTPUTS / page.stem)
+            folder = source / OUTPUTS / page.stem
+            run(page, folder)
+            (folder / ORIGIN).write_text(json.dumps(origin_now(source.parent)) + "\n", "utf-8")
             kept.append(page.stem)
     return kept
 
@@ -165,4 +184,4 @@ def setup(app):
 
 
 if __name__ == "__main__":
-    sys.stdout.write("\n".join(keep_outputs(HERE.parent)) + "\n")
+    sys.stdout.write("\n".join(keep_outputs(HERE.parent, sys.argv[1:])) + "\n")
