@@ -3,7 +3,8 @@
 What a block prints, the value of its last line and the figures it draws are shown below it. A page's output is kept
 under ``docs/_build/executed`` until its code or the library changes. Output of pages that need the public data is also
 kept in ``docs/outputs`` (written by ``python docs/_ext/executed.py [PAGE ...]``, with the version and the commit that
-made it), for builds where the data aren't; such a page says so. Only HTML is built with output; the tests read pages without it, and run every block themselves.
+made it), for builds where the data aren't; such a page says so. Only HTML is built with output; the tests read pages
+without it, and run every block themselves.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ class Checkpoint:
         What the computation depends on (data, parameters): a :func:`fingerprint`, or an object to take it of.
         A state that was saved under another key is refused.
     every : int, default 1
-        Save after every so many steps.
+        Save after this many steps.
     seconds : float, default 0
         And no sooner than this long after the last save; worth setting where a step is quick.
 

@@ -1,4 +1,4 @@
-"""Tables of several parts: added, merged or taken away again, with their noise; does the work of `Tables.combine`."""
+"""Add, merge or subtract the tables of several parts, with their noise: the work behind `Tables.combine`."""
 
 from __future__ import annotations
 

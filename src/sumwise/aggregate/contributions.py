@@ -1,4 +1,4 @@
-"""Contribution bounds: at most so many rows, or different rows, of one person are counted; the rest is left out.
+"""Contribution bounds: at most this many rows, or different rows, of one person are counted; the rest is left out.
 
 Which rows those are depends on the person's own rows and a seed alone, never on others: so a person can change the
 counts by what was kept of them, and by nothing else.

@@ -24,7 +24,7 @@ class Finding:
     estimated : float
         The estimate.
     truth : float, optional
-        What is true, where that makes sense.
+        The truth, where there is one.
     low, high : float, optional
         The interval around the estimate.
     kind : {"number", "share", "count"}, default "number"

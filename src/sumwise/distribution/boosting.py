@@ -159,23 +159,23 @@ class BagBoosting(BagRegressor):
 
     @available_if(lambda self: self.task == "classification")
     def predict_proba(self, bags: Bags) -> np.ndarray:
-        """Return class probabilities, (n_bags, n_classes), of a classification."""
+        """Return class probabilities, (n_bags, n_classes), of a classifier."""
         self._fitted("models_")
         return self.models_[0].predict_proba(self._features(bags))
 
     @available_if(lambda self: self.task == "classification")
     def predict_log_proba(self, bags: Bags) -> np.ndarray:
-        """Return logarithms of the class probabilities, (n_bags, n_classes), of a classification."""
+        """Return logarithms of the class probabilities, (n_bags, n_classes), of a classifier."""
         return np.log(self.predict_proba(bags))
 
     @available_if(lambda self: self.task == "classification")
     def decision_function(self, bags: Bags) -> np.ndarray:
-        """Return scores of a classification: (n_bags,) of the second of two classes, else (n_bags, n_classes)."""
+        """Return decision scores of a classifier: (n_bags,) of the second of two classes, else (n_bags, n_classes)."""
         self._fitted("models_")
         return self.models_[0].decision_function(self._features(bags))
 
     def score(self, bags: Bags, y: Any, sample_weight: Any = None) -> float:
-        """Return R squared, the mean over outputs; of a classification, the accuracy."""
+        """Return R squared, the mean over outputs; for classes, the accuracy."""
         if self.task != "classification":
             return super().score(bags, y, sample_weight)
         return accuracy(self, bags, y, sample_weight)

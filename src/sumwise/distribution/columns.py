@@ -21,7 +21,7 @@ UNSEEN = "(unseen)"  # a level that training didn't have: a share of no known on
 
 
 def check_bags(bags: Any, least: int = 1) -> Bags:
-    """Return bags that can be embedded: at least so many, none of them empty.
+    """Return bags that can be embedded: at least this many, none of them empty.
 
     Examples
     --------

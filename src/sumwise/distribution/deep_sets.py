@@ -108,7 +108,7 @@ class DeepSets(BagRegressor):
     ----------
     members_ : list of dict
         Weights and pool statistics of each network, float32.
-    classes_ : array, of a classification
+    classes_ : array, classification only
     best_epochs_, weight_decays_ : lists, one entry per member
     residuals_ : array of shape (n_held_out, n_outputs), of a regression
         Errors on bags that were held out, sorted by size; behind `predict_interval`.
@@ -248,7 +248,7 @@ class DeepSets(BagRegressor):
         ----------
         bags : Bags
         y : array of shape (n_bags,), or (n_bags, n_outputs)
-        classes : sequence, of a classification
+        classes : sequence, classification only
             All labels that may come.
         """
         bags = usable(bags)
@@ -280,14 +280,14 @@ class DeepSets(BagRegressor):
         return self
 
     def predict(self, bags: Bags) -> np.ndarray:
-        """Return the response of each bag, in the shape that `fit` was given; of a classification, the class."""
+        """Return the response of each bag, in the shape that `fit` was given; for classes, the class."""
         if self.task == "classification":
             return self.classes_[np.argmax(self._predict(bags), axis=1)]
         return super().predict(bags)
 
     @available_if(lambda self: self.task == "classification")
     def predict_proba(self, bags: Bags) -> np.ndarray:
-        """Return class probabilities, (n_bags, n_classes), of a classification."""
+        """Return class probabilities, (n_bags, n_classes), of a classifier."""
         return self._predict(bags)
 
     def predict_interval(self, bags: Bags, level: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
@@ -381,7 +381,7 @@ class DeepSets(BagRegressor):
         return as_classifier(tags) if self.task == "classification" else tags
 
     def score(self, bags: Bags, y: Any, sample_weight: Any = None) -> float:
-        """Return R squared (mean over responses); of a classification, the share of bags that are right."""
+        """Return R squared (mean over responses); for classes, the accuracy."""
         if self.task != "classification":
             return super().score(bags, y, sample_weight)
         return accuracy(self, bags, y, sample_weight)

@@ -179,7 +179,7 @@ class FourierEmbedding(Embedding):
         return self._features(bags, [doublings for _, doublings in self.chains_.tolist()])
 
     def _waves(self, bags: Bags, doublings: Sequence[int]) -> np.ndarray:
-        """Return the features of each chain up to so many doublings; none of a chain that has -1."""
+        """Return the features of each chain up to this many doublings; none of a chain that has -1."""
         parts, start = [np.zeros((len(bags), 0))], 0
         widths = [first for first, _ in _chains(self.widths)]
         for chain, ((m, _), last) in enumerate(zip(self.chains_.tolist(), doublings)):

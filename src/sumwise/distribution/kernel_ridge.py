@@ -41,11 +41,11 @@ class BagKernelRidge(BagRegressor):
     widths : sequence of float, default (0.01, 0.03, 0.1, 0.3, 1, 3)
         Multiples of the kernel's gamma that are tried; ``(1,)`` takes the kernel as it is.
     n_tuning : int, default 500
-        Widths (and variants of the kernel) are compared on so many bags at most, drawn at random; the penalty is chosen
-        on all.
+        Widths (and variants of the kernel) are compared on at most this many bags, drawn at random; the penalty is
+        chosen on all.
     max_bags : int, default 2048
-        Above so many bags the Gram matrix is replaced by Nystroem features on `n_landmarks` bags: there both cost about
-        the same, and beyond it the cost grows linearly.
+        Above this many bags the Gram matrix is replaced by Nystroem features on `n_landmarks` bags: there both cost
+        about the same, and beyond it the cost grows linearly.
     n_landmarks : int, default 1024
         Each is the bag that those picked before it explain least.
     random_state : int, numpy.random.Generator or None, default None

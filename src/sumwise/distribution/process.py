@@ -52,7 +52,7 @@ class BagGaussianProcess(BagRegressor):
     widths : sequence of float, default (0.01, 0.03, 0.1, 0.3, 1, 3)
         Multiples of the kernel's gamma that are tried.
     n_tuning : int, default 1000
-        The kernel and its width, c and m and the spatial part are chosen on so many bags at most, drawn at random.
+        The kernel and its width, c and m and the spatial part are chosen on at most this many bags, drawn at random.
     max_bags : int, default 2000
         With more bags than this, inducing bags take the place of all.
     n_inducing : int, default 500

@@ -71,7 +71,7 @@ class RowSource:
             self.resident = self._tensor(slice(None))
 
     def take(self, which: np.ndarray, rng: np.random.Generator | None = None, max_rows: int | None = None):
-        """Return the rows of some bags and their segments; with `max_rows`, at most so many of each, drawn by
+        """Return the rows of some bags and their segments; with `max_rows`, at most this many of each, drawn by
         `rng`."""
         bags, torch = self.bags, self.torch
         sizes, starts = bags.sizes[which], bags.offsets[which]

@@ -31,10 +31,10 @@ class SizeMatched(BagRegressor):
     estimator : BagRegressor, default BagKernelRidge(max_bags=1200, n_landmarks=600)
         What is fitted at each size: kernel ridge with a Wasserstein kernel, on landmarks where subsamples are many.
     n_sizes : int, default 8
-        Sizes of the training bags are used as they are if there are at most so many, else a geometric grid of so many.
-        Fifty bags at least, or a quarter of all, are as large as the largest size that is used.
+        Sizes of the training bags are used as they are if there are at most this many, else a geometric grid of that
+        many. Fifty bags at least, or a quarter of all, are as large as the largest size that is used.
     n_copies : int, default 10
-        A training bag gives up to so many disjoint subsamples, which are left out together when settings are chosen.
+        A training bag gives up to this many disjoint subsamples, which are left out together when settings are chosen.
     max_bags : int, default 8000
         Subsamples per size at most, each bag giving about the same number.
     random_state : int, numpy.random.Generator or None, default None

@@ -35,7 +35,7 @@ class WassersteinKernel(BagKernel):
     n_quantiles : int >= 1, default 100
         Cells of the grid, each of the same probability. With as many cells as rows, distances are exact.
     slices : int >= 0, default 0
-        Compare projections on so many random directions, which sees joint structure; 0 compares column by column.
+        Compare projections on this many random directions, which sees joint structure; 0 compares column by column.
     combine : {"sum", "product"}, default "sum"
         Mean of the kernels of the columns (or slices), or the kernel of the mean distance.
     spread : bool, default False
@@ -43,7 +43,7 @@ class WassersteinKernel(BagKernel):
         (order 1) or squared (order 2). Wasserstein distances see that a narrow bag is narrow, and hardly by which
         factor; responses often follow the factor. Estimators whose kernel is left to them take it.
     extra_slices : int >= 0, default 0
-        Compare projections on so many random directions beside the columns (or slices), where there are several
+        Compare projections on this many random directions beside the columns (or slices), where there are several
         columns. An estimator keeps them if they lower its error; estimators whose kernel is left to them try ten.
     exact : bool, default False
         Transport between the rows themselves in all dimensions (the extra ``transport``; small bags only: a pair of

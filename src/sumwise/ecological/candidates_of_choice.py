@@ -29,7 +29,7 @@ class VotingPatterns:
         that it is the largest, the runner-up, and the probability that all others prefer another candidate: from 0.95
         voting is called polarised, up to 0.05 not polarised, as in `polarised_voting`.
     cohesion : Estimate
-        Per group the share that its candidate of choice has of it.
+        For each group, the share of its voters who chose its candidate of choice.
     crossover : Estimate
         Per group the share that everybody else gives to that group's candidate of choice.
     polarisation : Estimate

@@ -78,7 +78,7 @@ class EcologicalEM(EcologicalEstimator):
     determinant : float, default 1.3
         Weight of the log determinant; 1 is the Laplace approximation to the likelihood, 0 leaves it out.
     prior : float, default 1.1
-        Pseudo-count per cell, in people's worth of information.
+        Pseudo-count per cell: how many people's worth of data the prior counts for.
     dispersion : float or None, default None
         Overdispersion of units, found from the data if None.
     n_groups : int >= 0, default 10

@@ -58,7 +58,7 @@ class ExactMoments:
         """Go on from a state, of which there is none."""
 
     def expand(self) -> None:
-        """There are no chains to be more."""
+        """Nothing to add: there are no chains."""
 
     def close(self) -> None:
         """There is nothing to free."""

@@ -481,8 +481,8 @@ class MaxEntClassifier(TablesClassifier):
     ) -> pd.DataFrame:
         """Write synthetic individuals to a Parquet file, a chunk at a time, and report how well they agree.
 
-        The file's metadata (key ``sumwise``) has the number of rows and a statement of privacy: under which promise the
-        tables were released that the model was fitted to, which covers rows drawn from it, too; or that there is none.
+        The file's metadata (key ``sumwise``) has the number of rows and a statement of privacy: the guarantee under
+        which the tables behind the model were released, which also covers rows drawn from it, or that there is none.
         The result has the statement in ``attrs["privacy"]``.
 
         Parameters

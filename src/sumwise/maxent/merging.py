@@ -50,7 +50,7 @@ def merge_levels(
     min_count : float >= 0, optional
         Levels with fewer individuals become one level, `other`.
     max_levels : int >= 2, optional
-        Then the most similar levels are put together until so many are left (`other` included).
+        Then the most similar levels are put together until this many are left (`other` included).
     by : {"both", "label", "features"}
         What similar levels have in common: the rate of the label, the distribution of the other features, or both
         alike. Differences that chance explains don't count. Rates come from the individuals that the model will

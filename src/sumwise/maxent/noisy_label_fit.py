@@ -110,7 +110,7 @@ def fit_on_rows(stats: SufficientStatistics, codes: np.ndarray, plain: np.ndarra
 
     plain (C, P): penalties of theta, of cells without noise. Label sums are compared per count: a cell's sum is scaled
     by how many of the rows are in it over how many were counted, so that what the rows have too many of by chance is
-    not taken for fewer labels. Where sums have noise, each weighs by it.
+    not taken for fewer labels. Noisy sums are weighted by their noise.
 
     Examples
     --------

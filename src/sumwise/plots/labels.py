@@ -17,7 +17,7 @@ NARROW = 6.0  # inches: figures below are drawn for phones
 
 @contextmanager
 def short_names(most: int) -> Iterator[None]:
-    """Inside, `short` keeps at most so many characters, whatever a figure asks for.
+    """Inside, `short` keeps at most this many characters, whatever a figure asks for.
 
     Examples
     --------
@@ -35,7 +35,7 @@ def short_names(most: int) -> Iterator[None]:
 
 @contextmanager
 def wrapped_names(lines: int = 3) -> Iterator[None]:
-    """Inside, `short` breaks long names into so many lines before it cuts them: for paper, where nothing is on hover.
+    """Inside, `short` breaks long names into this many lines before it cuts them: for paper, where nothing is on hover.
 
     Examples
     --------

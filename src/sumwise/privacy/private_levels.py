@@ -61,7 +61,7 @@ def private_encoding(
     rows_per_person : int >= 1, default 1
         The most rows that one person has.
     budget : Budget or None
-        Where to take the loss from; it must be said, as in :func:`release`.
+        The budget that the loss is charged to; it has no default, as in :func:`release`.
     person : str, optional
         The column that names persons: the first ``rows_per_person`` rows of each are looked at, and no others.
     what : str
@@ -262,7 +262,7 @@ def _private_quantiles(column: Any, name: str, a: dict, noise: Mechanism, loss: 
 
 
 def even_cuts(counts: np.ndarray, bins: int) -> list[int]:
-    """Places between bins of a noisy histogram that make parts of about equal counts, at most so many.
+    """Places between bins of a noisy histogram that make parts of about equal counts, at most this many.
 
     A bin with more than its part stays alone, and what is left is shared by the parts that are left.
     """

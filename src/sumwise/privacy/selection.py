@@ -51,7 +51,7 @@ def release_selected(
 
     Fewer tables have less noise each. All single attributes are measured first; then, round by round, a quick model of
     all pairs is fitted to what was measured, the pair that it describes worst is chosen by OpenDP's report-noisy-max,
-    and that pair is measured. A pair that is measured again is averaged.
+    and that pair is measured. Repeated measurements of a pair are averaged.
 
     Parameters
     ----------

@@ -194,7 +194,7 @@ class _Run:
         return np.array(losses)
 
     def trained(self, n_steps: int) -> list:
-        """Weights of each network after so many steps."""
+        """Weights of each network after this many steps."""
         for _ in range(n_steps):
             self.step()
         arrays = as_arrays(self.params)

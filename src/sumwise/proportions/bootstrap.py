@@ -88,7 +88,7 @@ def bootstrap(
     verbose: int = 0,
     random_state: Any = 0,
 ) -> Bootstrap:
-    """Fit again and again to as many bags, drawn with replacement.
+    """Refit to as many bags, drawn with replacement, many times.
 
     It asks nothing of the method: any classifier of bags, or a pipeline that ends in one. A sample of bags that the
     method refuses, as `MeanMap` refuses bags with one share, is drawn anew. Where the fitted one chose

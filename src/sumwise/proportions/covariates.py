@@ -30,7 +30,7 @@ class Covariates(TransformerMixin, BaseEstimator):
         Leave out every column one of whose parts correlates with the response by more, in absolute value: those that
         nearly give it away. The paper takes 0.7. Needs ``y`` at the fit.
     n_components : int >= 1, optional
-        Reduce to so many principal components, or as many as there are; the paper takes 50.
+        Reduce to this many principal components, or as many as there are; the paper takes 50.
 
     Attributes
     ----------

@@ -112,8 +112,9 @@ class MeanMap(ShareClassifier):
         Whether class means may differ between bags, less between bags that are alike: up to 1,000 bags all pairs are
         compared, beyond the 20 nearest; a bag with a ``sample_weight`` is compared once and counts as many times.
     smoothness : float or "auto", default "auto"
-        How much alike they are, where ``laplacian``: gamma of Patrini et al. times the mean over bags of their
-        similarities' sum. "auto": 1, 100 or 10,000, whichever predicts the shares of held-out bags best.
+        With ``laplacian``, how strongly similar bags are drawn together: gamma of Patrini et al. times the mean over
+        bags of the sum of their similarities. "auto": 1, 100 or 10,000, whichever best predicts the shares of
+        held-out bags.
     penalty, totals, max_iter, tol, random_state : as in `MeanEmbeddingClassifier`.
 
     Attributes

@@ -142,7 +142,7 @@ def subgroups(
         Nothing gives one group, the nation. Of `Bags`, ``"bag"`` is the id of the bag. A mapping takes any f(x):
         ``{"Hispanic in Illinois": mask}``.
     weights : array or column, optional
-        People that a row stands for; by default the bags' own, else 1.
+        How many people each row represents; by default the bags' own weights, or 1.
     features : list of columns, optional
         Of a data frame: those that the classifier was fitted on, in that order. By default all (apart from the weight)
         if their number fits, else all that aren't in ``by``.

@@ -1,4 +1,4 @@
-"""How sure the coefficients are: their covariance from the information of the counts, and models drawn from it."""
+"""Uncertainty of the coefficients: their covariance, from the information of the counts, and models drawn from it."""
 
 from __future__ import annotations
 

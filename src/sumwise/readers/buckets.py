@@ -64,8 +64,8 @@ def read_buckets(
     Notes
     -----
     A key of bits is a number: decimal text, hexadecimal text that begins with ``0x``, a whole number, or bytes, the
-    highest first. A noise of whole steps (geometric) that was added after a factor other than 1 has steps of one
-    over the factor, and is described by a Laplace noise of the same scale.
+    highest first. Geometric noise that was added after scaling by a factor other than 1 moves in steps of one
+    over that factor; it is described as Laplace noise of the same scale.
 
     Examples
     --------

@@ -165,7 +165,7 @@ def report(
     data : container, or tuple
         What ``fit`` was given: `Margins`, ``(bags, counts)``, ``(bags, response)``, `Tables`, counts over time.
     truth : optional
-        What is true, where it is known and was hidden from the fit. ecological: shares (R, C). proportions: the class
+        The truth, where it is known and was hidden from the fit. ecological: shares (R, C). proportions: the class
         of every individual, as a position. collective: flows (steps, L, L). maxent: ``(rows, classes)``, rows that
         were not counted.
     compare : "auto", or iterable or mapping of estimators, default ()

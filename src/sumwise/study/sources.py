@@ -262,7 +262,7 @@ def _trimmed(frame: pd.DataFrame, missing: list[str]) -> pd.DataFrame:
 
 
 def only_rows(sheet: Sheet, rows: np.ndarray) -> Sheet:
-    """Some rows of a sheet, which keep their places in words.
+    """Some rows of a sheet; messages still name their places in the file.
 
     Examples
     --------

@@ -60,7 +60,7 @@ class Gamma(Record):
 
     @property
     def bayes_error(self) -> float:
-        """Mean squared error of `bayes` on these bags: what benchmarks divide by."""
+        """Mean squared error of `bayes` on these bags; benchmarks divide by it."""
         return float(np.mean((self.bayes() - self.response) ** 2))
 
     def _exact(self, shapes: np.ndarray) -> np.ndarray:

@@ -35,7 +35,7 @@ def test_contrasts_name_the_widest_attributes_and_leave_rare_levels_out():
 def test_without_rows_nothing_is_claimed_about_predictions():
     tables, _ = split()
     found = report(NaiveBayesTables().fit(tables), tables)
-    assert "No individual rows are at hand" in found.summary["lead"][0]
+    assert "No individual rows are available" in found.summary["lead"][0]
     assert "Accuracy" not in " ".join(found.findings)
 
 

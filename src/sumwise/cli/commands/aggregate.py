@@ -42,8 +42,8 @@ def command(
     person: Annotated[
         str | None, typer.Option(help="Column that names persons; with --max-rows or --max-cells.")
     ] = None,
-    max_rows: Annotated[int | None, typer.Option(help="Count at most so many rows of one person.")] = None,
-    max_cells: Annotated[int | None, typer.Option(help="Count at most so many different rows of one person.")] = None,
+    max_rows: Annotated[int | None, typer.Option(help="Count at most this many rows of one person.")] = None,
+    max_cells: Annotated[int | None, typer.Option(help="Count at most this many different rows of one person.")] = None,
     max_weight: Annotated[float | None, typer.Option(help="Clip weights to this.")] = None,
     seed: Annotated[int, typer.Option(help="Of the choice among a person's rows.")] = 0,
     table: Annotated[str | None, typer.Option(help="The table of a database file.")] = None,

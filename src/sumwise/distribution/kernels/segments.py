@@ -88,7 +88,7 @@ def block_means(
 ) -> np.ndarray:
     """Weighted means of ``feature(rows)`` (k, width) over each segment, computed for a block of rows at a time.
 
-    Memory is that of one block of about four million numbers and of the result, (n, width).
+    Takes memory for one block of about four million numbers and for the result, (n, width).
 
     Examples
     --------

@@ -31,7 +31,7 @@ def unit_moments(rows: np.ndarray, cols: np.ndarray, shares: np.ndarray):
 
 
 def _moments(rows: np.ndarray, cols: np.ndarray, shares: np.ndarray):
-    """As `unit_moments`, for so many units as are held at once."""
+    """As `unit_moments`, for the units that are held at once."""
     mean = rows @ shares
     v = -np.einsum("nr,rc,re->nce", rows, shares, shares, optimize=True)
     v[:, np.arange(mean.shape[1]), np.arange(mean.shape[1])] += mean

@@ -139,7 +139,7 @@ def to_device(codes: np.ndarray, labels: np.ndarray, sizes: tuple[Any, ...], dev
 
 
 def bytes_needed(lay: Layout, n_classes: int, n_chains: int, n_scores: int, half: bool = True) -> dict[str, int]:
-    """Memory that training on a device takes, by what takes it."""
+    """Memory that training on a device takes, by use."""
     rows = sum(s.n_rows * s.width for s in sites(lay, (), n_chains))
     few = int(counting(lay).small_cells.size)
     return {

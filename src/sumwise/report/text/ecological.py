@@ -21,8 +21,8 @@ SHARES = dict.fromkeys(("share", "low", "high", "lower bound", "upper bound"), "
 POOLING = {
     "alone": "The contest was fitted with others, and borrowed nothing from them.",
     "pooled": (
-        "The contest was fitted with others of its election and borrows from them, by as much as predicts held-out "
-        "units best."
+        "The contest was fitted with others of its election and borrows from them, to the degree that best predicts "
+        "held-out units."
     ),
     "pooled and corrected": (
         "The contest was fitted with others of its election and borrows from them. The estimates were then corrected "
@@ -511,7 +511,7 @@ def _sensitivity(context: Context, summary: Summary) -> None:
     numbers = sensitivity_contours(context.model, context.data, group)
     caption = (
         f"How much aggregation bias would it take for {group} to prefer another outcome than {numbers['first']}? "
-        f"Colours show its lead over {numbers['second']} if support for the two differed by so many points between "
+        f"Colours show its lead over {numbers['second']} if support for the two differed by that many points between "
         "units made up of the group and units without it. The lead vanishes at the black line."
     )
     axes = np.meshgrid(numbers["first_slope"], numbers["second_slope"], indexing="ij")

@@ -136,7 +136,7 @@ def _verdict(context: Context, size: tuple[int, float], share: float, label: str
         f"{100 * share:.1f}% of them have {label}."
     )
     if scores is None:
-        words = "No individual rows are at hand: its agreement with the tables can be checked, its predictions cannot."
+        words = "No individual rows are available: its agreement with the tables can be checked, its predictions can't."
         return f"{start} {words}"
     own, common, n = scores
     gain = own["accuracy"] - common
