@@ -259,6 +259,9 @@ def bags(folder: Path) -> Iterator[tuple[str, System]]:
     bag = np.repeat(np.arange(len(made)), made.sizes)
     given = {"train": made.values, "labels": labels[order], "bag": bag, "shares": counts / made.sizes}
     np.savez(path, **given, test=test, truth=truth)
+    if not (OTHERS / "llp").exists():  # its own pins forbid present versions of what it needs
+        install = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(OTHERS / "llp")]
+        subprocess.run([*install, "llp-learn==1.6.0", "tqdm"], check=True)
     learn = {"PYTHONPATH": str(OTHERS / "llp")}
     for method in ("EM", "DLLP", "MixBag"):
         command = [sys.executable, str(SCRIPTS / "llp_learn_bags.py"), method]

@@ -49,5 +49,5 @@ if (method == "eiCompare:ei_iter") {  # King's model, pair by pair, by way of ei
   found <- out$estimates
   pick <- function(column) sapply(parties, function(p) sapply(groups, function(g)
     found[[column]][found$cand == p & found$race == g]))
-  say(shares = pick("mean"), lower = pick("ci_95_lower"), upper = pick("ci_95_upper"))
+  say(shares = pick("mean"), lower = pick("ci_lower"), upper = pick("ci_upper"))
 }
