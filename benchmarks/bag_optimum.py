@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import time
 from pathlib import Path
 
@@ -82,6 +83,14 @@ def judged(model, train, test):
     return error, time.process_time() - begin
 
 
+def _over_optimum(each):
+    """Means over seeds, and the standard error of the ratio of the two mean errors, seed by seed."""
+    error, best, spent = np.mean(each, axis=0).tolist()
+    gaps = np.array([e - error / best * b for e, b, _ in each]) / best
+    told = {"mse": error, "best": best, "ratio": error / best, "cpu_s": spent, "seeds": len(each)}
+    return {**told, "error": float(gaps.std(ddof=1) / np.sqrt(len(gaps)))}
+
+
 def tasks():
     rows = []
     for make in (width, weight, correlation):
@@ -99,9 +108,7 @@ def tasks():
                 error, spent = judged(model, train, test)
                 found.setdefault(name, []).append((error, best, spent))
         for name, each in found.items():
-            error, best, spent = np.mean(each, axis=0).tolist()
-            rows.append({"task": make.__name__, "method": name, "mse": error, "best": best, "ratio": error / best})
-            rows[-1]["cpu_s"] = spent
+            rows.append({"task": make.__name__, "method": name, **_over_optimum(each)})
             print("  ".join(f"{v:.4g}" if isinstance(v, float) else f"{v:18}" for v in rows[-1].values()), flush=True)
     return rows
 
@@ -141,9 +148,7 @@ def _compared(small, kinds):
             best = float(np.mean((data.bayes() - data.response)[n - 1000 :] ** 2))
             error, spent = judged(kind(random_state=seed), train, test)
             each.append((error, best, spent))
-        error, best, spent = np.mean(each, axis=0).tolist()
-        rows.append({"bags of 5": small, "method": name, "mse": error, "best": best, "ratio": error / best})
-        rows[-1]["cpu_s"] = spent
+        rows.append({"bags of 5": small, "method": name, **_over_optimum(each)})
         print(rows[-1], flush=True)
     return rows
 
@@ -155,9 +160,11 @@ def main():
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("sections", nargs="*", choices=[[], *SECTIONS], default=[])
     options = parser.parse_args()
+    head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
     found = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     for name in options.sections or SECTIONS:
         found[name] = SECTIONS[name]()
+        found["commit"] = head.stdout.strip()
         RESULTS.parent.mkdir(exist_ok=True)
         RESULTS.write_text(json.dumps(found, indent=1))
 

@@ -33,8 +33,11 @@ KINDS = (
 )  # fmt: skip
 """The order of methods in tables."""
 
+TASKS, LEAST_DRAWS = ("rotation", "correlation", "rank1", "random"), 10
+
 TITLES = {
     "statistics": "Population statistics: test MSE by number of training bags (Sun 2019, section 4.3.1)",
+    "statistics_draws": "Population statistics, means over draws, and errors relative to the best method's",
     "ridge": "Linear and kernel ridge (thesis figure 4.4); plain: scikit-learn, 6 widths, penalties 1e-12 to 1e-3",
     "gamma": "Gamma, fixed bags, means over seeds (Lemus Gonzalez, section 5.1.1)",
     "variable": "Gamma, variable bags, means over seeds",
@@ -84,9 +87,10 @@ def _mean(rows: list[dict], name: str) -> float:
 
 
 def statistics(store: Store, full: bool) -> list[dict]:
-    """One row per task and method, one column per number of bags."""
+    """One row per task and method, one column per number of bags; the first draw, which has all sizes."""
     rows = []
-    for (task, method), each in _grouped(store.rows("statistics"), ("task", "method")).items():
+    first = (r for r in store.rows("statistics") if not r.get("draw"))
+    for (task, method), each in _grouped(first, ("task", "method")).items():
         if method == "reference":
             for name in ("variance", "bayes"):
                 rows.append({"task": task, "method": name, "all": each[0][name]})
@@ -94,8 +98,24 @@ def statistics(store: Store, full: bool) -> list[dict]:
         by_size = sorted(each, key=lambda r: r["bags"])
         row = {"task": task, "method": method} | {str(r["bags"]): r["mse"] for r in by_size}
         rows.append(row | {"seconds": by_size[-1]["seconds"], "device": by_size[-1]["device"]})
-    tasks = ("rotation", "correlation", "rank1", "random")
-    return sorted(rows, key=lambda r: (tasks.index(r["task"]), _place(r["method"])))
+    return sorted(rows, key=lambda r: (TASKS.index(r["task"]), _place(r["method"])))
+
+
+def statistics_draws(store: Store, full: bool) -> list[dict]:
+    """The same over draws, at sizes that ten or more have: means, and the paired ratio to the best method's error."""
+    rows = []
+    kept = [r for r in store.rows("statistics") if r["method"] != "reference"]
+    for (task, bags), each in _grouped(kept, ("task", "bags")).items():
+        found = {m: {r.get("draw", 0): r["mse"] for r in part} for (m,), part in _grouped(each, ("method",)).items()}
+        found = {m: e for m, e in found.items() if len(e) >= LEAST_DRAWS}
+        best = min(found, key=lambda m, found=found: np.mean(np.log(list(found[m].values()))), default=None)
+        for method, errors in found.items():
+            mean, error = float(np.mean(list(errors.values()))), _error(list(errors.values()))
+            row = {"task": task, "bags": bags, "method": method, "mse": mean, "error": error, "draws": len(errors)}
+            ratios = [np.log(errors[d] / found[best][d]) for d in errors if d in found[best]]
+            spread = None if method == best else _error(ratios)
+            rows.append(row | {"times the best": float(np.exp(np.mean(ratios))), "log error": spread})
+    return sorted(rows, key=lambda r: (TASKS.index(r["task"]), r["bags"], _place(r["method"])))
 
 
 def ridge(store: Store, full: bool) -> list[dict]:
@@ -223,5 +243,18 @@ def subgroups(store: Store, full: bool) -> list[dict]:
 
 TABLES: dict[str, Callable[[Store, bool], list[dict]]] = {
     f.__name__: f
-    for f in (statistics, ridge, gamma, variable, gaussian, clouds, instances, election, points, dimension, subgroups)
+    for f in (
+        statistics,
+        statistics_draws,
+        ridge,
+        gamma,
+        variable,
+        gaussian,
+        clouds,
+        instances,
+        election,
+        points,
+        dimension,
+        subgroups,
+    )
 }
