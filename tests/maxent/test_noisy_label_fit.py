@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from sumwise import DataError, Table, Tables, synthetic
-from sumwise.maxent import MaxEntClassifier, SolverOptions, skyline
+from sumwise import DataError, Domain, Table, Tables, synthetic
+from sumwise.maxent import MaxEntClassifier, SolverOptions, skyline, trainers
 from sumwise.maxent.fitted_model import Schema
-from sumwise.maxent.noisy_label_fit import fit_on_rows, n_rows, noisy_label_fit, observed_sums
+from sumwise.maxent.noisy_label_fit import fit_on_rows, n_rows, noisy_label_fit, observed_sums, own_penalties
 from sumwise.maxent.penalties import penalties_of, usual_penalties
 from sumwise.maxent.sufficient_statistics import sufficient_statistics
 from sumwise.maxent.trainers import Settings, penalties_for, train, trained_share
@@ -47,7 +47,8 @@ def test_noisy_tables_end_between_training_and_all_sums_at_once(people):
     both = MaxEntClassifier(random_state=0).fit(tables)
     codes, _ = model.draw(n_rows(found, 10_000), np.random.default_rng(0))
     plain = penalties_for(found, settings, penalty, aware=False).sums
-    at_once, *_ = noisy_label_fit(found, codes, plain, (by_cells.theta, by_cells.offsets))
+    own, begin = own_penalties(found, codes, plain, (by_cells.theta, by_cells.offsets))
+    at_once, *_ = noisy_label_fit(found, codes, own, begin)
     kept = trained_share(found, sampled=False)
     assert 0.25 <= kept < 0.5
     np.testing.assert_allclose(both.theta_, kept * by_cells.theta + (1 - kept) * at_once, atol=1e-6)
@@ -99,3 +100,28 @@ def test_rows_of_other_levels_are_refused(counted):
     found = sufficient_statistics(tables)
     with pytest.raises(DataError, match="No row has levels"):
         fit_on_rows(found, np.full((3, 4), -1), penalties_of(found, 1.0, 1.0).sums)
+
+
+def test_own_penalties_rise_where_rates_are_alike_in_every_class():
+    rng, half = np.random.default_rng(3), np.full(4, 2500.0)
+    share = np.array([[0.1, 0.3, 0.6], [0.6, 0.3, 0.1], [0.2, 0.2, 0.6], [0.5, 0.4, 0.1]])
+    noise = Gaussian(10.0)
+    sums = [2500 * share, np.tile(2500 * share.mean(axis=0), (4, 1))]
+    made = [Table(a, half, noise.sample(s, rng), noise) for a, s in zip("ab", sums)]
+    stats = sufficient_statistics(Tables(made, Domain({"a": 4, "b": 4}), n=10_000, classes=(0, 1, 2)))
+    given = np.ones((3, 8))
+    found, (theta, offsets) = own_penalties(stats, rng.integers(0, 4, (3000, 2)), given)
+    assert (found[:, :4] == 1).all()
+    assert (found[:, 4:] > 10).all()
+    assert np.ptp(found, axis=0).max() == 0  # one for all classes
+    assert (theta.shape, offsets.shape) == ((3, 8), (3,))
+    assert (given == 1).all()
+
+
+def test_penalties_that_are_given_are_kept(monkeypatch):
+    monkeypatch.setattr(trainers, "own_penalties", lambda *given: pytest.fail("asked for penalties of its own"))
+    table = Table("a", [400.0, 600.0], [100.0, 300.0], noise=Gaussian(10.0))
+    tables = Tables([table], Domain({"a": 2}), n=1000)
+    MaxEntClassifier(penalty_theta=2.0, random_state=0).fit(tables)
+    with pytest.raises(pytest.fail.Exception, match="of its own"):
+        MaxEntClassifier(random_state=0).fit(tables)

@@ -154,3 +154,31 @@ def test_a_release_does_not_carry_the_fingerprint(tables, tmp_path):
 def test_a_folder_is_no_ledger(tmp_path):
     with pytest.raises(DataError, match="is a folder"):
         Budget(1.0, path=tmp_path)
+
+
+@pytest.mark.parametrize("attack", ["older copy", "entries removed", "entry made smaller", "more allowed"])
+def test_a_ledger_that_forgets_is_refused(tables, tmp_path, attack):
+    path = tmp_path / "budget.json"
+    spend(tables, path, 0.3)
+    older = path.read_text()
+    spend(tables, path, 0.3)
+    kept = json.loads(path.read_text())
+    if attack == "older copy":
+        kept = json.loads(older)
+    elif attack == "entries removed":
+        kept["entries"] = []
+    elif attack == "entry made smaller":
+        kept["entries"][1]["epsilon"] = 1e-3
+    else:
+        kept["epsilon"] = 5.0
+    path.write_text(json.dumps(kept))
+    with pytest.raises(DataError, match="was changed, or is an older one: it had 2 entries"):
+        release(tables, 0.3, bounds=1, budget=Budget(kept["epsilon"], path=path))
+    assert json.loads(path.read_text()) == kept
+
+
+def test_entries_of_other_data_may_follow(tables, tmp_path):
+    other = Tables([Table("a", [31, 70])], Domain({"a": 2}))
+    for now in (tables, other, tables):
+        spend(now, tmp_path / "budget.json", 0.3)
+    assert len(Budget.from_file(tmp_path / "budget.json").entries) == 3

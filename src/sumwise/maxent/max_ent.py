@@ -53,7 +53,8 @@ class MaxEntClassifier(TablesClassifier):
     ----------
     penalty_theta : float, sequence of float or "auto", optional
         L2 penalty on theta; a sequence gives one for tables of one attribute, of two, and so on, the last also for
-        larger ones. Default: 1, and 3 for every other attribute that one can be paired with (39 for 14 attributes).
+        larger ones. Default: 1, and 3 for every other attribute that one can be paired with (39 for 14 attributes);
+        where tables have noise, each table's own, estimated from its label sums.
         "auto" starts there and moves only where the tables alone clearly say so, at several times the cost.
     penalty_mu : float or sequence of float, default 1.0
         L2 penalty on mu, best kept small; a sequence is by the order of tables, as above.
@@ -246,6 +247,7 @@ class MaxEntClassifier(TablesClassifier):
             n_jobs=self.n_jobs,
             verbose=self.verbose,
             random_state=self.random_state,
+            by_table=self.penalty_theta is None,
         )
 
     def _penalty(

@@ -24,7 +24,7 @@ from sumwise.maxent.kernels import gibbs
 from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.loglinear import class_scores
 from sumwise.maxent.noisy_count_fit import noisy_count_fit
-from sumwise.maxent.noisy_label_fit import fit_on_rows, n_rows, noisy_label_fit
+from sumwise.maxent.noisy_label_fit import fit_on_rows, n_rows, noisy_label_fit, own_penalties
 from sumwise.maxent.options import FEWEST_CHAINS, SolverOptions
 from sumwise.maxent.penalties import FREE, noise_ratio, penalties_of
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
@@ -65,6 +65,7 @@ class Settings:
     key: str | None = None  # of the checkpoint
     verbose: int = 0
     random_state: Any = None
+    by_table: bool = False  # whether noisy tables get penalties of their own
     brief: bool = False  # a short training near the optimum, as of refits: all chains move, and L-BFGS may end sooner
 
     @property
@@ -271,8 +272,10 @@ def _weighed(problem: Problem, settings: Settings, model: LogLinearModel, penalt
     """Take theta partly from training, partly from all noisy label sums at once; then let the model of x follow."""
     stats, now = problem.stats, model.parameters
     codes, _ = model.draw(n_rows(stats, settings.n_chains(stats)), checks.generator(settings.random_state))
-    plain = penalties_for(stats, settings, penalty_theta, aware=False)
-    theta, offsets, *_ = noisy_label_fit(stats, codes, plain.sums, (now.theta, now.offsets), settings.options.rescale)
+    plain, begin = penalties_for(stats, settings, penalty_theta, aware=False).sums, (now.theta, now.offsets)
+    if settings.by_table:
+        plain, begin = own_penalties(stats, codes, plain, begin)
+    theta, offsets, *_ = noisy_label_fit(stats, codes, plain, begin, settings.options.rescale)
     kept = trained_share(stats, problem.engine in SAMPLING)
     both = zip((now.theta, now.offsets), (theta, offsets))
     mean = Parameters(now.mu, *(kept * trained + (1.0 - kept) * refitted for trained, refitted in both))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -141,8 +142,10 @@ class Budget:
                     self._take_over(self.path)  # others may have spent since it was read
                 self._check_room(entry)
                 identity = self.id or ledger.new_id()
-                with ledger.registered(data, self.path, identity):
-                    ledger.write(self.path, ledger.Kept(self.epsilon, self.delta, [*self.entries, entry], identity))
+                before = ledger.Kept(self.epsilon, self.delta, self.entries, identity)
+                after = replace(before, entries=[*self.entries, entry])
+                with ledger.registered(data, self.path, before, after):
+                    ledger.write(self.path, after)
         except OSError as error:
             raise DataError(f"The budget can't be written to {str(self.path)!r}: {error}.") from None
         self.id = identity

@@ -1,9 +1,9 @@
 """The ledger: a file that keeps what was spent, read strictly, written under a lock, one for each set of tables.
 
 Which ledger tables are released from is noted in a file of the user, ``ledgers.json`` in the folder that
-``SUMWISE_STATE`` names, else ``XDG_STATE_HOME/sumwise`` or ``~/.local/state/sumwise``: a copied folder, or a second
-ledger, is refused. This guards against mistakes. Whoever holds the exact tables can release them elsewhere, or remove
-these notes; no file could prevent it.
+``SUMWISE_STATE`` names, else ``XDG_STATE_HOME/sumwise`` or ``~/.local/state/sumwise``: a copied folder, a second
+ledger, or one that has lost entries or allows more than it did, is refused. This guards against mistakes. Whoever holds
+the exact tables can release them elsewhere, or remove these notes; no file could prevent it.
 """
 
 from __future__ import annotations
@@ -140,14 +140,15 @@ def rows_fingerprint(frame: pd.DataFrame) -> str:
 
 
 @contextmanager
-def registered(data: Sequence[str], path: Path, identity: str) -> Iterator[None]:
-    """Spend within: data of which any part was released from another ledger, or from a copy, are refused before, noted
-    after.
+def registered(data: Sequence[str], path: Path, before: Kept, after: Kept) -> Iterator[None]:
+    """Spend within: data of which any part was released from another ledger, from a copy, or from one that has lost
+    entries since, are refused before, noted after.
     """
     if not data:
         yield
         return
-    place, note = _state() / "ledgers.json", {"ledger": str(path), "id": identity}
+    place = _state() / "ledgers.json"
+    note = {"ledger": str(path), "id": after.id, "entries": len(after.entries), "digest": _digest(after)}
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         writable = os.access(place.parent, os.W_OK)
@@ -159,21 +160,24 @@ def registered(data: Sequence[str], path: Path, identity: str) -> Iterator[None]
             "could spend again unnoticed. Hint: set SUMWISE_STATE to a folder that can be written.",
             stacklevel=5,
         )
-        known = _known(place) if os.access(place, os.R_OK) else {}
-        for name in data:
-            _refuse_second(known.get(name, note), path, identity)
+        _refuse_known(data, _known(place) if os.access(place, os.R_OK) else {}, path, before)
         yield
         return
     with locked(place):
         known = _known(place)
-        for name in data:
-            _refuse_second(known.get(name, note), path, identity)
+        _refuse_known(data, known, path, before)
         yield
-        if any(known.get(name) != note for name in data):
-            _write_json(place, known | dict.fromkeys(data, note), default_mode=0o600)
+        _write_json(place, known | dict.fromkeys(data, note), default_mode=0o600)
 
 
-def _refuse_second(first: dict[str, str], path: Path, identity: str) -> None:
+def _refuse_known(data: Sequence[str], known: dict[str, dict[str, Any]], path: Path, before: Kept) -> None:
+    for name in data:
+        if name in known:
+            _refuse_second(known[name], path, before.id)
+            _refuse_edited(known[name], path, before)
+
+
+def _refuse_second(first: dict[str, Any], path: Path, identity: str | None) -> None:
     known = Path(first["ledger"])
     if first["id"] == identity and (not known.exists() or known == path):
         return  # the ledger was moved, with its entries
@@ -184,12 +188,28 @@ def _refuse_second(first: dict[str, str], path: Path, identity: str) -> None:
     )
 
 
-def _known(place: Path) -> dict[str, dict[str, str]]:
+def _refuse_edited(first: dict[str, Any], path: Path, now: Kept) -> None:
+    noted = first.get("entries", 0)  # none in notes of earlier versions
+    if noted and (len(now.entries) < noted or _digest(now, noted) != first["digest"]):
+        raise DataError(
+            f"The ledger {str(path)!r} was changed, or is an older one: it had {noted} entries when these data were "
+            "last released, and those entries, with what they may spend in all, are not in it now.",
+            hint="restore the newest copy of it: what was spent stays spent.",
+        )
+
+
+def _digest(kept: Kept, n: int | None = None) -> str:
+    """A name for what a ledger allows and its first n entries."""
+    content = json.dumps([kept.epsilon, kept.delta, kept.entries[:n]], sort_keys=True)
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def _known(place: Path) -> dict[str, dict[str, Any]]:
     if not place.exists():
         return {}
     try:
         known = json.loads(place.read_text("utf-8"), object_pairs_hook=_once)
-        if all(set(v) == {"ledger", "id"} for v in known.values()):
+        if all(set(v) in ({"ledger", "id"}, {"ledger", "id", "entries", "digest"}) for v in known.values()):
             return known
     except (ValueError, AttributeError, TypeError, RecursionError):
         pass
