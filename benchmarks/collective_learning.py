@@ -253,7 +253,10 @@ SUMMARIES = {
         ("MAP s", "MAP error", "Gibbs s", "Gibbs error", "draws", "reached", "error of the reference", "ratio"),
     ),
     "learning": (("side", "weights", "E step"), ("relative error", "cpu s", "iterations", "stopped by time")),
-    "esteps": (("side", "weights", "E step"), ("relative error", "cpu s", "iterations", "stopped by time")),
+    "esteps": (
+        ("side", "weights", "E step"),
+        ("relative error", "cpu s", "iterations", "stopped by time", "E excess, 50 steps"),
+    ),
 }
 
 
