@@ -16,6 +16,7 @@ import ast
 import json
 import re
 import sys
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -74,10 +75,21 @@ def pages() -> list[Path]:
 
 def value_of(file: str, path: str) -> Any:
     """A value in a file of results, by keys and positions separated by slashes."""
-    value = json.loads((RESULTS / file).read_text("utf-8"))
+    return values_along(file, path)[-1]
+
+
+def values_along(file: str, path: str) -> list[Any]:
+    """A file of results, and what it holds at each key of a path."""
+    found = [results(file)]
     for key in re.split(r"(?<! )/(?! )", path):  # " / " is part of a name
-        value = value[int(key)] if isinstance(value, list) else value[key]
-    return value
+        found.append(found[-1][int(key)] if isinstance(found[-1], list) else found[-1][key])
+    return found
+
+
+@cache
+def results(file: str) -> Any:
+    """A file of results."""
+    return json.loads((RESULTS / file).read_text("utf-8"))
 
 
 def shown_as(value: float, form: str) -> str:
@@ -114,6 +126,22 @@ def renewed(text: str) -> str:
     """The text with the present values."""
     text = TABLE.sub(lambda m: m["begin"] + table_of(value_of(m["file"], m["path"])) + m["end"], text)
     return MARK.sub(lambda m: shown_as(value_of(m["file"], m["path"]), m["form"]) + m["mark"], text)
+
+
+def commits_of(table: str) -> dict[str, set[str]]:
+    """Of every file that a table quotes, the commits that its figures come from, as far as the file says so."""
+    found: dict[str, set[str]] = {}
+    for match in MARK.finditer(table):
+        holders = [value for value in values_along(match["file"], match["path"]) if isinstance(value, dict)]
+        named = [value["commit"] for value in holders if "commit" in value]
+        found.setdefault(match["file"], set()).update(named[-1:])
+    return found
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda p: str(p.relative_to(ROOT)))
+def test_a_table_quotes_one_commit_of_a_file(page):
+    tables = re.findall(r"(?:^\|.*\n)+", page.read_text("utf-8"), re.M)
+    assert [found for table in tables for found in commits_of(table).values() if len(found) > 1] == []
 
 
 @pytest.mark.parametrize("page", pages(), ids=lambda p: str(p.relative_to(ROOT)))

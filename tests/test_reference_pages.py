@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "docs" / "_ext"))
 pytest.importorskip("sphinx", reason="the extra 'docs' isn't installed")
 import reference_pages
 
+import sumwise
 from sumwise.cli.app import command_names
 
 
@@ -68,3 +69,15 @@ def test_estimators_name_others_and_the_default_of_every_parameter(estimator, pa
             line = re.search(rf"^(?:\w+, )*{name}(?:, \w+)* :\s(.*)$", text, re.MULTILINE)
             assert line, f"{name} is not documented"
             assert re.search("default|optional|[Aa]s in `", line[1]), f"the default of {name} is missing"
+
+
+@pytest.mark.parametrize("name", sumwise.__all__)
+def test_names_of_the_package_point_to_others_that_exist(name):
+    found = getattr(sumwise, name)
+    if not callable(found):
+        return
+    others = re.search(r"See Also\n-+\n(.*?)\n\n", inspect.getdoc(found), re.S)
+    assert others, "See Also is missing"
+    for line in others[1].splitlines():
+        module, _, last = f"sumwise.{line.split(' :')[0].removeprefix('sumwise.')}".rpartition(".")
+        assert hasattr(importlib.import_module(module), last), line

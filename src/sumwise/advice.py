@@ -98,6 +98,10 @@ def advise(data: Any, question: str | None = None) -> Advice:
     -------
     Advice
 
+    See Also
+    --------
+    sumwise.report.report : A page on a fitted model.
+
     Examples
     --------
     >>> from sumwise import Margins, advise

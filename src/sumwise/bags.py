@@ -37,6 +37,13 @@ class Bags:
     levels : dict, optional
         For a column that holds codes of a categorical variable: its levels, by feature name.
 
+    See Also
+    --------
+    sumwise.aggregate.aggregate_bags : Bags from a file of rows.
+    sumwise.proportions.CardinalityClassifier : Individuals from class counts per bag.
+    sumwise.distribution.BagKernelRidge : A response per bag.
+    Margins : Totals of groups and outcomes per unit.
+
     Examples
     --------
     >>> import numpy as np

@@ -36,6 +36,11 @@ class Contests:
         How outcomes are matched. ``"auto"`` uses parties where they are given, names that at least a third of an
         election's contests share, and the groups attracted for all others.
 
+    See Also
+    --------
+    Margins : One contest.
+    sumwise.ecological.validate : How well a method does on contests whose cells are known.
+
     Examples
     --------
     >>> from sumwise import Contests, Margins

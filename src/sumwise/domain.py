@@ -26,6 +26,11 @@ class Domain:
         Attribute name to either a number of levels (they are then called 0, 1, ...) or the levels themselves
         (text, numbers, booleans or None).
 
+    See Also
+    --------
+    Tables : Tables over attributes of one domain.
+    sumwise.encoding.Encoding : How raw columns become levels.
+
     Examples
     --------
     >>> from sumwise import Domain

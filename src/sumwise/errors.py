@@ -66,6 +66,10 @@ class SumwiseError(Exception):
 class DataError(SumwiseError, ValueError):
     """The data, a file or a parameter can't be used as given; nothing was changed or written.
 
+    See Also
+    --------
+    NotConverged : The warning about a fit that stopped early.
+
     Examples
     --------
     >>> from sumwise.errors import DataError
@@ -100,6 +104,11 @@ class MissingExtra(SumwiseError, ImportError):
 
 class NotConverged(UserWarning):
     """An iterative fit stopped before its tolerance; the message says by how much.
+
+    See Also
+    --------
+    Fit : How a search ended.
+    DataError : What can't be used as given.
 
     Examples
     --------

@@ -36,6 +36,10 @@ class Estimate:
     name : str
         What is estimated.
 
+    See Also
+    --------
+    sumwise.report.report : A page on a fitted model.
+
     Examples
     --------
     >>> from sumwise import Estimate

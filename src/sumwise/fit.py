@@ -34,6 +34,10 @@ class Fit:
     history : mapping of name to sequence
         The course of the objective and whatever else the method records, one entry per step.
 
+    See Also
+    --------
+    NotConverged : The warning about a fit that stopped early.
+
     Examples
     --------
     >>> from sumwise.fit import Fit

@@ -47,6 +47,12 @@ class Margins:
         and places, survey or census error, noise added for disclosure avoidance). `EcologicalEM` corrects for it and
         lets intervals include it; other methods warn that they don't.
 
+    See Also
+    --------
+    Contests : Several contests of the same units.
+    sumwise.ecological.EcologicalEM : Estimate the cells.
+    sumwise.ecological.Bounds : What the margins imply without a model.
+
     Examples
     --------
     >>> from sumwise import Margins

@@ -39,6 +39,10 @@ class Table:
         p(observed | true) of the label sums where it differs: a release by class has less noise on the sum of each
         class than on the counts, which are their sum; see `by_class`. Default: `noise`.
 
+    See Also
+    --------
+    Tables : Several tables over one population.
+
     Examples
     --------
     >>> from sumwise import Table

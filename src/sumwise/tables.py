@@ -43,6 +43,13 @@ class Tables:
         Whether rows had weights, how many a person had, whether levels were read from them, and which noise was
         added: what `sumwise.privacy.release` needs to know. Default: nothing is stated. Equality ignores it.
 
+    See Also
+    --------
+    Table : One of them.
+    sumwise.aggregate.aggregate : Count a file of rows into tables.
+    sumwise.privacy.release : Release tables with noise.
+    sumwise.maxent.MaxEntClassifier : Learn a classifier from tables.
+
     Examples
     --------
     >>> import pandas as pd
