@@ -33,6 +33,7 @@ RESULTS = Path(__file__).parent / "results" / "ecological_intervals.json"
 SHAPES = {"2 x 2": (1, 1), "2 x 3": (1, 2), "2 x all": (1, None), "all x 2": (None, 1)}
 SHAPES |= {"3 x 2": (2, 1), "3 x 3": (2, 2), "4 x 4": (3, 3), "all": (None, None)}
 BIASES, SEEDS = (0.0, 0.5, 1.0), range(200, 300)
+FEWER = range(300, 320)  # seeds of contests with covariates
 
 
 def folded(contest, seed):
@@ -141,7 +142,7 @@ def collect_covariates(name):
     if name == "census":
         cases = [("2 x 2", *case) for case in census_tables()]
     elif name == "simulated":
-        made = itertools.product(SEEDS, BIASES)
+        made = itertools.product(FEWER, BIASES)
         cases = [(f"bias {bias}", seed, *with_bias(seed, bias, *COVARIATE_SHAPES[seed % 3])) for seed, bias in made]
     for i, contest in enumerate(datasets.contests()):
         if contest.dataset == name:
@@ -181,7 +182,10 @@ def widening(cells, folded_=None, power=None, spread=None, by_spread=None):
     folded_, power = folded_ or calibration.FOLDED, calibration.FOLD_POWER if power is None else power
     spread, by_spread = spread or calibration.SPREAD, calibration.SPREAD_POWER if by_spread is None else by_spread
     free = ((cells["rows"] - 1) * (cells["cols"] - 1)).clip(1)
-    return (folded_ * free**-power).clip(1) * (cells["rho"] / spread).clip(1) ** by_spread
+    used = cells["source"].str.endswith("used")
+    used = used | cells["covariates"].eq(True) if "covariates" in cells else used
+    factor = np.where(used, calibration.COVARIATES, 1.0)
+    return factor * (folded_ * free**-power).clip(1) * (cells["rho"] / spread).clip(1) ** by_spread
 
 
 def chosen(cells):
@@ -205,9 +209,41 @@ def scores(done, by):
     return found | {"overall": dict(done[["coverage", "width"]].mean())}
 
 
+WITH_COVARIATES = ("NZ_2002", "SCO_2007")  # on which COVARIATES was chosen
+
+
+def covariate_scores(cells):
+    """Error, coverage and width without and with covariates, of elections and the census, and by the factor."""
+    done = covered(cells, widening(cells)).assign(error=(cells["p"] - cells["truth"]).abs())
+    known = done["source"].isin(WITH_COVARIATES)
+    parts = {"chosen on": done[known], "census": done[done["source"] == "census"]}
+    parts |= {"simulated": done[done["source"] == "simulated"]}
+    parts["reported"] = done[~known & ~done["source"].isin(("census", "simulated"))]
+    found = {}
+    for name, part in parts.items():
+        for used, some in part.groupby("covariates"):
+            each = some.groupby("source")["coverage"].mean()
+            row = dict(some[["error", "coverage", "width"]].mean()) | {"elections": each.to_dict()}
+            row |= {"tables": int(some.groupby(["source", "table", "contest"]).ngroups)}
+            found[f"{name}, {'with' if used else 'without'} covariates"] = row
+    some = cells[cells["covariates"].eq(True) & cells["source"].isin(WITH_COVARIATES)]
+    tried = (1.0, 0.9, 0.85, 0.8, 0.7)
+    tries = {k: covered(some, k / calibration.COVARIATES * widening(some)).groupby("source") for k in tried}
+    return found | {"factors tried": {str(k): each["coverage"].mean().to_dict() for k, each in tries.items()}}
+
+
 def report(files):
     begin = time.process_time()
     cells = pd.concat([pd.read_csv(file) for file in files], ignore_index=True)
+    more = {}
+    if "covariates" in cells:
+        more = {"covariates": covariate_scores(cells[cells["covariates"].notna()])}
+        cells = cells[cells["covariates"].isna()]
+        if not len(cells):  # the other figures stay
+            known = json.loads(RESULTS.read_text("utf-8"))
+            RESULTS.write_text(json.dumps(known | more, indent=1, default=float) + "\n")
+            print(json.dumps(more, indent=1, default=float))
+            return
     simulated = cells["source"].str.startswith(("covariate", "composition"))
     real, made = cells[~simulated], cells[simulated]
     first = real["source"].isin(calibration.CHOSEN_ON)
@@ -240,8 +276,9 @@ def report(files):
     facts = {"command": "benchmarks/ecological_intervals.py collect, report", "commit": commit}
     facts |= {"seeds": [SEEDS[0], SEEDS[-1]], "CPU seconds, collect": seconds}
     facts |= {"CPU seconds, report": time.process_time() - begin}
-    RESULTS.write_text(json.dumps(facts | found, indent=1, default=float) + "\n")
-    print(json.dumps(found, indent=1, default=float))
+    known = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+    RESULTS.write_text(json.dumps(known | facts | found | more, indent=1, default=float) + "\n")
+    print(json.dumps(found | more, indent=1, default=float))
 
 
 def main():

@@ -95,8 +95,8 @@ class EcologicalEM(EcologicalEstimator):
     covariates : {"all"}, list of str or None, default None
         Covariates of the margins that shares depend on, by a multinomial logit whose slopes all groups share. It
         corrects for aggregation bias that they explain: groups that live where an outcome is popular with everybody
-        are otherwise taken to prefer it. Intervals keep the whole allowance for model error, since no contests with
-        covariates and known cells are there to calibrate a smaller one.
+        are otherwise taken to prefer it. Intervals allow for less model error then, by what contests with known cells
+        show whose merged groups' composition serves as covariates.
     calibrated : bool, default True
         Whether intervals allow for what the model leaves out (shares that move with a unit's composition), by how far
         estimates were from the truth on real contests. False is for those who hold that their covariates explain all
@@ -430,7 +430,8 @@ class EcologicalEM(EcologicalEstimator):
         self.error_parts_ = {"chance": chance, "choice of method": choice}
         group = np.maximum(data.rows.sum(axis=0) / data.rows.sum(), 1e-6)
         used = group if self.calibrated else None
-        error = calibrated_sd(self.shares_, chance, choice, used, self.overdispersion_)
+        explained = data.covariates is not None
+        error = calibrated_sd(self.shares_, chance, choice, used, self.overdispersion_, explained)
         self.standard_errors_ = np.sqrt(error**2 + self._measurement_variance(part))
         if self.unconverged_refits_:
             warnings.warn(

@@ -10,6 +10,7 @@ import pandas as pd
 from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.margins import Margins
+from sumwise.nonvoting import is_abstention
 
 __all__ = ["homogeneous_units", "influence"]
 
@@ -97,12 +98,14 @@ def influence(est: Any, margins: Margins, most: int = 200) -> pd.DataFrame:
         raise DataError("This fit has no standard errors: n_groups is 0.", hint="fit again with n_groups=10.")
     base = est.without_units(margins, [])  # the same few steps as the refits, so that differences are of the unit
     residual = np.abs(margins.cols - margins.rows @ est.shares_).sum(axis=1)
+    real = [c for c, name in enumerate(est.col_names_) if not is_abstention(name)] or [0]
     rows = []
     for i in np.argsort(-residual, kind="stable")[:most]:
         without = est.without_units(margins, [i])
         moved = np.abs(without - base) / error
         r, c = np.unravel_index(int(np.argmax(moved)), moved.shape)
-        changed = [g for g, a, b in zip(est.row_names_, base.argmax(axis=1), without.argmax(axis=1)) if a != b]
+        firsts = (shares[:, real].argmax(axis=1) for shares in (base, without))
+        changed = [g for g, a, b in zip(est.row_names_, *firsts) if a != b]
         rows.append(
             {
                 "unit": margins.units[i],

@@ -57,7 +57,8 @@ DEFINITIONS = {
     "Unit": "The smallest area with totals, such as a precinct.",
     "Share": "Of the people in a group, the part with an outcome. Estimates are for all units together.",
     "Interval": "A range that should hold the true share with the stated probability, if the assumptions hold.",
-    "Bounds": "The range that the totals alone imply. No assumption about behaviour is made.",
+    "Bounds": "The range that the totals alone imply. No assumption about behaviour is made. Findings round bounds "
+    "outward to whole percentages.",
     "Candidate of choice": "The candidate with the largest share of a group's voters.",
     "Cohesion": "The share of a group's voters for its candidate of choice.",
     "Crossover": "The share of all other voters for that candidate.",
@@ -68,6 +69,7 @@ DEFINITIONS = {
 }
 
 
+VARIES = "Behaviour appears to vary with composition"
 SHORT = 20  # rows of a table that is kept on one page
 
 
@@ -200,8 +202,16 @@ def opinions(pages: Pages, report: Any, model: Any) -> None:
             patterns = voting_patterns(model, report.summary["record"]["level"]).to_text()
         except DataError:
             patterns = ""  # one candidate, or one group: no patterns
-        for line in patterns.splitlines():
-            pages.say(line)
+        for line, group in zip(patterns.splitlines(), model.row_names_):
+            pages.say(line, *_against(report, str(group)))
+
+
+def _against(report: Any, group: str) -> list[str]:
+    """What speaks against a group's first choice: the test of composition, and other methods that converged."""
+    curved = any((f.get("because") or "").startswith(VARIES) for f in report.summary["findings"])
+    found = [f"{VARIES}; these probabilities assume that it does not."] if curved else []
+    points = [item for b in _blocks(report, "certainty") if b["kind"] == "bullets" for item in b["items"]]
+    return found + [item for item in points if f": the largest share of {group} is " in item]
 
 
 def reservation(pages: Pages) -> None:
@@ -259,6 +269,10 @@ def results(pages: Pages, report: Any, model: Any, title: str) -> None:
     for block in _blocks(report, "found", "estimates", "certainty"):
         if block.get("plot") == "training_curve":  # that the fit converged is among the facts
             continue
+        if (
+            block.get("title") == "First choice of every group" and model is not None
+        ):  # in the table of polarised voting
+            continue
         if block["kind"] == "table":
             key = (block["title"], len(block["rows"]))
             if key not in seen:
@@ -268,14 +282,11 @@ def results(pages: Pages, report: Any, model: Any, title: str) -> None:
             _shown_block(pages, block)
 
 
-def _polarised(pages: Pages, model: Any, level: float) -> None:
+def polarised_table(model: Any, level: float) -> dict[str, Any]:
+    """The table of polarised voting: candidate of choice, cohesion and crossover of every group."""
     from sumwise.ecological import polarised_voting
 
-    try:
-        found = polarised_voting({"": model}, level=level)
-    except DataError as error:
-        pages.say(f"Polarised voting is not tabulated: {error.message}")
-        return
+    found = polarised_voting({"": model}, level=level)
     for name in ("cohesion", "crossover"):
         ends = [cell(found[f"{name} {end}"][k], "share") for end in ("low", "high") for k in range(len(found))]
         half = len(found)
@@ -283,8 +294,16 @@ def _polarised(pages: Pages, model: Any, level: float) -> None:
             f"{cell(found[name][k], 'share')} ({ends[k]} to {ends[half + k]})" for k in range(half)
         ]
     kept = [c for c in found.columns if c.endswith("interval)") or c in ("group", "candidate of choice", "probability")]
-    block = table(found[[*kept, "polarised", "candidate won"]], "")
-    pages.table("Polarised voting", block["columns"], block["rows"])
+    return table(found[[*kept, "polarised", "candidate won"]], "Polarised voting")
+
+
+def _polarised(pages: Pages, model: Any, level: float) -> None:
+    try:
+        block = polarised_table(model, level)
+    except DataError as error:
+        pages.say(f"Polarised voting is not tabulated: {error.message}")
+        return
+    pages.table(block["title"], block["columns"], block["rows"])
 
 
 def _shown_block(pages: Pages, block: Mapping[str, Any]) -> None:
@@ -386,11 +405,12 @@ def _a_line_each(columns: Any, rows: list[list[Any]]) -> tuple[Any, list[list[An
 
 
 def figure_appendix(pages: Pages, reports: Mapping[str, Any]) -> None:
-    """Numbers behind the figures of every report, but for grids of hundreds of points, which are in tables.xlsx."""
+    """Numbers behind the figures of every report, but for contours and maps, which are in tables.xlsx."""
     behind = {name: _behind_figures(report) for name, report in reports.items()}
     if not any(behind.values()):
         return
     pages.section("Appendix B. Numbers behind the figures", appendix=True)
+    pages.say("Numbers behind contours and maps are in the file tables.xlsx that comes with this report.")
     for name, tables in behind.items():
         if name and tables:
             pages.add(kind="heading", text=name)
@@ -402,4 +422,4 @@ def _behind_figures(report: Any) -> list[dict[str, Any]]:
     blocks = _blocks(report, "found", "estimates", "certainty")
     known = {b["title"] for b in blocks if b["kind"] == "table"} | {"Training curve"}
     drawn = [b for b in blocks if b.get("table") and b["table"]["title"] not in known]
-    return [b["table"] for b in drawn if b["plot"] != "sensitivity_contours"]
+    return [b["table"] for b in drawn if b["plot"] not in ("sensitivity_contours", "unit_map")]

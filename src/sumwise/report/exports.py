@@ -243,17 +243,20 @@ def export_figures(report: Any, folder: Any, formats: tuple[str, ...] = ("svg", 
     unknown = [form for form in formats if form not in ("svg", "pdf")]
     if unknown:
         raise DataError(f"Figures can't be written as {unknown[0]!r}.", hint="svg or pdf.")
+    from sumwise.plots.labels import wrapped_names
+
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     written = []
-    for number, figure in enumerate(report.figures, start=1):
-        name = folder / f"{number:02d}-{re.sub(r'[^a-z0-9]+', '-', figure.plot.lower())}"
-        if "svg" in formats:
-            written.append(name.with_suffix(".svg"))
-            written[-1].write_text(figure.svg(), "utf-8")
-        if "pdf" in formats:
-            written.append(name.with_suffix(".pdf"))
-            _pdf(figure, written[-1])
+    with wrapped_names():
+        for number, figure in enumerate(report.figures, start=1):
+            name = folder / f"{number:02d}-{re.sub(r'[^a-z0-9]+', '-', figure.plot.lower())}"
+            if "svg" in formats:
+                written.append(name.with_suffix(".svg"))
+                written[-1].write_text(figure.svg(), "utf-8")
+            if "pdf" in formats:
+                written.append(name.with_suffix(".pdf"))
+                _pdf(figure, written[-1])
     return written
 
 

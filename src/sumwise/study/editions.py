@@ -9,10 +9,10 @@ from typing import Any
 import pandas as pd
 
 from sumwise import checks
-from sumwise.errors import MissingExtra
+from sumwise.errors import DataError, MissingExtra
 from sumwise.persistence import load
 from sumwise.report import Report
-from sumwise.report.court import court_edition
+from sumwise.report.court import court_edition, polarised_table
 from sumwise.report.court_contests import ContestResult, court_edition_contests
 from sumwise.report.exports import export_figures, export_tables
 from sumwise.study.contests import INDEX
@@ -59,7 +59,7 @@ def write_edition(folder: Any, edition: str = "court") -> list[Path]:
     report, model, provenance = _result(folder)
     case = Problem.from_file(folder / "problem.toml").values.get("court", {})
     page = _page(folder, court_edition(report, case, model, provenance))
-    return [page, *_exports(report, folder)]
+    return [page, *_exports(report, model, folder)]
 
 
 def _of_contests(folder: Path) -> list[Path]:
@@ -70,7 +70,7 @@ def _of_contests(folder: Path) -> list[Path]:
     text = whole.read_text("utf-8") if whole.exists() else ""  # results of earlier versions have none
     made = [_page(folder, court_edition_contests(contests, problem.values.get("court", {}), text))]
     for name, place in places.items():
-        made += _exports(contests[name].report, folder / place)
+        made += _exports(contests[name].report, contests[name].model, folder / place)
     return made
 
 
@@ -88,11 +88,25 @@ def _page(folder: Path, text: str) -> Path:
     return page
 
 
-def _exports(report: Report, folder: Path) -> list[Path]:
-    written = []
+def _exports(report: Report, model: Any, folder: Path) -> list[Path]:
+    report, written = _with_polarised(report, model), []
     for ending in (".tex", ".xlsx", ".docx"):
         try:
             written.append(export_tables(report, folder / f"tables{ending}"))
         except MissingExtra:
             continue  # the extra `office` isn't installed
     return [*written, *export_figures(report, folder / "figures")]
+
+
+def _with_polarised(report: Report, model: Any) -> Report:
+    """The report with the table of polarised voting, which only the court edition has."""
+    if report.summary["method"] == "Bounds":
+        return report
+    try:
+        block = polarised_table(model, report.summary["record"]["level"])
+    except DataError:
+        return report  # one candidate, or one group
+    sections = [
+        {**s, "blocks": [block, *s["blocks"]]} if s["key"] == "estimates" else s for s in report.summary["sections"]
+    ]
+    return Report({**report.summary, "sections": sections}, report.frames)
