@@ -10,7 +10,7 @@ import pandas as pd
 from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.margins import Margins
-from sumwise.nonvoting import is_abstention
+from sumwise.nonvoting import choices
 
 __all__ = ["homogeneous_units", "influence"]
 
@@ -98,7 +98,7 @@ def influence(est: Any, margins: Margins, most: int = 200) -> pd.DataFrame:
         raise DataError("This fit has no standard errors: n_groups is 0.", hint="fit again with n_groups=10.")
     base = est.without_units(margins, [])  # the same few steps as the refits, so that differences are of the unit
     residual = np.abs(margins.cols - margins.rows @ est.shares_).sum(axis=1)
-    real = [c for c, name in enumerate(est.col_names_) if not is_abstention(name)] or [0]
+    real = choices(est.col_names_) or [0]
     rows = []
     for i in np.argsort(-residual, kind="stable")[:most]:
         without = est.without_units(margins, [i])

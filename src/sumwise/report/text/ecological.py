@@ -475,8 +475,9 @@ def _driving_units(context: Context, summary: Summary) -> None:
         return
     frame = influence(est, m, most=TRIED)
     first, drive = frame.iloc[0], [str(name) for name in frame.loc[frame["drives"], "unit"]]
+    r, c = list(est.row_names_).index(first["group"]), list(est.col_names_).index(first["outcome"])
     words = (
-        f"Without unit {first['unit']}, the share of {_phrase(first['group'], first['outcome'])} is "
+        f"Without unit {first['unit']}, the share of {_phrase(est, r, c)} is "
         f"{100 * first['without']:.1f}% in place of {100 * first['share']:.1f}%: no other of the "
         f"{plural(frame.attrs['tried'], 'unit')} with the largest residuals moves a share further, in standard errors."
     )
