@@ -54,7 +54,7 @@ def test_what_stands_for_all_others_is_no_candidate_and_no_training_curve_is_sho
 def test_probabilities_never_read_as_certainty(made):
     est, found = made
     page = court_edition(found, None, est)
-    shown = re.sub(r"Homogeneous units.*?</table>", "", page.partition("Appendix")[0], flags=re.DOTALL)  # counts of units
+    shown = re.sub(r"Homogeneous units.*?</table>", "", page.partition("Appendix")[0], flags=re.DOTALL)
     assert not re.search(r"<td[^>]*>1(\.0+)?</td>", shown)
 
 
