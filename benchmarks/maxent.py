@@ -280,7 +280,8 @@ def training_curves(settings: dict[str, dict], task: Task, at=(25, 50, 100, 200)
 def rescale() -> list[dict]:
     """Figure 2: the rescaled gradient on Adult, with the paper's steps and with ours."""
     paper = {"preset": "paper", "n_chains": 10_000}
-    settings = {"paper, rescaled": paper, "ours, rescaled": {}, "ours, plain": {"rescale": False}}
+    settings = {"paper, rescaled": paper, "paper, plain": paper | {"rescale": False}}
+    settings |= {"ours, rescaled": {}, "ours, plain": {"rescale": False}}
     settings["diagonal, plain"] = {"precondition": "diagonal", "average": False, "decay": 0.0, "rescale": False}
     settings["diagonal, rescaled"] = {"precondition": "diagonal", "average": False, "decay": 0.0}
     return training_curves(settings, load("adult", "width"))

@@ -252,6 +252,8 @@ def test_preconditioner_is_the_diagonal_hessian_of_appendix_c():
     np.testing.assert_allclose(after.mu, mu - 0.1 * (n * p - d + 2 * lam * mu) / (n * p + 2 * lam))
     pseudo = d / (chains * p) * (chains * q) - c + 2 * lam * theta  # (6)
     np.testing.assert_allclose(after.theta[0], theta - 0.2 * pseudo / (n * q + 2 * lam))
+    plain = _step(stats, now, chains * p, chains * q, n / chains, Moments(lam, lam[None]), (0.1, 0.2), rescale=False)
+    np.testing.assert_allclose(plain.theta[0], theta - 0.2 * (n * q - c + 2 * lam * theta) / (n * q + 2 * lam))
 
 
 def test_pyramid_match_counts_new_matches_at_every_level():

@@ -34,8 +34,9 @@ def train_by_algorithm_1(
     n_threads: int = 1,
     verbose: int = 0,
     scorer: Callable[[Parameters], float] | None = None,
+    rescale: bool = True,
 ) -> LogLinearModel:
-    """Repeat the steps of Algorithm 1 `max_iter` times; steps: alpha_mu and alpha_theta."""
+    """Repeat the steps of Algorithm 1 `max_iter` times; steps: alpha_mu and alpha_theta; rescale: by equation (6)."""
     if len(stats.shares) != 2:
         raise DataError(f"Algorithm 1 is for two classes; there are {len(stats.shares)}.", hint="leave preset out.")
     lay, n = stats.layout, stats.n
@@ -47,7 +48,7 @@ def train_by_algorithm_1(
             theta = spread(lay, now.theta)
             weights = log_weights(spread(lay, now.mu), theta)
             counts, sums = gibbs.sweep(chains, plan, weights, theta, now.offsets, n_threads)
-            now = _step(stats, now, project(lay, counts), project(lay, sums)[0], scale, penalties, steps)
+            now = _step(stats, now, project(lay, counts), project(lay, sums)[0], scale, penalties, steps, rescale)
             error = np.abs(scale * counts - stats.data.counts[: lay.n_cells]).sum() / (n * len(lay.cliques))
             history["moment_error"].append(float(error))
             history["held_out"].append(float("nan") if scorer is None else scorer(now))
@@ -67,12 +68,13 @@ def _step(
     scale: float,
     penalties: Moments,
     steps: tuple[float, float],
+    rescale: bool = True,
 ) -> Parameters:
-    """Lines 8 to 13: d_hat and c_hat (P,) are sums over the chains."""
+    """Lines 8 to 13: d_hat and c_hat (P,) are sums over the chains; the gradient of theta is Lemma 2's, or rescaled."""
     mu, theta, d, c = now.mu, now.theta[0], stats.data.counts, stats.data.sums[0]
     lambda_mu, lambda_theta = penalties.counts, penalties.sums[0]
     gradient_mu = (scale * d_hat - d) * stats.seen.counts + 2 * lambda_mu * mu
-    ratio = np.where(d_hat > 0, d / np.maximum(d_hat, 1e-300), 0.0)
+    ratio = np.where(d_hat > 0, d / np.maximum(d_hat, 1e-300), 0.0) if rescale else scale
     gradient_theta = (ratio * c_hat - c) * stats.seen.sums[0] + 2 * lambda_theta * theta
     mu = mu - steps[0] * gradient_mu / np.maximum(scale * d_hat + 2 * lambda_mu, 1e-12)
     theta = theta - steps[1] * gradient_theta / np.maximum(scale * c_hat + 2 * lambda_theta, 1e-12)

@@ -170,6 +170,7 @@ def _train_as_in_the_paper(
         n_threads(settings.n_jobs),
         settings.verbose,
         scorer,
+        options.rescale,
     )
 
 
