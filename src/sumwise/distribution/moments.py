@@ -83,3 +83,9 @@ class MomentEmbedding(Embedding):
 
     def _embed(self, bags: Bags) -> np.ndarray:
         return (self._raw(bags) - self.mean_) / self.spread_
+
+    def _number_names(self, _n_shares: int, /) -> list[str]:
+        columns = [str(self.columns_.features[j]) for j in self.columns_.numeric]
+        kinds = ["mean", "variance", *(f"moment {k}" for k in range(3, int(self.order) + 1))][: int(self.order)]
+        pairs = itertools.combinations(columns, 2) if self.cross else ()
+        return [f"{kind} {c}" for kind in kinds for c in columns] + [f"covariance {a}, {b}" for a, b in pairs]

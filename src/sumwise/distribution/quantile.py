@@ -93,3 +93,10 @@ class QuantileEmbedding(Embedding):
     def _embed(self, bags: Bags) -> np.ndarray:
         cells = grid_quantiles(bags, self.columns_, int(self.n_quantiles), self.directions_)
         return cells.reshape(len(bags), -1) / np.sqrt(cells.shape[1] * cells.shape[2])
+
+    def _number_names(self, n_shares: int, /) -> list[str]:
+        if self.slices:
+            return super()._number_names(n_shares)
+        n = int(self.n_quantiles)
+        columns = [str(self.columns_.features[j]) for j in self.columns_.numeric]
+        return [f"{c}, {100 * k / n:.3g} to {100 * (k + 1) / n:.3g}%" for c in columns for k in range(n)]
