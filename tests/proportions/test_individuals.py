@@ -86,3 +86,17 @@ def test_rows_of_a_network_are_calibrated(people):
     rows = net.fit(bags, people.groupby("area")["vote"].sum()).individuals()
     X, y = people[["age", "job"]], people["vote"]
     assert CalibratedClassifierCV(FrozenEstimator(rows)).fit(X, y).score(X, y) > 0.7
+
+
+@pytest.mark.parametrize("classes", [["no", "yes"], ["zero", "one"]])
+def test_classes_have_the_labels_of_the_rows(fitted, people, classes, tmp_path):
+    X, y = people[["age", "job"]], np.array(classes)[people["vote"]]
+    sumwise.save(fitted.individuals(classes), tmp_path / "rows.sumwise")
+    rows, plain = sumwise.load(tmp_path / "rows.sumwise"), fitted.individuals()
+    assert rows.classes_.tolist() == sorted(classes)  # as scikit-learn's scorers take them to be
+    assert rows.score(X, y) == plain.score(X, people["vote"])
+    for scoring in ("roc_auc", "neg_log_loss"):
+        found, wanted = (get_scorer(scoring)(m, X, v) for m, v in ((rows, y), (plain, people["vote"])))
+        assert found == pytest.approx(wanted)
+    with pytest.raises(DataError, match="2 classes"):
+        fitted.individuals(["no"]).predict(X)

@@ -164,8 +164,13 @@ class BagClassifier(Estimator):
         """The most likely class of each individual, 0 to n_classes - 1."""
         return np.argmax(self.predict_proba(X), axis=1)
 
-    def individuals(self) -> IndividualClassifier:
+    def individuals(self, classes: Any = None) -> IndividualClassifier:
         """The same model as a fitted scikit-learn classifier of rows, for every tool that takes one.
+
+        Parameters
+        ----------
+        classes : sequence of length n_classes, optional
+            Labels of the classes as rows have them, in the order of the counts: ``["no", "yes"]``. Default 0, 1, ...
 
         Examples
         --------
@@ -183,7 +188,7 @@ class BagClassifier(Estimator):
         """
         from sumwise.proportions.individuals import IndividualClassifier
 
-        return IndividualClassifier(self._fitted())
+        return IndividualClassifier(self._fitted(), classes)
 
     def predict_counts(self, bags: Bags) -> np.ndarray:
         """Expected counts per bag, weighted where rows carry weights, in the form that `fit` was given.

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.utils.validation import validate_data
 
-from sumwise import frames
+from sumwise import checks, frames
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.memory import dense
@@ -26,16 +26,20 @@ class IndividualClassifier(ClassifierMixin, Estimator):
     Parameters
     ----------
     classifier : fitted classifier of bags
+    classes : sequence of length n_classes, optional
+        Labels of the classes, in the order of the counts; default 0, 1, ...
 
     Attributes
     ----------
     classes_ : array of shape (n_classes,)
+        Sorted, as scikit-learn's tools expect; columns of probabilities follow them.
     n_features_in_ : int
     feature_names_in_ : array of str, where the features of the bags had names.
     """
 
-    def __init__(self, classifier: Any = None):
+    def __init__(self, classifier: Any = None, classes: Any = None):
         self.classifier = classifier
+        self.classes = classes
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.classifier is not None and "n_classes_" in vars(self.classifier)
@@ -52,8 +56,21 @@ class IndividualClassifier(ClassifierMixin, Estimator):
 
     @property
     def classes_(self) -> np.ndarray:
-        """Class labels, 0 to n_classes - 1."""
-        return self._model().classes_
+        """Class labels, sorted: 0 to n_classes - 1, or the names that were given."""
+        return self._named()[0]
+
+    def _named(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """The sorted labels, and the order of the model's classes in them; None where that is their own."""
+        own = self._model().classes_
+        if self.classes is None:
+            return own, None
+        labels, order = np.unique(checks.listing(self.classes, "classes"), return_index=True)
+        if len(order) != len(own) or len(self.classes) != len(own):
+            raise DataError(
+                f"classes has {len(self.classes)} labels, {len(order)} of them different, for {len(own)} classes.",
+                hint="one label per class, in the order of the counts.",
+            )
+        return labels, order
 
     @property
     def n_features_in_(self) -> int:
@@ -85,15 +102,22 @@ class IndividualClassifier(ClassifierMixin, Estimator):
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities, (n_rows, n_classes)."""
-        return self._model().predict_proba(self._rows(X))
+        return self._in_order(self._model().predict_proba(self._rows(X)))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Their logarithms."""
-        return self._model().predict_log_proba(self._rows(X))
+        return self._in_order(self._model().predict_log_proba(self._rows(X)))
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Logits: (n_rows,) of class 1 for two classes, else (n_rows, n_classes)."""
-        return self._model().decision_function(self._rows(X))
+        """Logits: (n_rows,) of the second class for two classes, else (n_rows, n_classes)."""
+        logits, order = self._model().decision_function(self._rows(X)), self._named()[1]
+        if logits.ndim == 2:
+            return self._in_order(logits)
+        return logits if order is None or order[1] == 1 else -logits
+
+    def _in_order(self, columns: np.ndarray) -> np.ndarray:
+        order = self._named()[1]
+        return columns if order is None else columns[:, order]
 
     def predict(self, X: Any) -> np.ndarray:
         """The most likely class of each row."""
