@@ -9,7 +9,7 @@ import pytest
 from sumwise.errors import DataError
 from sumwise.features import OTHER, Features
 from sumwise.readers.files import open_sheet
-from sumwise.study.features import MOST_LEVELS, bags_of, column_kind, column_notes, other_bags, typed_frame
+from sumwise.study.features import MOST_LEVELS, bags_of, column_kind, column_notes, level_texts, other_bags, typed_frame
 
 
 def sheet(**columns):
@@ -70,6 +70,12 @@ def test_typed_frames_keep_what_is_missing():
 def test_levels_that_are_numbers_keep_every_digit():
     made = rows_of(["zip"], ["zip"], zip=[1234567, 1234568, 0.5])
     assert made.bags.levels["zip"] == ("0.5", "1234567", "1234568")
+
+
+@pytest.mark.parametrize("column", [[True, False, True], [True, None, False]])
+def test_true_and_false_are_levels_as_in_sql(column):
+    found = level_texts(sheet(a=column), "a")
+    assert found.tolist() == ["(missing)" if x is None else str(x).lower() for x in column]
 
 
 def test_the_same_file_predicts_alike_through_pandas(tmp_path):

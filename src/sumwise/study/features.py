@@ -19,13 +19,13 @@ MISSING = "(missing)"
 
 
 def level_texts(sheet: Sheet, column: str) -> np.ndarray:
-    """A column as text, with a word for what is missing; whole numbers without a point."""
+    """A column as text, with a word for what is missing; whole numbers without a point, true and false as in SQL."""
     series = sheet.frame[column]
     absent = sheet.missing(column)
-    if pd.api.types.is_numeric_dtype(series.dtype):
+    if pd.api.types.is_numeric_dtype(series.dtype) and not pd.api.types.is_bool_dtype(series.dtype):
         texts = [_number_text(x) for x in np.asarray(series, dtype=float).tolist()]
     else:
-        texts = [str(x).strip() for x in series.tolist()]
+        texts = [str(x).lower() if isinstance(x, bool) else str(x).strip() for x in series.tolist()]
     return np.where(absent, MISSING, np.array(texts, dtype=object)).astype(object)
 
 
