@@ -48,6 +48,12 @@ def held(kind, n, seed):
     return float(np.mean((low <= y[n:]) & (y[n:] <= high)))
 
 
+def summary(cells):
+    """The least and the largest coverage, and the fewest draws."""
+    found = [c["coverage"] for c in cells]
+    return {"least": min(found), "most": max(found), "trials": min(c["trials"] for c in cells)}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--trials", type=int, default=200)
@@ -72,7 +78,7 @@ def main():
         }
         others = [c for c in kept["cells"] if (c["response"], c["bags"]) != (kind, n)]
         cells = sorted([*others, cell], key=lambda c: (KINDS.index(c["response"]), c["bags"]))
-        kept = {"command": "python benchmarks/process_coverage.py", "level": LEVEL, "cells": cells}
+        kept = {"command": "python benchmarks/process_coverage.py", "level": LEVEL, **summary(cells), "cells": cells}
         RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
         print(cell, flush=True)
 

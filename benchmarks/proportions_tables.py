@@ -123,6 +123,7 @@ def heuristics(record):
 
 TABLES = {
     "proportions_few_bags": few_bags,
+    "proportions_other_cuts": few_bags,
     "proportions_recent": few_bags,
     "proportions_sums": sums,
     "proportions_coverage": coverage,
