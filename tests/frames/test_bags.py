@@ -122,6 +122,27 @@ def test_decimals_are_numbers_and_no_levels():
     assert bags.levels == {}
 
 
+@pytest.mark.parametrize("entries", [[1, 2.5, 3, 4], [decimal.Decimal("1"), 2.5, None, np.int16(4)], [1, 2, pd.NA, 4]])
+def test_numbers_in_a_column_of_objects_are_numbers_and_no_levels(entries):
+    """Each number was a level of its own, and a fit took them for that without a word."""
+    frame = pd.DataFrame({"bag": list("aabb"), "x": pd.Series(entries, dtype=object)})
+    found = Bags.from_frame(frame, "bag", ["x"])
+    assert not found.levels
+    np.testing.assert_array_equal(found.values[:, 0], [np.nan if pd.isna(x) else float(x) for x in entries])
+
+
+def test_infinity_among_objects_is_refused():
+    frame = pd.DataFrame({"bag": list("ab"), "x": pd.Series([1.0, decimal.Decimal("1e400")], dtype=object)})
+    with pytest.raises(DataError, match="column 'x'"):
+        Bags.from_frame(frame, "bag", ["x"])
+
+
+def test_values_that_have_no_common_order_are_refused():
+    frame = pd.DataFrame({"bag": list("ab"), "x": pd.Series([1.0, pd.Timestamp("2020-01-01")], dtype=object)})
+    with pytest.raises(DataError, match=r"'x' holds values of kinds that have no common order \(Timestamp, float\)"):
+        Bags.from_frame(frame, "bag", ["x"])
+
+
 def test_ids_keep_their_kind():
     mixed = Bags.from_frame(pd.DataFrame({"g": [1, "a", 1], "x": [1, 2, 3]}), "g")
     assert mixed.ids.tolist() == [1, "a"]

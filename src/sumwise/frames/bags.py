@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 from collections.abc import Sequence
 from typing import Any
 
@@ -81,11 +82,11 @@ def column_numbers(column: Any, name: str, levels: dict[str, tuple], as_levels: 
     import pandas as pd
 
     kind = column.dtype
-    decimals = pd.api.types.is_object_dtype(kind) and pd.api.types.infer_dtype(column, skipna=True) == "decimal"
-    number = pd.api.types.is_numeric_dtype(kind) or pd.api.types.is_bool_dtype(kind) or decimals
+    objects = pd.api.types.is_object_dtype(kind) and _all_numbers(column)
+    number = pd.api.types.is_numeric_dtype(kind) or pd.api.types.is_bool_dtype(kind) or objects
     if number and not as_levels:
         values = frames.column_values(column)
-        if decimals:
+        if objects:
             values = np.array([np.nan if gone else x for x, gone in zip(values, column.isna())], dtype=object)
         return checks.finite(values, f"column {name!r}", allow_bool=True, allow_nan=True, keep_float32=True)
     if pd.api.types.is_datetime64_any_dtype(kind) or pd.api.types.is_timedelta64_dtype(kind):
@@ -97,3 +98,10 @@ def column_numbers(column: Any, name: str, levels: dict[str, tuple], as_levels: 
     out = np.full(len(column), np.nan)
     out[there] = codes
     return out
+
+
+def _all_numbers(column: Any) -> bool:
+    """Whether a column of objects holds numbers alone, as one that lost its type does; missing ones aside."""
+    kinds = set(map(type, column[column.notna()]))
+    numbers = (int, float, np.integer, np.floating, decimal.Decimal)
+    return bool(kinds) and all(issubclass(k, numbers) and not issubclass(k, bool) for k in kinds)

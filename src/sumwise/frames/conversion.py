@@ -143,7 +143,14 @@ def codes_and_levels(column: Any, name: str, levels: Sequence | None = None) -> 
     if isinstance(column.dtype, pd.CategoricalDtype):
         found = tuple(checks.plain(x) for x in column.cat.categories)
         return column.cat.codes.to_numpy().astype(np.int64), found
-    codes, found = pd.factorize(column, sort=True)
+    try:
+        codes, found = pd.factorize(column, sort=True)
+    except TypeError:
+        kinds = sorted({kind.__name__ for kind in set(map(type, column))})
+        raise DataError(
+            f"Column {name!r} holds values of kinds that have no common order ({', '.join(kinds)}).",
+            hint="convert it to text.",
+        ) from None
     return codes.astype(np.int64), tuple(checks.plain(x) for x in found.tolist())
 
 
