@@ -1,5 +1,7 @@
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
@@ -77,6 +79,13 @@ def test_other_columns_are_refused_as_scikit_learn_does(fitted, people):
     plain = CardinalityClassifier(penalty=1.0).fit(Bags(np.arange(8.0)[:, None], [0, 2, 4, 8]), [0, 1, 3])
     with pytest.raises(ValueError, match="X has 2 features, but IndividualClassifier is expecting 1"):
         plain.individuals().predict(np.zeros((2, 2)))
+
+
+def test_frames_of_pyarrow_and_polars_are_taken(fitted, people):
+    rows, X = fitted.individuals(), people[["age", "job"]]
+    expected = rows.predict_proba(X)
+    for frame in (pa.Table.from_pandas(X, preserve_index=False), pl.from_pandas(X)):
+        np.testing.assert_allclose(rows.predict_proba(frame), expected)
 
 
 @pytest.mark.filterwarnings("ignore:Stopped after")

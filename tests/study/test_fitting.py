@@ -145,3 +145,9 @@ def test_page_is_made_again_from_the_summary(tmp_path):
     (tmp_path / "r" / "summary.json").write_text("{")
     with pytest.raises(DataError, match="damaged"):
         read_result(tmp_path / "r")
+
+
+def test_a_file_in_place_of_a_result_is_called_so(tmp_path):
+    (tmp_path / "model.sumwise").touch()
+    with pytest.raises(DataError, match=r"is a file\. Hint: give the folder of a result"):
+        read_result(tmp_path / "model.sumwise")

@@ -95,8 +95,9 @@ class IndividualClassifier(ClassifierMixin, Estimator):
         """Rows as the classifier takes them: frames as they are, sparse matrices dense, numbers checked."""
         model = self._model()
         if frames.is_frame(X):
-            if hasattr(X, "columns") and "feature_names_in_" in vars(model):
-                _same_names(list(X.columns), model.feature_names_in_)
+            names = getattr(X, "column_names", getattr(X, "columns", None))  # pyarrow's columns are the values
+            if names is not None and "feature_names_in_" in vars(model):
+                _same_names(list(names), model.feature_names_in_)
             return X
         return validate_data(self, dense(X), reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
 

@@ -154,6 +154,8 @@ def read_result(folder: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     sumwise.errors.DataError: There is no result in 'nowhere'. Hint: sumwise fit problem.toml --out nowhere
     """
     folder = Path(folder)
+    if folder.is_file():
+        raise DataError(f"{str(folder)!r} is a file.", hint="give the folder of a result, which `sumwise fit` wrote.")
     try:
         read = [json.loads((folder / name).read_text("utf-8")) for name in ("summary.json", "provenance.json")]
     except FileNotFoundError:
