@@ -283,9 +283,9 @@ def scored(task: str, folder: Path, name: str, printed: dict) -> dict:
     if task == "blackbirds":
         return blackbirds_score(folder, printed)
     if task == "adult" and not printed:  # synthetic rows: the classifiers are fitted to them by private_tables.py
-        compared = json.loads((RESULTS.parent / "aim_comparison.json").read_text("utf-8"))["data"]["adult"]
-        found = compared.get(name.split(maxsplit=1)[0].lower(), {}).get("1")
-        return {"NLLH": found["nllh"]} if found else {}
+        way = name.split(maxsplit=1)[0].lower()
+        compared = json.loads((RESULTS.parent / f"{way}_comparison.json").read_text("utf-8"))["data"]["adult"]
+        return {"NLLH": compared[way]["1"]["nllh"]}
     return {k: round(v, 4) for k, v in printed.items()}
 
 

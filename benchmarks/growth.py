@@ -516,7 +516,7 @@ def table(results: dict[str, Any]) -> str:
             found["beyond"],
         ]
         lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines)
+    return "\n".join([*lines, "", f"All of it at commit {results['commit']}."])
 
 
 def write_page(results: dict[str, Any]) -> None:

@@ -297,7 +297,7 @@ def by_data(paths: list[Path]) -> tuple[list[dict], dict]:
     return draws, out
 
 
-def compare(paths: list[Path], commit: str) -> None:
+def compare(paths: list[Path], commit: str, target: Path) -> None:
     """Put runs with AIM together, with differences from AIM by seed: above 0 where the release is better."""
     draws, out = by_data(paths)
     frame = pd.DataFrame(draws).set_index(["data", "epsilon", "draw"])
@@ -323,13 +323,14 @@ def compare(paths: list[Path], commit: str) -> None:
         "mst": "the same package, 2,000 steps; the same two classifiers",
         "attributes": {"adult": ADULT, "bank": BANK, "survey": "all", "latent": "all"},
     }
-    COMPARED.write_text(json.dumps(facts | {"data": out, "draws": draws}, indent=1) + "\n", encoding="utf-8")
+    target.write_text(json.dumps(facts | {"data": out, "draws": draws}, indent=1) + "\n", encoding="utf-8")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--compare", type=Path, nargs="+")
     parser.add_argument("--commit", default="", help="with --compare: of the runs")
+    parser.add_argument("--target", type=Path, default=COMPARED, help="with --compare: the file; mst_comparison.json")
     parser.add_argument("--data", default="adult")
     parser.add_argument("--attributes", type=int)
     parser.add_argument("--columns", nargs="+")
@@ -345,7 +346,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     if arguments.compare:
-        compare(arguments.compare, arguments.commit)
+        compare(arguments.compare, arguments.commit, arguments.target)
         return
     warnings.simplefilter("ignore", NotConverged)
     kind, _, bins = arguments.cut.partition(":")
