@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sumwise import Tables
+from sumwise import NotConverged, Tables
 from sumwise.maxent.bootstrap import standing_rows
 from sumwise.maxent.engines import Parameters
 from sumwise.maxent.fitted_model import Schema
@@ -68,3 +68,18 @@ def test_answers_to_a_pull_are_those_of_a_penalty_with_that_centre():
     before, by_answer = model.joint(), moved(model, answer).joint()
     assert np.abs(refit - before).max() > 1e-4
     assert np.linalg.norm(refit - by_answer) < 0.12 * np.linalg.norm(refit - before)
+
+
+def test_conjugate_gradients_that_stop_far_off_warn(monkeypatch):
+    stats, schema, settings, rng = problem(2, False)
+    model = train(stats, schema, settings, (1.0, 6.0))
+    codes, labels = model.draw(6000, rng)
+    other = jittered(stats, codes, labels, rng)
+    rows, weights = standing_rows(model, codes)
+    response = LinearResponse(model, stats, rows, stats.n * weights, penalties_for(stats, settings, (1.0, 6.0)), False)
+    data = (other.data.counts - stats.data.counts)[None], (other.data.sums - stats.data.sums)[None]
+    totals = stats.n * (other.shares - stats.shares)[None, 1:]
+    response.answers(*data, totals)  # ends by itself
+    monkeypatch.setattr("sumwise.maxent.linear_response.STEPS", 1)
+    with pytest.warns(NotConverged, match=r"Stopped after 1 steps with residual .*intervals may be too narrow"):
+        response.answers(*data, totals)

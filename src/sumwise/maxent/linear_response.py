@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sumwise.fit import warn_not_converged
 from sumwise.maxent.fitted_model import LogLinearModel
 from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.hessian_products import hessian_products
@@ -20,6 +21,9 @@ from sumwise.maxent.sufficient_statistics import SufficientStatistics
 
 STEPS = 50  # of conjugate gradients at most
 TOL = 1e-3  # relative residual at which they end
+# Relative residual from which there is a warning. On all of Adult .08 is left after the last step, and answers are on
+# average as large as after six times as many steps but for .4% (theta) and 2.4% (mu); at .15 for 4.5% and 7%.
+LOOSE = 0.1
 EDGE = 1e-4  # rates are kept this far from 0 and 1
 
 
@@ -138,6 +142,12 @@ class LinearResponse:
             if np.all(now < TOL**2 * first):
                 break
             direction, size = scaled.plus(direction, now / np.maximum(size, 1e-300)), now
+        else:
+            left_over = float(np.sqrt(np.median(now / first)))
+            if left_over > LOOSE:
+                warn_not_converged(
+                    STEPS, left_over, LOOSE, "intervals may be too narrow; merge rare levels.", 6, "residual"
+                )
         return x
 
 
