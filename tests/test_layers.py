@@ -1,5 +1,7 @@
 """The direction of imports, held by a test; when it must change, `architecture.py` changes in the open."""
 
+import ast
+
 import pytest
 
 from architecture import SOURCE, imports, offences
@@ -65,3 +67,21 @@ def test_imports_are_read_with_their_time():
     found = {(module, top) for module, top, _ in imports(SOURCE / "domain.py")}
     assert ("numpy", True) in found
     assert ("pandas", False) in found
+
+
+MOST_UNTYPED = 5  # parameters of kernels that may be anything; lower it when there are fewer
+
+
+def test_parameters_of_kernels_have_types():
+    """Strict checks prove nothing of a parameter that may be anything; what callables take and give is not counted."""
+    untyped = []
+    for path in sorted({*SOURCE.glob("kernels/*.py"), *SOURCE.glob("*/kernels/*.py")}):
+        for function in ast.walk(ast.parse(path.read_text("utf-8"))):
+            if isinstance(function, ast.FunctionDef):
+                given = [*function.args.posonlyargs, *function.args.args, *function.args.kwonlyargs]
+                kinds = {a.arg: ast.unparse(a.annotation) for a in given if a.annotation is not None}
+                names = [
+                    name for name, kind in kinds.items() if kind == "Any" or kind.startswith(("list[Any", "tuple[A"))
+                ]
+                untyped += [f"{path.relative_to(SOURCE)}: {function.name}({name})" for name in names]
+    assert len(untyped) <= MOST_UNTYPED, untyped

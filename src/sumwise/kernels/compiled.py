@@ -56,14 +56,14 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return compiled
 
 
-def _unequal(_src_shapes: Any, _index_shape: Any):
+def _unequal(_src_shapes: tuple[int, ...], _index_shape: tuple[int, ...]):
     """Raise the error of ``x[:] = y`` for unequal shapes; stands in for Numba's, see `_Notice`."""
     raise NotImplementedError
 
 
 @overload(_unequal)
-def _unequal_compiled(_src_shapes: Any, _index_shape: Any):
-    def impl(_src_shapes: Any, _index_shape: Any):
+def _unequal_compiled(_src_shapes: tuple[int, ...], _index_shape: tuple[int, ...]):
+    def impl(_src_shapes: tuple[int, ...], _index_shape: tuple[int, ...]):
         raise ValueError("cannot assign slice from input of different size")
 
     return impl
@@ -81,7 +81,7 @@ class _Notice(event.Listener):
         self.given, self.spent, self.depth, self.began = False, 0.0, 0, 0.0
         self.theirs: Any = None
 
-    def on_start(self, event: Any) -> None:
+    def on_start(self, event: event.Event) -> None:
         now = time.perf_counter()
         if self.depth == 0:
             self.began = now
@@ -91,7 +91,7 @@ class _Notice(event.Listener):
             self.given = True
             logging.getLogger("sumwise").warning(self.text)
 
-    def on_end(self, event: Any) -> None:
+    def on_end(self, event: event.Event) -> None:
         del event
         self.depth -= 1
         if self.depth == 0:
@@ -99,8 +99,8 @@ class _Notice(event.Listener):
             if self.theirs is not None:
                 arrayobj.raise_with_shape_context, self.theirs = self.theirs, None
 
-    def _quick_errors(self, event: Any) -> None:
-        function = event.data["dispatcher"].py_func if event is not None else None
+    def _quick_errors(self, event: event.Event | None) -> None:
+        function = event.data["dispatcher"].py_func if event is not None and event.data else None
         if getattr(function, "__module__", "").startswith("sumwise.") and hasattr(arrayobj, SHAPES):
             self.theirs = arrayobj.raise_with_shape_context
             arrayobj.raise_with_shape_context = _unequal
@@ -115,7 +115,7 @@ def _writable() -> bool:
     return True
 
 
-def _probe(x: Any):
+def _probe(x: float):
     return x
 
 

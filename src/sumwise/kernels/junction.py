@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from functools import lru_cache
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 __all__ = ["junction_tree"]
 
 
-def junction_tree(sets: tuple[Any, ...] | list[Any], sizes: Any):
+def junction_tree(
+    sets: list[list[int] | tuple[int, ...]] | tuple[tuple[int, ...], ...],
+    sizes: np.ndarray | list[int] | tuple[int, ...],
+):
     """Cliques and the tree between them for a graph in which each of `sets` is fully connected.
 
     Vertices are eliminated by least fill-in (then least table); the cliques are joined by a spanning tree of
@@ -39,7 +41,7 @@ def junction_tree(sets: tuple[Any, ...] | list[Any], sizes: Any):
 
 
 @lru_cache(maxsize=32)  # a trainer asks for the same tree at every step
-def _tree(sets: tuple[Any, ...], sizes: tuple[Any, ...]):
+def _tree(sets: tuple[tuple[int, ...], ...], sizes: tuple[int, ...]):
     n = len(sizes)
     neighbours = [set() for _ in range(n)]
     for group in sets:
@@ -64,13 +66,13 @@ def _tree(sets: tuple[Any, ...], sizes: tuple[Any, ...]):
     return ordered, _spanning_tree(ordered)
 
 
-def _price(vertex: int, neighbours: list[Any], sizes: tuple[Any, ...]):
+def _price(vertex: int, neighbours: list[set[int]], sizes: tuple[int, ...]):
     around = neighbours[vertex]
     fill = sum(1 for a, b in combinations(around, 2) if b not in neighbours[a])
     return fill, float(np.log([sizes[v] for v in around | {vertex}]).sum()), vertex
 
 
-def _spanning_tree(cliques: list[Any]):
+def _spanning_tree(cliques: list[tuple[int, ...]]):
     pairs = [
         (-len(shared), i, j, shared)
         for (i, a), (j, b) in combinations(enumerate(cliques), 2)

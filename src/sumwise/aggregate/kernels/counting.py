@@ -8,7 +8,6 @@ table. Count and label sum share one 64-bit counter: the count is in the lower 3
 from __future__ import annotations
 
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 from numba import prange
@@ -20,7 +19,7 @@ BLOCK = 4096  # cell numbers of a block of rows stay in the first-level cache
 JOINT_CELLS = 2**15  # 256 KiB of counters stay in the second-level cache
 
 
-def layout(subsets: Any, sizes: Any):
+def layout(subsets: list[tuple[int, ...]], sizes: np.ndarray | list[int]):
     """Flat description of tables over attributes ``0..d-1``.
 
     Parameters
@@ -52,7 +51,7 @@ def layout(subsets: Any, sizes: Any):
     return members, starts, offsets
 
 
-def covering(subsets: list[Any], sizes: list[Any], most_cells: int = JOINT_CELLS):
+def covering(subsets: list[tuple[int, ...]], sizes: list[int], most_cells: int = JOINT_CELLS):
     """Joint tables, fewer than the subsets, whose margins are the subsets' tables.
 
     A row costs one increment per joint table, so a joint table of four attributes that stays in the cache saves
@@ -108,7 +107,9 @@ def covering(subsets: list[Any], sizes: list[Any], most_cells: int = JOINT_CELLS
     return joints, home
 
 
-def _count_gains(gains: dict[Any, Any], joint: list[Any], new: int | None, orders: list[Any], places: dict[Any, Any]):
+def _count_gains(
+    gains: dict[int, int], joint: list[int], new: int | None, orders: list[int], places: dict[int, list[int]]
+):
     """Add to each attribute's gain the uncovered subsets of one attribute outside of `joint` and `new`, with `new`.
 
     Only subsets that `new` makes reachable are looked at, so that a step costs as much as the joint table is wide, not
@@ -123,7 +124,7 @@ def _count_gains(gains: dict[Any, Any], joint: list[Any], new: int | None, order
                     gains[a] += len(places[mask | 1 << a])
 
 
-def _product(attributes: tuple[Any, ...], sizes: list[Any]):
+def _product(attributes: tuple[int, ...], sizes: list[int]):
     cells = 1
     for a in attributes:
         cells *= int(sizes[a])
@@ -145,7 +146,16 @@ def dealt_out(offsets: np.ndarray, n_threads: int):
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _cells_of_block(codes: Any, sizes: Any, members: Any, first: Any, last: Any, begin: Any, m: Any, cell: Any):
+def _cells_of_block(
+    codes: np.ndarray,
+    sizes: np.ndarray,
+    members: np.ndarray,
+    first: int,
+    last: int,
+    begin: int,
+    m: int,
+    cell: np.ndarray,
+):
     a = codes[members[first]]
     if last - first == 1:
         for i in range(m):
@@ -253,7 +263,7 @@ def add_weighted(
                 table[cell[i], 1] += w * label[begin + i]
 
 
-def unpacked(out: Any):
+def unpacked(out: np.ndarray):
     """Counts and label sums of packed counters, as two int64 arrays.
 
     Examples

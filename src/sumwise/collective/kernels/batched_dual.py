@@ -7,12 +7,18 @@ is while the others go on. Exact counts make the blocks of a sweep singular: the
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sumwise.collective.kernels.dual_counts import first_multipliers
+
+if TYPE_CHECKING:
+    import torch
+
+    from sumwise.collective.kernels.count_problem import CountProblem
 
 TINY = 1e-280  # a message below it may have lost terms to underflow: such a chain is not certified here
 LEAST = 1e-4  # share of the promised gain that a step must bring
@@ -69,7 +75,7 @@ class Point:
     inverse_sums: Any
 
 
-def both_ways(x: Any):
+def both_ways(x: torch.Tensor):
     """(B, N, L) as (N, 2, B, L): forth, and back from the last time to the first."""
     import torch
 
@@ -77,14 +83,14 @@ def both_ways(x: Any):
     return torch.stack([forth, forth.flip(0)], 1)
 
 
-def product(kernel: Any, v: Any):
+def product(kernel: torch.Tensor, v: torch.Tensor):
     """``v K`` of every chain, both ways: v is (2, B, L)."""
     if kernel.ndim == 3:
         return v @ kernel
     return (v[:, :, None, :] @ kernel)[:, :, 0]
 
 
-def evaluate(batch: Batch, g: Any) -> Point:
+def evaluate(batch: Batch, g: torch.Tensor) -> Point:
     """One pass of belief propagation at multipliers `g`, with its proven gap.
 
     Messages forth and back don't need each other, so they are sent side by side. Each is normalised as it goes; its
@@ -129,16 +135,16 @@ def evaluate(batch: Batch, g: Any) -> Point:
     )
 
 
-def _where(mask: Any, x: Any, other: float):
+def _where(mask: torch.Tensor, x: torch.Tensor, other: float):
     return x.masked_fill(~mask, other)
 
 
-def _positive(x: Any):
+def _positive(x: torch.Tensor):
     """Ones for zeros: what is divided by them is zero, too."""
     return x.masked_fill(x <= 0, 1.0)
 
 
-def conjugate(batch: Any, g: Any):
+def conjugate(batch: Batch, g: torch.Tensor):
     """Sum of the conjugate losses of every chain, their slopes and curvatures (see `kernels.observations`)."""
     q = _where(batch.poisson, batch.rate - g, 1.0)
     y = _where(batch.poisson, batch.y, 1.0)
@@ -151,7 +157,7 @@ def conjugate(batch: Any, g: Any):
     return _sum(value), first, second
 
 
-def fenchel(batch: Any, g: Any, cells: Any):
+def fenchel(batch: Batch, g: torch.Tensor, cells: torch.Tensor):
     """Sum of ``l(n) + l*(g) - g n`` of every chain: its gap, never negative."""
     off = cells - batch.y
     gaussian = 0.5 * (off - batch.var * g) ** 2 / batch.var
@@ -163,11 +169,13 @@ def fenchel(batch: Any, g: Any, cells: Any):
     return _sum(both + _where(batch.linear, linear, 0.0))
 
 
-def _sum(x: Any):
+def _sum(x: torch.Tensor):
     return x.flatten(1).sum(1)
 
 
-def covariance_product(batch: Any, direction: Any, cells: Any, weights: Any, inverse_sums: Any):
+def covariance_product(
+    batch: Batch, direction: torch.Tensor, cells: torch.Tensor, weights: torch.Tensor, inverse_sums: torch.Tensor
+):
     """``total * Cov(indicators) @ direction`` of every chain, by one pass of derivatives, both ways at once."""
     moved = weights * both_ways(direction)[:-1]
     passed = weights[1:] * inverse_sums[:-1]
@@ -186,7 +194,7 @@ def covariance_product(batch: Any, direction: Any, cells: Any, weights: Any, inv
 class Sweeps:
     """``(curvature + covariance) x = r`` on the free cells of every chain (see `path_sweeps.PathSystem`)."""
 
-    def __init__(self, batch: Any, point: Any, curvature: Any, free: Any):
+    def __init__(self, batch: Batch, point: Point, curvature: torch.Tensor, free: torch.Tensor):
         self.diagonal = _where(free, curvature + point.cells, 0.0)
         self.inverse = _where(free, 1.0 / self.diagonal.clamp(min=1e-300), 0.0)
         self.n = _where(free, point.cells, 0.0)
@@ -203,7 +211,7 @@ class Sweeps:
         own = [self.diagonal, self.inverse, self.n, self.u, self.whole, self.rest]
         return own + [v for way in self.ways for name, v in way.items() if name != "kernels"]
 
-    def _way(self, batch: Any, point: Any, mean: Any, way: int) -> dict[str, Any]:
+    def _way(self, batch: Batch, point: Point, mean: torch.Tensor, way: int) -> dict[str, Any]:
         """What the substitution of one way needs of every time, in its order (N, B, L)."""
         u, mean = (_ordered(v, way) for v in (self.u, mean))
         weights, over = (v[:, way].clone() for v in (point.weights, point.inverse_sums))
@@ -219,10 +227,10 @@ class Sweeps:
             "pulled": send_all(kernels, weights * u[:-1]),
         }
 
-    def block(self, x: Any):
+    def block(self, x: torch.Tensor):
         return self.diagonal * x - self.n * ((self.n * x).sum(-1, keepdim=True) / self.whole[..., None])
 
-    def substitute(self, rhs: Any, down: bool):
+    def substitute(self, rhs: torch.Tensor, down: bool):
         """Solve with the lower (first time to last) or the upper triangle of blocks.
 
         With r what a node receives, its part is ``inverse rhs + u (k - r)``, where k is one number: the mean of r, and
@@ -243,12 +251,12 @@ class Sweeps:
         return (own.flip(0) if down else own).transpose(0, 1)
 
 
-def is_recorded(tensor: Any) -> bool:
+def is_recorded(tensor: torch.Tensor) -> bool:
     """Whether calls with such a tensor are recorded."""
     return tensor.is_cuda
 
 
-def record(function: Any) -> tuple[Any, Any]:
+def record(function: Callable[[], Any]) -> tuple[Any, Any]:
     """What plays the call of a function again, and the tensors that its results are written to."""
     import torch
 
@@ -264,7 +272,7 @@ class Recorded:
     What a played call returns is overwritten by the next one.
     """
 
-    def __init__(self, function: Any):
+    def __init__(self, function: Callable[..., Any]):
         self.function = function
         self.given: Any = None
         self.replay: Any = None
@@ -294,7 +302,14 @@ class ConjugateGradients:
         self.step = Recorded(lambda *state: ConjugateGradients._step(held[0], *state))
 
     @staticmethod
-    def _step(system: Any, x: Any, residual: Any, p: Any, size: Any, active: Any):
+    def _step(
+        system: Sweeps,
+        x: torch.Tensor,
+        residual: torch.Tensor,
+        p: torch.Tensor,
+        size: torch.Tensor,
+        active: torch.Tensor,
+    ):
         t = system.substitute(p, down=True)
         w = t + system.substitute(p - system.block(t), down=False)
         steep = _sum(p * w)
@@ -307,7 +322,7 @@ class ConjugateGradients:
         p = moved + p * _where(active, new / _where(size > 0, size, 1.0), 0.0)[:, None, None]
         return x, residual, p, size.where(~active, new), active
 
-    def solve(self, system: Any, rhs: Any, forcing: Any, active: Any):
+    def solve(self, system: Sweeps, rhs: torch.Tensor, forcing: torch.Tensor, active: torch.Tensor):
         """Conjugate gradients until every active chain has its residual at `forcing` (B,) of the first."""
         if self.held and is_recorded(rhs):  # what was recorded reads the tensors of the first system
             for old, new in zip(self.held[0].tensors(), system.tensors()):
@@ -334,7 +349,7 @@ class Passes:
         self.at = Recorded(lambda g: evaluate(batch, g))
         self.moved = Recorded(lambda *given: covariance_product(batch, *given))
 
-    def covariance(self, point: Point, direction: Any):
+    def covariance(self, point: Point, direction: torch.Tensor):
         return self.moved(direction, point.cells, point.weights, point.inverse_sums)
 
 
@@ -364,7 +379,7 @@ def maximise_batch(batch: Batch, tol: float, max_iter: int) -> tuple[Point, Any,
     return point, done, steps
 
 
-def _enough(point: Any, start: Any, tol: Any, total: Any):
+def _enough(point: Point, start: torch.Tensor, tol: float, total: torch.Tensor):
     """Whether the gap is below `tol` of the objective, and of what it has dropped since the start."""
     objective = point.dual + point.gap
     size = objective.abs()
@@ -372,7 +387,7 @@ def _enough(point: Any, start: Any, tol: Any, total: Any):
     return (point.gap <= (tol * scale).maximum(1e-13 * (total + size))) & point.gap.isfinite()
 
 
-def _choose(mask: Any, new: Any, old: Any):
+def _choose(mask: torch.Tensor, new: Point, old: Point):
     """The new point of some chains, the old one of the others."""
     made = {}
     for f in fields(Point):
@@ -382,7 +397,7 @@ def _choose(mask: Any, new: Any, old: Any):
     return Point(**made)
 
 
-def _newton(passes: Passes, point: Any, reach: Any, last: Any, active: Any):
+def _newton(passes: Passes, point: Point, reach: torch.Tensor, last: torch.Tensor | None, active: torch.Tensor):
     """A step inside the box of every chain, what it promises, and the size of the preconditioned gradient."""
     batch = passes.batch
     foot, top = batch.low - point.g, batch.high - point.g
@@ -399,7 +414,7 @@ def _newton(passes: Passes, point: Any, reach: Any, last: Any, active: Any):
         forcing = (0.9 * first / _positive(last)).clamp(min=1e-3, max=0.5)
     x = passes.gradients.solve(system, rhs, forcing, active)
 
-    def promise(v: Any):
+    def promise(v: torch.Tensor):
         v = _where(batch.seen, v, 0.0)
         curved = curvature * v + _where(batch.seen, passes.covariance(point, v), 0.0)
         return -_sum(v * (point.gradient + 0.5 * curved))
@@ -419,13 +434,13 @@ def _newton(passes: Passes, point: Any, reach: Any, last: Any, active: Any):
     return step, promised, first
 
 
-def _ordered(x: Any, way: int):
+def _ordered(x: torch.Tensor, way: int):
     """(B, N, L) as (N, B, L), in the order of messages forth (0) or back (1)."""
     forth = x.transpose(0, 1)
     return forth.flip(0) if way else forth.contiguous()
 
 
-def send_all(kernels: list[Any], v: Any):
+def send_all(kernels: list[torch.Tensor], v: torch.Tensor):
     """``v K`` of every time, (N - 1, B, L): in one product where all times share their kernel, given once."""
     if len(kernels) == 1:
         shared = kernels[0].ndim == 2
@@ -436,7 +451,7 @@ def send_all(kernels: list[Any], v: Any):
     return out
 
 
-def _add_product(x: Any, v: Any, kernel: Any):
+def _add_product(x: torch.Tensor, v: torch.Tensor, kernel: torch.Tensor):
     """Add ``v K`` of every chain to x, in place."""
     if kernel.ndim == 2:
         x.addmm_(v, kernel)
@@ -444,18 +459,18 @@ def _add_product(x: Any, v: Any, kernel: Any):
         x.unsqueeze(1).baddbmm_(v.unsqueeze(1), kernel)
 
 
-def _own_blocks(system: Any, rhs: Any):
+def _own_blocks(system: Sweeps, rhs: torch.Tensor):
     """Each node's own block solved for."""
     pull = (system.u * rhs).sum(-1, keepdim=True) / system.rest[..., None]
     return system.inverse * rhs + system.u * pull
 
 
-def gather_batch(problems: list[Any], device: str) -> Batch:
+def gather_batch(problems: list[CountProblem], device: str) -> Batch:
     """One `Batch` on a device from `CountProblem`s on single paths of equal shape (checked by the caller)."""
     import torch
 
     first = problems[0]
-    order, links = first.paths[0]
+    order, links = (first.paths or [])[0]
     shape = len(problems), len(order), first.forest.sizes[0]
     arrays = {name: np.zeros(shape) for name in ("logs", "y", "low", "high", "first", "kind")}
     arrays |= {"var": np.ones(shape), "rate": np.ones(shape)}
@@ -476,7 +491,7 @@ def gather_batch(problems: list[Any], device: str) -> Batch:
 KINDS = ("gaussian", "poisson", "linear")
 
 
-def _cellwise(problem: Any):
+def _cellwise(problem: CountProblem):
     """Flat arrays over all cells of one problem."""
     seen = problem.observations
     s, p, e = seen.slices()
@@ -495,7 +510,7 @@ def _cellwise(problem: Any):
     return out
 
 
-def _links(problems: list[Any], steps: list[Any], device: str) -> dict[str, Any]:
+def _links(problems: list[CountProblem], steps: list[int], device: str) -> dict[str, Any]:
     """Scaled potentials along the path, both ways: one tensor where all chains share theirs, each copied once."""
     import torch
 

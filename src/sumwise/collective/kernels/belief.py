@@ -6,13 +6,19 @@ One call of `propagate` costs two messages per edge: matrix-vector products, nev
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sumwise.collective.kernels.edges import log_sum_exp
 from sumwise.errors import DataError
+
+if TYPE_CHECKING:
+    import torch
+
+    from sumwise.collective.kernels.edges import Edge
 
 
 @dataclass(frozen=True)
@@ -69,7 +75,7 @@ class Forest:
         return out
 
 
-def _schedule(n_nodes: int, edges: tuple[Any, ...] | list[Any]):
+def _schedule(n_nodes: int, edges: Sequence[tuple[int, int, Edge]]):
     """Roots, components and the steps from the leaves to the roots; a cycle is an error."""
     neighbours = [[] for _ in range(n_nodes)]
     for e, (first, second, _) in enumerate(edges):
@@ -99,7 +105,7 @@ def _schedule(n_nodes: int, edges: tuple[Any, ...] | list[Any]):
     return steps, roots, component
 
 
-def _far_end(start: int, neighbours: list[Any]):
+def _far_end(start: int, neighbours: list[list[tuple[int, int, bool]]]):
     """A node of `start`'s component with the fewest neighbours: a chain is then rooted at its end."""
     seen, queue = {start}, [start]
     for node in queue:
@@ -124,7 +130,7 @@ class Beliefs:
     memo_down: list[Any]
 
 
-def support(forest: Any, masks: list[Any]):
+def support(forest: Forest, masks: list[np.ndarray]):
     """Which states of every node have a positive probability, given masks of allowed states."""
     up = [m.copy() for m in masks]
     for child, parent, e, back in forest.steps:
@@ -134,7 +140,7 @@ def support(forest: Any, masks: list[Any]):
     return up
 
 
-def propagate(forest: Any, logs: list[Any], masks: list[Any] | None = None):
+def propagate(forest: Forest, logs: list[np.ndarray | torch.Tensor], masks: list[np.ndarray] | None = None):
     """All node beliefs and log Z of ``p(x) prop. to prod_i exp(logs_i) prod_e exp(theta_e)``.
 
     Parameters
@@ -160,7 +166,9 @@ def propagate(forest: Any, logs: list[Any], masks: list[Any] | None = None):
         acc[parent] = acc[parent] + message
     log_z = [log_sum_exp(acc[root]) for root in forest.roots]
     n_steps = len(forest.steps)
-    cavity, memo_down, down = [None] * n_steps, [None] * n_steps, [None] * len(forest.sizes)
+    cavity: list[Any] = [None] * n_steps
+    memo_down: list[Any] = [None] * n_steps
+    down: list[Any] = [None] * len(forest.sizes)
     for k in range(n_steps - 1, -1, -1):
         child, parent, e, back = forest.steps[k]
         if cavity[k] is None:
@@ -171,7 +179,14 @@ def propagate(forest: Any, logs: list[Any], masks: list[Any] | None = None):
     return Beliefs(acc, log_z, inner, cavity, memo_up, memo_down)
 
 
-def _cavities(forest: Any, node: int, logs: list[Any], up: list[Any], down: list[Any], cavity: list[Any]):
+def _cavities(
+    forest: Forest,
+    node: int,
+    logs: list[np.ndarray | torch.Tensor],
+    up: list[np.ndarray | torch.Tensor],
+    down: list[Any],
+    cavity: list[Any],
+):
     """The message of `node` to each child: everything but that child's own message (no subtraction: -inf stays)."""
     base = logs[node] if down[node] is None else logs[node] + down[node]
     steps = forest.children[node]
@@ -186,7 +201,7 @@ def _cavities(forest: Any, node: int, logs: list[Any], up: list[Any], down: list
         after = up[k] if after is None else after + up[k]
 
 
-def edge_counts(forest: Any, beliefs: Any, e: int, total: float):
+def edge_counts(forest: Forest, beliefs: Beliefs, e: int, total: float):
     """The table of edge `e` (dense: (..., L_first, L_second); sparse: its stored moves; margin: the table's cells)."""
     k = next(k for k, step in enumerate(forest.steps) if step[2] == e)
     back = forest.steps[k][3]
@@ -195,7 +210,7 @@ def edge_counts(forest: Any, beliefs: Any, e: int, total: float):
     return forest.edges[e][2].table(first, second, total)
 
 
-def node_tangent(forest: Any, beliefs: Any, direction: list[Any]):
+def node_tangent(forest: Forest, beliefs: Beliefs, direction: list[np.ndarray]):
     """Change of the log beliefs when the node log-potentials move along `direction` (list of arrays).
 
     With ``p`` the node probabilities, the change of the counts is ``n p (d - <p, d>)``: a product with the
@@ -213,7 +228,7 @@ def node_tangent(forest: Any, beliefs: Any, direction: list[Any]):
     return acc
 
 
-def edge_tangent(forest: Any, beliefs: Any, direction: list[Any]):
+def edge_tangent(forest: Forest, beliefs: Beliefs, direction: list[np.ndarray]):
     """Change of the logs of (cavity, inner) of every step when the node log-potentials move along `direction`.
 
     The table of a step's edge then changes by ``table * (d_i + d_j - mean)``.

@@ -6,8 +6,6 @@ width T - 1, so that a gradient costs hardly more than the pass itself.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sumwise.collective.kernels.edges import log_sum_exp
@@ -39,7 +37,7 @@ def chain_moments(first: np.ndarray, last: np.ndarray, move: np.ndarray, n_steps
     return log_z + np.log(whole), ahead[0] * behind[0], ahead[-1] * behind[-1] / whole, moves
 
 
-def _moments_in_logs(first: Any, last: Any, move: Any, n_steps: Any):
+def _moments_in_logs(first: np.ndarray, last: np.ndarray, move: np.ndarray, n_steps: int):
     """The same, step by step in logs."""
     ahead, behind = [first], [last]
     for _ in range(n_steps - 1):
@@ -86,7 +84,7 @@ def fit_chain(
     first: np.ndarray,
     last: np.ndarray,
     move: np.ndarray,
-    counts: tuple[Any, ...] | list[Any],
+    counts: list[np.ndarray] | tuple[np.ndarray, np.ndarray, np.ndarray],
     n_steps: int,
     ridge: float,
     max_iter: int = 30,

@@ -9,7 +9,7 @@ derivatives of the loss at the observed cells o, the posterior covariance is
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
@@ -17,11 +17,15 @@ from scipy.linalg import cho_factor, cho_solve
 from sumwise.collective.kernels.belief import edge_counts
 from sumwise.collective.kernels.path_sweeps import PathSystem
 
+if TYPE_CHECKING:
+    from sumwise.collective.kernels.belief import Beliefs
+    from sumwise.collective.kernels.count_problem import CountProblem
+
 TOL = 1e-6  # residual of a system, relative
 MOST_PRODUCTS = 500
 
 
-def at_kink(problem: Any, g: np.ndarray, share: float = 1e-6):
+def at_kink(problem: CountProblem, g: np.ndarray, share: float = 1e-6):
     """Which observed cells with two-sided noise have a multiplier inside its box: their count is at the kink."""
     observations = problem.observations
     _, _, e = observations.slices()
@@ -36,7 +40,12 @@ def at_kink(problem: Any, g: np.ndarray, share: float = 1e-6):
 
 
 def function_variances(
-    problem: Any, beliefs: Any, cells: np.ndarray, weights: Any, tables: Any = None, weight: float | None = None
+    problem: CountProblem,
+    beliefs: Beliefs,
+    cells: np.ndarray,
+    weights: np.ndarray,
+    tables: tuple[CountProblem, Beliefs, np.ndarray] | None = None,
+    weight: float | None = None,
 ):
     """Posterior variances of ``weights @ cells`` for every row of weights (any iterable of (n_cells,) arrays).
 
@@ -57,7 +66,7 @@ def function_variances(
     return np.maximum(out, 0.0)
 
 
-def _solver(problem: Any, beliefs: Any, cells: np.ndarray, index: np.ndarray, noise: np.ndarray):
+def _solver(problem: CountProblem, beliefs: Beliefs, cells: np.ndarray, index: np.ndarray, noise: np.ndarray):
     """What solves ``(noise + S_oo) x = r``: sweeps on chains whose cells all have noise, else conjugate gradients.
 
     A variance is wrong by the square of the residual's size.
@@ -76,7 +85,7 @@ def _solver(problem: Any, beliefs: Any, cells: np.ndarray, index: np.ndarray, no
     return lambda rhs: _solve(product, scale, rhs, TOL, MOST_PRODUCTS)
 
 
-def node_covariance(problem: Any, beliefs: Any, cells: np.ndarray, node: int, weight: float | None = None):
+def node_covariance(problem: CountProblem, beliefs: Beliefs, cells: np.ndarray, node: int, weight: float | None = None):
     """Posterior covariance of all counts of one node of a path, by a filter along the path; None where there is none.
 
     Counts of a Markov chain have the covariances of a Gaussian one with the same first two moments. The filter carries
@@ -116,7 +125,7 @@ def node_covariance(problem: Any, beliefs: Any, cells: np.ndarray, node: int, we
     return own
 
 
-def _noise(problem: Any, cells: np.ndarray, weight: float | None = None):
+def _noise(problem: CountProblem, cells: np.ndarray, weight: float | None = None):
     """Inverse second derivatives of the loss at the observed cells, and which cells have any.
 
     With a weight, two-sided noise has those of normal noise of its variance, ``2 b^2``: its box is ``weight / b`` wide.

@@ -10,15 +10,19 @@ The problem (Sun 2019, eq. 2.7) is ``min over z in the local polytope of R(z) + 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import xlogy
 
 from sumwise.collective.kernels.belief import Forest, edge_counts, node_tangent, propagate
-from sumwise.collective.kernels.edges import softmax, to_host
+from sumwise.collective.kernels.edges import DenseEdge, MarginEdge, SparseEdge, softmax, to_host
 from sumwise.collective.kernels.observations import Observations
 from sumwise.collective.kernels.path_sweeps import paths
+
+if TYPE_CHECKING:
+    from sumwise.collective.kernels.belief import Beliefs
+    from sumwise.collective.kernels.edges import Edge
 
 
 @dataclass
@@ -49,15 +53,16 @@ class CountProblem:
         """Number of cells of all nodes."""
         return int(self.offsets[-1])
 
-    def split(self, flat: Any):
+    def split(self, flat: np.ndarray):
         """A flat vector of cells as one array per node."""
+        cells: Any = flat
         if self.device is not None:
             import torch
 
-            flat = torch.as_tensor(flat, device=self.device)
-        return [flat[a:b] for a, b in zip(self.offsets[:-1], self.offsets[1:])]
+            cells = torch.as_tensor(flat, device=self.device)
+        return [cells[a:b] for a, b in zip(self.offsets[:-1], self.offsets[1:])]
 
-    def join(self, arrays: list[Any]):
+    def join(self, arrays: list[np.ndarray]):
         """One flat vector from one array per node."""
         return np.concatenate([to_host(a) for a in arrays])
 
@@ -74,7 +79,7 @@ class CountProblem:
         inner = float(np.where(cells > 0, tilt * cells, 0.0).sum())
         return inner - self.total * log_z + self.constant
 
-    def covariance_product(self, beliefs: Any, cells: np.ndarray, direction: np.ndarray):
+    def covariance_product(self, beliefs: Beliefs, cells: np.ndarray, direction: np.ndarray):
         """``total * Cov(indicators) @ direction``, flat, at the price of one pass."""
         self.n_tangents += 1
         changes = node_tangent(self.forest, beliefs, self.split(direction))
@@ -108,7 +113,7 @@ class CountProblem:
         nodes = sum(_range(self.base[a:b]) for a, b in zip(self.offsets[:-1], self.offsets[1:]))
         return nodes + sum(_range(to_host(op.theta)) for _, _, op in self.forest.edges if hasattr(op, "theta"))
 
-    def with_observations(self, observations: Any):
+    def with_observations(self, observations: Observations):
         """The same population with other observations of the same cells."""
         made = replace(self, observations=observations)
         made.paths = self.paths
@@ -118,11 +123,11 @@ class CountProblem:
         """Variances of the cells for rare states: their counts."""
         return cells
 
-    def edge_tables(self, beliefs: Any):
+    def edge_tables(self, beliefs: Beliefs):
         """Tables of all edges (see `edge_counts`)."""
         return [to_host(edge_counts(self.forest, beliefs, e, self.total)) for e in range(len(self.forest.edges))]
 
-    def regulariser(self, cells: np.ndarray, tables: list[Any]):
+    def regulariser(self, cells: np.ndarray, tables: list[np.ndarray]):
         """``R(z)`` of any point of the polytope, from node counts and edge tables."""
         value = -float(np.where(cells > 0, cells * np.where(cells > 0, self.base, 0.0), 0.0).sum())
         weights = (self.degrees - 1.0)[self.node]
@@ -131,7 +136,7 @@ class CountProblem:
             value += float(xlogy(table, table).sum()) - float(_score(operator, table))
         return value
 
-    def violation(self, cells: np.ndarray, tables: list[Any]):
+    def violation(self, cells: np.ndarray, tables: list[np.ndarray]):
         """Largest difference between a node's counts and the margin of an edge table."""
         nodes = [cells[a:b] for a, b in zip(self.offsets[:-1], self.offsets[1:])]
         worst = max((abs(v.sum() - self.total) for v in nodes), default=0.0)
@@ -146,18 +151,18 @@ def _range(theta: np.ndarray):
     return float(np.abs(np.where(np.isfinite(theta), theta, 0.0)).max(initial=0.0))
 
 
-def edge_margins(operator: Any, table: np.ndarray):
+def edge_margins(operator: Edge, table: np.ndarray):
     """Margins of an edge table over its first and second node."""
-    if hasattr(operator, "matrix"):
+    if isinstance(operator, SparseEdge):
         first = np.bincount(operator.first, table, operator.shape[0])
         return first, np.bincount(operator.second, table, operator.shape[1])
-    if hasattr(operator, "margin"):
+    if isinstance(operator, MarginEdge):
         return table, operator.margin(table)
     return table.sum(axis=-1), table.sum(axis=-2)
 
 
-def _score(operator: Any, table: np.ndarray):
-    if hasattr(operator, "scaled") and not isinstance(operator.theta, np.ndarray):
+def _score(operator: Edge, table: np.ndarray):
+    if isinstance(operator, DenseEdge) and not isinstance(operator.theta, np.ndarray):
         theta = to_host(operator.theta)
         return np.where(table > 0, table * np.where(table > 0, theta, 0.0), 0.0).sum()
     return operator.score(table)

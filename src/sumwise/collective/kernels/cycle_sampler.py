@@ -9,24 +9,36 @@ guide, so that they pass through cells that hold somebody. The cost of a move do
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sumwise.collective.kernels.trellis import draw_entry, draw_state, find_entry, log_seen, seen_counts
 from sumwise.kernels.compiled import njit
 
+if TYPE_CHECKING:
+    from sumwise.collective.kernels.trellis import SeenCounts, Trellis
+
+    Line = tuple[Trellis | SeenCounts, np.ndarray, np.ndarray, np.ndarray, np.ndarray, int, float]
+
 _FEW = 16  # ranges up to this length are enumerated
 
 
 @njit(cache=True)
-def _factorial(x: Any):
+def _factorial(x: int):
     return math.lgamma(x + 1.0)
 
 
 @njit(cache=True)
 def _value(
-    t: Any, counts: np.ndarray, at: np.ndarray, sign: np.ndarray, power: np.ndarray, size: int, slope: float, delta: int
+    t: SeenCounts | Trellis,
+    counts: np.ndarray,
+    at: np.ndarray,
+    sign: np.ndarray,
+    power: np.ndarray,
+    size: int,
+    slope: float,
+    delta: int,
 ):
     """Log-weight of the tables after `delta` moves along the line, without constants."""
     value = slope * delta
@@ -39,7 +51,16 @@ def _value(
 
 
 @njit(cache=True)
-def _rise(t: Any, counts: Any, at: Any, sign: Any, power: Any, size: Any, slope: Any, delta: Any):
+def _rise(
+    t: SeenCounts | Trellis,
+    counts: np.ndarray,
+    at: np.ndarray,
+    sign: np.ndarray,
+    power: np.ndarray,
+    size: int,
+    slope: float,
+    delta: int,
+):
     """Value at delta + 1 minus value at delta; where both are impossible, towards zero."""
     here = _value(t, counts, at, sign, power, size, slope, delta)
     there = _value(t, counts, at, sign, power, size, slope, delta + 1)
@@ -50,7 +71,14 @@ def _rise(t: Any, counts: Any, at: Any, sign: Any, power: Any, size: Any, slope:
 
 @njit(cache=True)
 def draw_along(
-    t: Any, counts: np.ndarray, at: np.ndarray, sign: np.ndarray, power: np.ndarray, size: int, slope: float, rng: Any
+    t: SeenCounts | Trellis,
+    counts: np.ndarray,
+    at: np.ndarray,
+    sign: np.ndarray,
+    power: np.ndarray,
+    size: int,
+    slope: float,
+    rng: np.random.Generator,
 ):
     """Draw delta by exact rejection from a flat top and two geometric tails (short ranges are enumerated)."""
     low, high = -(2**62), 2**62
@@ -75,7 +103,7 @@ def draw_along(
 
 
 @njit(cache=True)
-def _enumerate(line: Any, low: Any, high: Any, rng: Any):
+def _enumerate(line: Line, low: int, high: int, rng: np.random.Generator):
     t, counts, at, sign, power, size, slope = line
     values = np.empty(high - low + 1)
     for i in range(values.shape[0]):
@@ -90,7 +118,7 @@ def _enumerate(line: Any, low: Any, high: Any, rng: Any):
 
 
 @njit(cache=True)
-def _side(line: Any, mode: Any, top: Any, end: Any, way: Any):
+def _side(line: Line, mode: int, top: float, end: int, way: int):
     """Where one tail begins, its value there and its slope: about one standard deviation from the mode.
 
     The value is asked for at one place in the code, as its copies take most of the time to compile: first next to the
@@ -123,7 +151,7 @@ def _side(line: Any, mode: Any, top: Any, end: Any, way: Any):
 
 
 @njit(cache=True)
-def _tail(value: Any, rise: Any, length: Any):
+def _tail(value: float, rise: float, length: int):
     """Mass of ``exp(value + rise j)`` for j = 1 .. length."""
     if length <= 0 or rise == -np.inf:
         return 0.0
@@ -131,7 +159,7 @@ def _tail(value: Any, rise: Any, length: Any):
 
 
 @njit(cache=True)
-def _reject(line: Any, low: Any, high: Any, mode: Any, rng: Any):
+def _reject(line: Line, low: int, high: int, mode: int, rng: np.random.Generator):
     t, counts, at, sign, power, size, slope = line
     top = _value(t, counts, at, sign, power, size, slope, mode)
     ends, values, rises = np.empty(2, np.int64), np.empty(2), np.empty(2)
@@ -159,7 +187,17 @@ def _reject(line: Any, low: Any, high: Any, mode: Any, rng: Any):
 
 
 @njit(cache=True)
-def _leave(t: Any, at: Any, sign: Any, power: Any, size: Any, slope: Any, old: Any, new: Any, factor: Any):
+def _leave(
+    t: Trellis,
+    at: np.ndarray,
+    sign: np.ndarray,
+    power: np.ndarray,
+    size: int,
+    slope: float,
+    old: int,
+    new: int,
+    factor: float,
+):
     """Add to the line that individuals leave one count for another; returns its new size and slope."""
     n_cells = t.base.shape[0]
     at[size], at[size + 1] = old, new
@@ -168,12 +206,20 @@ def _leave(t: Any, at: Any, sign: Any, power: Any, size: Any, slope: Any, old: A
     if old < n_cells:
         slope += t.base[new] - t.base[old]
     else:
-        slope += t.theta[new - n_cells] - t.theta[old - n_cells]
+        slope += float(t.theta[new - n_cells] - t.theta[old - n_cells])
     return size + 2, slope
 
 
 @njit(cache=True)
-def _line_below(t: Any, node: Any, at: Any, sign: Any, power: Any, fresh: Any, rng: Any):
+def _line_below(
+    t: Trellis,
+    node: int,
+    at: np.ndarray,
+    sign: np.ndarray,
+    power: np.ndarray,
+    fresh: np.ndarray,
+    rng: np.random.Generator,
+):
     """Line on which individuals with one path at `node` and below take another one."""
     n_cells, size, slope = t.base.shape[0], 0, 0.0
     old, new = fresh[0], fresh[1]
@@ -203,7 +249,7 @@ def _line_below(t: Any, node: Any, at: Any, sign: Any, power: Any, fresh: Any, r
 
 
 @njit(cache=True)
-def _line_at(t: Any, node: Any, at: Any, sign: Any, power: Any, rng: Any):
+def _line_at(t: Trellis, node: int, at: np.ndarray, sign: np.ndarray, power: np.ndarray, rng: np.random.Generator):
     """Line on which individuals change their state at one node, between neighbours that stay."""
     n_cells, size, slope, step = t.base.shape[0], 0, 0.0, t.up[node]
     if step >= 0:
@@ -231,7 +277,9 @@ def _line_at(t: Any, node: Any, at: Any, sign: Any, power: Any, rng: Any):
 
 
 @njit(cache=True)
-def _line_across(t: Any, step: Any, ring: Any, at: Any, sign: Any, power: Any, rng: Any):
+def _line_across(
+    t: Trellis, step: int, ring: int, at: np.ndarray, sign: np.ndarray, power: np.ndarray, rng: np.random.Generator
+):
     """Line on which `ring` individuals pass what lies below `step` round among them."""
     n_cells, size, slope = t.base.shape[0], 0, 0.0
     froms, tos, held = np.empty(ring, np.int64), np.empty(ring, np.int64), np.empty(ring, np.int64)
@@ -251,7 +299,7 @@ def _line_across(t: Any, step: Any, ring: Any, at: Any, sign: Any, power: Any, r
 
 
 @njit(cache=True)
-def sweep_cycles(t: Any, counts: np.ndarray, n_moves: int, rng: Any):
+def sweep_cycles(t: Trellis, counts: np.ndarray, n_moves: int, rng: np.random.Generator):
     """Make `n_moves` moves in place; returns those that changed something and all, by kind (see `sweep_paths`)."""
     n_nodes, n_steps = t.up.shape[0], t.parent.shape[0]
     length = 2 * (n_nodes + n_steps) + 8

@@ -11,12 +11,17 @@ from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, field, replace
 from time import process_time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sumwise.collective.kernels.belief import Beliefs
 from sumwise.collective.kernels.path_sweeps import PathSystem
+
+if TYPE_CHECKING:
+    from sumwise.collective.kernels.count_problem import CountProblem
+    from sumwise.collective.kernels.gaussian_counts import GaussianProblem
+    from sumwise.collective.kernels.observations import Observations
 
 _LEAST = 1e-4  # share of the promised gain that a step must bring
 STAGE = 1e-3  # tolerance of a stage of the continuation , relative as `tol` is
@@ -56,7 +61,7 @@ class DualResult:
     tables: Any = None  # of the edges, where there are no beliefs
 
 
-def evaluate(problem: Any, g: np.ndarray):
+def evaluate(problem: CountProblem | GaussianProblem, g: np.ndarray):
     """One pass of belief propagation at multipliers `g`."""
     observations = problem.observations
     beliefs, cells, log_z = problem.infer(-observations.spread(g, problem.n_cells))
@@ -68,10 +73,10 @@ def evaluate(problem: Any, g: np.ndarray):
 
 
 def maximise_dual(
-    problem: Any,
+    problem: CountProblem | GaussianProblem,
     tol: float = 1e-6,
     max_iter: int = 1000,
-    start: Any = None,
+    start: np.ndarray | None = None,
     max_products: int = 80,
     max_gap: float = 0.0,
     other: Callable[..., Any] | None = None,
@@ -127,7 +132,7 @@ def maximise_dual(
     )
 
 
-def _centred(problem: Any):
+def _centred(problem: CountProblem | GaussianProblem):
     """A copy of the problem whose Gaussian observations of whole nodes agree with the total, and what that took off g.
 
     A node's counts sum to n, so that ``y + c var`` in place of ``y`` takes c off all its multipliers and changes the
@@ -154,7 +159,7 @@ def _centred(problem: Any):
     return problem.with_observations(shifted), moved
 
 
-def _simplex_shift(y: Any, var: Any, total: Any):
+def _simplex_shift(y: np.ndarray, var: np.ndarray, total: float):
     """The c for which the positive parts of ``y + c var`` sum to `total`."""
     steps = -y / var  # each entry is positive above its own
     order = np.argsort(steps)
@@ -206,7 +211,7 @@ class _Search:
         return done
 
 
-def _continuation(search: Any, max_iter: int):
+def _continuation(search: _Search, max_iter: int):
     """Follow the optimum from inflated noise to the given one: each stage starts where the last two point to.
 
     With the loss divided by ``heat`` the entropy decides and Newton's method converges at once; as heat falls to 1,
@@ -243,7 +248,7 @@ def _continuation(search: Any, max_iter: int):
     return False
 
 
-def _follow(path: list[Any], heat: float, g: np.ndarray, problem: Any):
+def _follow(path: list[tuple[float, np.ndarray]], heat: float, g: np.ndarray, problem: CountProblem):
     """Multipliers at `heat` on the line (in 1 / heat) through the last two stages, or those of the last if better."""
     if len(path) < 2:
         return g
@@ -258,7 +263,7 @@ def _finite(x: float):
     return x if np.isfinite(x) else np.inf
 
 
-def proves_infeasible(problem: Any, g: np.ndarray):
+def proves_infeasible(problem: CountProblem, g: np.ndarray):
     """Whether the exact cells' part of `g` proves that no tables meet them (Farkas' lemma).
 
     For a direction d over exact cells, feasible counts z have ``<d, z> = <d, y>``, while ``<-d, z>`` is at most n times
@@ -282,7 +287,7 @@ def proves_infeasible(problem: Any, g: np.ndarray):
     return False
 
 
-def first_multipliers(problem: Any, start: np.ndarray | None, observations: Any):
+def first_multipliers(problem: CountProblem | GaussianProblem, start: np.ndarray | None, observations: Observations):
     """Where to start: zero or the given multipliers, and the best ones for cells that must be empty."""
     low, high = observations.lower, observations.upper
     g = np.zeros(observations.size) if start is None else np.array(start, dtype=float)
@@ -298,14 +303,14 @@ def first_multipliers(problem: Any, start: np.ndarray | None, observations: Any)
 class _Watch:
     """Keeps the history and the best point, and says when to stop."""
 
-    def __init__(self, problem: Any, tol: float, max_gap: float):
+    def __init__(self, problem: CountProblem | GaussianProblem, tol: float, max_gap: float):
         self.problem, self.tol, self.max_gap, self.start = problem, tol, max_gap, None
         self.best: Any = None
         self.time = process_time()
         names = ("objective", "dual", "gap", "violation", "passes", "products", "seconds")
         self.history = {name: [] for name in names}
 
-    def record(self, point: Any):
+    def record(self, point: _Point):
         objective = -point.loss + point.gap
         row = (objective, -point.loss, point.gap, point.violation, self.problem.n_passes, self.problem.n_tangents)
         for values, x in zip(self.history.values(), (*row, process_time() - self.time)):
@@ -316,7 +321,7 @@ class _Watch:
             self.best = point
         return self.enough(point.gap, objective, point.violation)
 
-    def _merit(self, point: Any):
+    def _merit(self, point: _Point):
         return point.gap + abs(point.loss) * point.violation / self.problem.total if np.isfinite(point.gap) else np.inf
 
     def enough(self, gap: float, objective: float, violation: float):
@@ -331,7 +336,13 @@ class _Watch:
 
 
 def _step(
-    problem: Any, point: Any, low: np.ndarray, high: np.ndarray, reach: float, last: float | None, max_products: int
+    problem: CountProblem | GaussianProblem,
+    point: _Point,
+    low: np.ndarray,
+    high: np.ndarray,
+    reach: float,
+    last: float | None,
+    max_products: int,
 ):
     """A step that nearly minimises the quadratic model inside the box, by projected CG.
 
@@ -466,12 +477,12 @@ class _Model:
         return x, residual
 
 
-def _promise(point: Any, x: np.ndarray, residual: np.ndarray):
+def _promise(point: _Point, x: np.ndarray, residual: np.ndarray):
     """Decrease of the quadratic model at `x`, whose negative gradient there is `residual`."""
     return 0.5 * float(x @ (residual - point.gradient))
 
 
-def _room(problem: Any, point: Any, low: np.ndarray, high: np.ndarray):
+def _room(problem: CountProblem | GaussianProblem, point: _Point, low: np.ndarray, high: np.ndarray):
     """How far each multiplier may move down and up: within its box, and short of the poisson pole."""
     foot, top = low - point.g, high - point.g
     _, p, _ = problem.observations.slices()
@@ -486,7 +497,7 @@ def _limits(x: np.ndarray, p: np.ndarray, foot: np.ndarray, top: np.ndarray):
     return np.maximum(limits, 0.0)
 
 
-def _preconditioner(problem: Any, point: Any, curvature: np.ndarray, free: np.ndarray):
+def _preconditioner(problem: CountProblem | GaussianProblem, point: _Point, curvature: np.ndarray, free: np.ndarray):
     """Inverse of each node's own block: diagonal plus one rank, since the node's counts sum to the total."""
     observations = problem.observations
     n = observations.pick(problem.variances(point.cells))
@@ -501,7 +512,7 @@ def _preconditioner(problem: Any, point: Any, curvature: np.ndarray, free: np.nd
     return apply
 
 
-def _by_node(problem: Any):
+def _by_node(problem: CountProblem | GaussianProblem):
     """Sums of observations over each observed node, and values of the nodes repeated for each observation."""
     node = problem.node[problem.observations.index]
     if len(node) and (np.diff(node) >= 0).all():

@@ -16,17 +16,20 @@ from __future__ import annotations
 
 import sys
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
+
+if TYPE_CHECKING:
+    import torch
 
 # Scaled potentials lie in [0, 1]; a message below this may have lost terms to underflow and is summed again in logs.
 _TINY = 1e-280
 _FLUSH = 1e-300
 
 
-def namespace(x: Any) -> Any:
+def namespace(x: np.ndarray | torch.Tensor) -> Any:
     """The module whose functions work on `x`: numpy, or torch when `x` is a tensor."""
     if isinstance(x, np.ndarray) or np.isscalar(x):
         return np
@@ -34,7 +37,7 @@ def namespace(x: Any) -> Any:
     return torch if torch is not None and isinstance(x, torch.Tensor) else np
 
 
-def log_sum_exp(x: Any, axis: int = -1) -> Any:
+def log_sum_exp(x: np.ndarray | torch.Tensor, axis: int = -1) -> Any:
     """``log sum exp`` along an axis; ``-inf`` where all entries are."""
     xp = namespace(x)
     top = xp.amax(x, axis=axis, keepdims=True)
@@ -50,7 +53,7 @@ def softmax(x: np.ndarray) -> Any:
     return weights / xp.sum(weights, axis=-1, keepdims=True)
 
 
-def _log(x: Any) -> Any:
+def _log(x: np.ndarray | torch.Tensor) -> Any:
     xp = namespace(x)
     if xp is np:
         with np.errstate(divide="ignore"):
@@ -58,14 +61,14 @@ def _log(x: Any) -> Any:
     return xp.log(x)
 
 
-def _shift(x: Any):
+def _shift(x: np.ndarray | torch.Tensor):
     """``(exp(x - s), s)`` with s the largest entry of each vector."""
     xp = namespace(x)
     top = xp.amax(x, axis=-1, keepdims=True)
     return xp.exp(x - top), top
 
 
-def _not_zero(total: Any):
+def _not_zero(total: np.ndarray | torch.Tensor):
     """Ones for zeros: what is divided by them is zero, too."""
     if total.min() > 0:
         return total
@@ -87,9 +90,9 @@ class DenseEdge:
     array([0.55, 0.45])
     """
 
-    def __init__(self, theta: Any):
+    def __init__(self, theta: np.ndarray | torch.Tensor):
         xp = namespace(theta)
-        self.theta = theta
+        self.theta: Any = theta
         self.shape = tuple(theta.shape[-2:])
         rows = xp.amax(theta, axis=-1)
         rows = xp.where(xp.isfinite(rows), rows, xp.zeros_like(rows))
@@ -100,7 +103,7 @@ class DenseEdge:
         self.rows, self.cols = rows, cols
         self.scaled = xp.where(scaled < _FLUSH, xp.zeros_like(scaled), scaled)
 
-    def _product(self, v: Any, back: bool):
+    def _product(self, v: np.ndarray | torch.Tensor, back: bool):
         table = self.scaled
         if table.ndim == 2:
             return table @ v if back and v.ndim == 1 else v @ (table.T if back else table)
@@ -108,7 +111,7 @@ class DenseEdge:
         table = xp.swapaxes(table, -1, -2) if back else table
         return (v[..., None, :] @ table)[..., 0, :]
 
-    def send(self, x: Any, back: bool = False, support: np.ndarray | None = None):
+    def send(self, x: np.ndarray | torch.Tensor, back: bool = False, support: np.ndarray | None = None):
         into, out = (self.cols, self.rows) if back else (self.rows, self.cols)
         v, top = _shift(x + into)
         total = self._product(v, back)
@@ -122,7 +125,7 @@ class DenseEdge:
             message[low] = exact[0]
         return message, (v, _not_zero(total), back, low if exact is not None else None, exact)
 
-    def _exact(self, x: np.ndarray, back: bool, low: np.ndarray):
+    def _exact(self, x: np.ndarray | torch.Tensor, back: bool, low: np.ndarray | torch.Tensor):
         """Messages of the states `low`, summed in logs, and the weights they are made of."""
         xp = namespace(x)
         theta = self.theta if not back else xp.swapaxes(self.theta, -1, -2)
@@ -155,10 +158,7 @@ class DenseEdge:
     @cached_property
     def _open(self) -> Any:
         """Which moves are possible, (L_first, L_second); None where all are."""
-        xp = namespace(self.theta)
-        open_ = self.theta > -np.inf
-        if xp is not np:
-            open_ = open_.cpu().numpy()
+        open_ = to_host(self.theta > -np.inf)
         open_ = open_.reshape(-1, *self.shape).any(axis=0)
         return None if open_.all() else open_
 
@@ -187,31 +187,32 @@ class SparseEdge:
     array([0.905, 0.919])
     """
 
-    def __init__(self, theta: Any, device: Any = None):
-        theta = sparse.coo_array(theta)
-        first, second, data = theta.row, theta.col, np.asarray(theta.data, float)
+    def __init__(self, theta: np.ndarray | sparse.sparray | sparse.spmatrix, device: str | torch.device | None = None):
+        stored_moves: Any = sparse.coo_array(theta)
+        shape: tuple[int, int] = stored_moves.shape
+        first, second, data = stored_moves.row, stored_moves.col, np.asarray(stored_moves.data, float)
         stored = data > -np.inf
         if not stored.all():
             first, second, data = first[stored], second[stored], data[stored]
-        place = first.astype(np.int64) * theta.shape[1] + second
+        place = first.astype(np.int64) * shape[1] + second
         if not (np.diff(place) > 0).all():
             order = np.argsort(place)
             first, second, data = first[order], second[order], data[order]
-        self.shape = theta.shape
+        self.shape = shape
         self.first, self.second = first.astype(np.int32, copy=False), second.astype(np.int32, copy=False)
         self.theta = data
-        self.rows = _segment_max(data, first, theta.shape[0])
+        self.rows = _segment_max(data, first, shape[0])
         scaled = data - self.rows[first]
-        self.cols = _segment_max(scaled, second, theta.shape[1])
+        self.cols = _segment_max(scaled, second, shape[1])
         scaled = np.exp(scaled - self.cols[second])
         scaled[scaled < _FLUSH] = 0.0
-        self.back: Any = sparse.csr_array((scaled, (self.first, self.second)), shape=theta.shape)
+        self.back: Any = sparse.csr_array((scaled, (self.first, self.second)), shape=shape)
         self.forth: Any = self.back.T.tocsr()
         self._device = device
         if device is not None:
             self._to_torch(device)
 
-    def _to_torch(self, device: Any):
+    def _to_torch(self, device: str | torch.device):
         torch = sys.modules["torch"]
         for name in ("back", "forth"):
             m = getattr(self, name).tocoo()
@@ -222,11 +223,11 @@ class SparseEdge:
         self.rows = torch.as_tensor(self.rows, device=device)
         self.cols = torch.as_tensor(self.cols, device=device)
 
-    def _product(self, v: Any, back: bool):
+    def _product(self, v: np.ndarray | torch.Tensor, back: bool):
         matrix = self.back if back else self.forth
         return matrix @ v if v.ndim == 1 else (matrix @ v.T).T
 
-    def send(self, x: Any, back: bool = False, support: np.ndarray | None = None):
+    def send(self, x: np.ndarray | torch.Tensor, back: bool = False, support: np.ndarray | None = None):
         into, out = (self.cols, self.rows) if back else (self.rows, self.cols)
         v, top = _shift(x + into)
         total = self._product(v, back)
@@ -240,7 +241,7 @@ class SparseEdge:
             message = self._patch(message, low, exact)
         return message, (v, _not_zero(total), back, low if exact is not None else None, exact)
 
-    def _exact(self, x: np.ndarray, back: bool, low: np.ndarray):
+    def _exact(self, x: np.ndarray | torch.Tensor, back: bool, low: np.ndarray | torch.Tensor):
         """Log messages of every state that is low in some batch, as a NumPy array (batch, states)."""
         x = np.atleast_2d(to_host(x))
         states = np.flatnonzero(np.atleast_2d(to_host(low)).any(axis=0))
@@ -254,7 +255,12 @@ class SparseEdge:
             row[:] = _log(np.bincount(slot, np.exp(logs - top[slot]), len(states))) + top
         return states, value, slot, sender[chosen], np.exp(terms - np.where(np.isfinite(value), value, 0.0)[:, slot])
 
-    def _patch(self, message: np.ndarray, low: np.ndarray, exact: tuple[Any, ...]):
+    def _patch(
+        self,
+        message: np.ndarray,
+        low: np.ndarray,
+        exact: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray] | tuple[np.ndarray, np.ndarray],
+    ):
         states, value = exact[:2]
         full = to_host(message).copy()
         view = np.atleast_2d(full)
@@ -278,7 +284,7 @@ class SparseEdge:
         weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
         return weights * (to_host(total) / weights.sum(axis=-1, keepdims=True))
 
-    def matrix(self, counts: Any):
+    def matrix(self, counts: np.ndarray):
         """The counts of `table` as a sparse matrix."""
         return sparse.csr_array((counts, (self.first, self.second)), shape=self.shape)
 
@@ -298,8 +304,9 @@ def _segment_max(values: np.ndarray, index: np.ndarray, length: int) -> Any:
     return np.where(np.isfinite(out), out, 0.0)
 
 
-def to_host(x: Any) -> Any:
-    return x if isinstance(x, np.ndarray) or np.isscalar(x) else x.detach().cpu().numpy()
+def to_host(x: np.ndarray | torch.Tensor | float) -> Any:
+    """The same numbers in the memory that NumPy reads."""
+    return x if isinstance(x, (np.ndarray, float, int)) or np.isscalar(x) else x.detach().cpu().numpy()
 
 
 class MarginEdge:
@@ -316,7 +323,7 @@ class MarginEdge:
     array([3., 3.])
     """
 
-    def __init__(self, shape: tuple[Any, ...], axes: tuple[Any, ...]):
+    def __init__(self, shape: tuple[int, ...], axes: tuple[int, ...]):
         self.full, self.axes = tuple(shape), tuple(axes)
         rest = tuple(k for k in range(len(self.full)) if k not in self.axes)
         self._order = self.axes + rest
@@ -337,7 +344,7 @@ class MarginEdge:
         x = _permute(x, (*range(len(lead)), *(len(lead) + k for k in self._order)))
         return x.reshape(*lead, self.shape[1], self._rest)
 
-    def _align(self, x: np.ndarray):
+    def _align(self, x: np.ndarray | torch.Tensor):
         """(..., margin) as it is broadcast against the table."""
         lead = x.shape[:-1]
         if not self._sorted:
@@ -345,7 +352,7 @@ class MarginEdge:
             x = _permute(x, (*range(len(lead)), *(len(lead) + k for k in self._turn)))
         return x.reshape(*lead, *self._wide)
 
-    def spread(self, x: np.ndarray):
+    def spread(self, x: np.ndarray | torch.Tensor) -> Any:
         """(..., margin) to (..., table): every cell gets its margin's value."""
         lead = x.shape[:-1]
         return namespace(x).broadcast_to(self._align(x), (*lead, *self.full)).reshape(*lead, self.shape[0])
@@ -360,7 +367,7 @@ class MarginEdge:
             total = _permute(total, (*range(len(lead)), *(len(lead) + int(k) for k in back)))
         return total.reshape(*lead, self.shape[1])
 
-    def send(self, x: Any, back: bool = False, _support: np.ndarray | None = None):
+    def send(self, x: np.ndarray | torch.Tensor, back: bool = False, _support: np.ndarray | None = None):
         if back:
             return self.spread(x), None
         xp = namespace(x)
@@ -398,5 +405,8 @@ class MarginEdge:
         return self.spread(mask) if back else self.fold(mask).any(-1)
 
 
-def _permute(x: np.ndarray, order: tuple[Any, ...]) -> Any:
+def _permute(x: np.ndarray | torch.Tensor, order: tuple[int, ...]) -> Any:
     return x.transpose(order) if isinstance(x, np.ndarray) else x.permute(order)
+
+
+Edge = DenseEdge | SparseEdge | MarginEdge

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import comb
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import gammaln
 
-from sumwise.collective.kernels.edges import SparseEdge
+from sumwise.collective.kernels.edges import MarginEdge, SparseEdge
 from sumwise.errors import DataError
+
+if TYPE_CHECKING:
+    from sumwise.collective.kernels.count_problem import CountProblem
+    from sumwise.collective.kernels.edges import Edge
 
 LARGEST = 4_000_000
 
@@ -46,7 +50,7 @@ def _codes(tables: np.ndarray, total: int):
     return out
 
 
-def exact_tables(problem: Any, log_likelihood: Callable[..., Any]):
+def exact_tables(problem: CountProblem, log_likelihood: Callable[..., Any]):
     """Mode and mean of the integer tables.
 
     Parameters
@@ -72,7 +76,7 @@ def exact_tables(problem: Any, log_likelihood: Callable[..., Any]):
 class _Integers:
     """Every value of every node's and edge's table, with its log weight."""
 
-    def __init__(self, problem: Any, log_likelihood: Callable[..., Any]):
+    def __init__(self, problem: CountProblem, log_likelihood: Callable[..., Any]):
         self.problem, forest = problem, problem.forest
         self.total = int(problem.total)
         if self.total != problem.total:
@@ -103,17 +107,17 @@ class _Integers:
                 raise DataError(f"A node of {size} states has too many tables for exact inference.")
 
     @staticmethod
-    def _n_cells(operator: Any):
+    def _n_cells(operator: Edge):
         if isinstance(operator, SparseEdge):
             return len(operator.theta)
-        return operator.shape[0] if hasattr(operator, "margin") else operator.shape[0] * operator.shape[1]
+        return operator.shape[0] if isinstance(operator, MarginEdge) else operator.shape[0] * operator.shape[1]
 
-    def _edge(self, first: int, second: int, operator: Any):
+    def _edge(self, first: int, second: int, operator: Edge):
         """(tables, index of the first node's value, of the second's, log weight)."""
         tables = compositions(self.total, self._n_cells(operator))
         if isinstance(operator, SparseEdge):
             left, right, theta = operator.first, operator.second, operator.theta
-        elif hasattr(operator, "margin"):
+        elif isinstance(operator, MarginEdge):
             left = np.arange(operator.shape[0])
             right, theta = operator.spread(np.arange(operator.shape[1])), np.zeros(operator.shape[0])
         else:
@@ -129,7 +133,7 @@ class _Integers:
             index.append(np.searchsorted(self.codes[node], _codes(margins, self.total)))
         return tables, index[0], index[1], weight
 
-    def _gather(self, join: Any, index: np.ndarray, logs: np.ndarray, size: int):
+    def _gather(self, join: np.ufunc, index: np.ndarray, logs: np.ndarray, size: int):
         if join is np.maximum:
             out = np.full(size, -np.inf)
             np.maximum.at(out, index, logs)
@@ -140,7 +144,7 @@ class _Integers:
         with np.errstate(divide="ignore"):
             return np.log(np.bincount(index, np.exp(logs - top), size)) + top
 
-    def pass_up(self, join: Any):
+    def pass_up(self, join: np.ufunc):
         """Messages from the leaves to the roots; log p(y) (or the largest log-probability) of all components."""
         forest = self.problem.forest
         self.acc, self.up = list(self.weights), []
@@ -198,5 +202,5 @@ class _Integers:
 
     def _shape(self, e: int, flat: np.ndarray):
         operator = self.problem.forest.edges[e][2]
-        plain = isinstance(operator, SparseEdge) or hasattr(operator, "margin")
+        plain = isinstance(operator, (SparseEdge, MarginEdge))
         return flat if plain else flat.reshape(operator.shape)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import deque
-from typing import Any
 
 import numpy as np
 
@@ -56,7 +55,7 @@ def fewest_movers(tail: np.ndarray, head: np.ndarray, counts: np.ndarray, cell: 
     return most + 1 if _joined(ahead, behind, int(head[cell]), goal) else 0
 
 
-def _joined(ahead: list[Any], behind: list[Any], start: int, goal: int):
+def _joined(ahead: list[list[int]], behind: list[list[int]], start: int, goal: int):
     """Whether any cycle leads back, however long."""
     seen, stack = {start}, [start]
     while stack:

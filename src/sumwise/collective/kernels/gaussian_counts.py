@@ -8,13 +8,17 @@ counts keep every margin, and may be negative.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sumwise.collective.kernels.belief import edge_tangent
 from sumwise.collective.kernels.count_problem import CountProblem
-from sumwise.collective.kernels.edges import to_host
+from sumwise.collective.kernels.edges import MarginEdge, SparseEdge, to_host
+
+if TYPE_CHECKING:
+    from sumwise.collective.kernels.belief import Beliefs
+    from sumwise.collective.kernels.edges import Edge
 
 
 @dataclass
@@ -34,7 +38,7 @@ class GaussianProblem(CountProblem):
         log_z = self._log_z + float(whole @ (self._mean + 0.5 * moved)) / self.total
         return self.start, self._mean + moved, log_z
 
-    def covariance_product(self, beliefs: Any, cells: np.ndarray, direction: np.ndarray):
+    def covariance_product(self, beliefs: Beliefs, cells: np.ndarray, direction: np.ndarray):
         """The same for every point."""
         del beliefs, cells
         return super().covariance_product(self.start, self._mean, direction)
@@ -73,10 +77,10 @@ def gaussian_edge_tables(problem: GaussianProblem, g: np.ndarray):
     return tables
 
 
-def _spread(operator: Any, first: np.ndarray, second: np.ndarray):
+def _spread(operator: Edge, first: np.ndarray, second: np.ndarray):
     """``first_i + second_j`` in the format of the operator's table."""
-    if hasattr(operator, "matrix"):
+    if isinstance(operator, SparseEdge):
         return first[operator.first] + second[operator.second]
-    if hasattr(operator, "margin"):
+    if isinstance(operator, MarginEdge):
         return first + operator.spread(second)
     return first[:, None] + second

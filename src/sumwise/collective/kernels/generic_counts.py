@@ -5,19 +5,24 @@ Variables are all node and edge cells; margins are linear constraints; kinks of 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg import qr
 from scipy.optimize import Bounds, LinearConstraint
 
-from sumwise.collective.kernels.edges import SparseEdge
+from sumwise.collective.kernels.edges import MarginEdge, SparseEdge
 from sumwise.collective.kernels.proximal_counts import Solution
 from sumwise.kernels.minimise import minimise
 
+if TYPE_CHECKING:
+    from sumwise.collective.kernels.count_problem import CountProblem
+    from sumwise.collective.kernels.edges import Edge
+    from sumwise.collective.kernels.observations import Observations
 
-def generic_counts(problem: Any, tol: float = 1e-6, max_iter: int = 2000):
+
+def generic_counts(problem: CountProblem, tol: float = 1e-6, max_iter: int = 2000):
     """Minimise eq. (2.7) over the polytope with no use of its structure.
 
     Parameters
@@ -58,7 +63,7 @@ def generic_counts(problem: Any, tol: float = 1e-6, max_iter: int = 2000):
 class CountsForm:
     """The problem in shares of the population: cells that may be positive, then slacks."""
 
-    def __init__(self, problem: Any):
+    def __init__(self, problem: CountProblem):
         self.problem, self.n = problem, problem.total
         self.open = np.flatnonzero(problem.base > -np.inf)
         self.place = np.full(problem.n_cells, -1)
@@ -95,11 +100,11 @@ class CountsForm:
         self.right.append(right)
         self.n_rows += len(right)
 
-    def _add_edge(self, first: int, second: int, operator: Any):
+    def _add_edge(self, first: int, second: int, operator: Edge):
         """Cells of an edge's table, and the equations of its margins."""
         left, right, theta = edge_cells(operator)
         here, there = self._node(first, full=True), self._node(second, full=True)
-        if hasattr(operator, "margin"):  # its table is the first node's
+        if isinstance(operator, MarginEdge):  # its table is the first node's
             np.add.at(self.weight[0], here[here >= 0], 1.0)
             keep = here >= 0
             self.edges.append(None)
@@ -122,7 +127,7 @@ class CountsForm:
         rows, cols = np.concatenate([line[states], line[used]]), np.concatenate([columns, own[used]])
         self._add(rows, cols, np.concatenate([np.ones(len(columns)), -np.ones(len(used))]), np.zeros(len(used)))
 
-    def _add_slacks(self, observations: Any):
+    def _add_slacks(self, observations: Observations):
         """Linear losses: n = y + up - down, each side with its cost; an infinite cost leaves no slack."""
         _, _, e = observations.slices()
         at = self.place[observations.index[e]]
@@ -143,7 +148,7 @@ class CountsForm:
         own = self.place[self.problem.offsets[i] : self.problem.offsets[i + 1]]
         return own if full else own[own >= 0]
 
-    def start(self, problem: Any = None):
+    def start(self, problem: CountProblem | None = None):
         """The expectation of the model (or of another `problem` over the same cells), and slacks to match."""
         problem = self.problem if problem is None else problem
         beliefs, cells, _ = problem.infer(-problem.observations.shift)
@@ -226,11 +231,11 @@ def _independent_rows(matrix: np.ndarray):
     return np.sort(order[: int((size > 1e-10 * size[0]).sum())])
 
 
-def edge_cells(operator: Any):
+def edge_cells(operator: Edge):
     """First state, second state and log-potential of every cell of an edge's table."""
     if isinstance(operator, SparseEdge):
         return operator.first, operator.second, operator.theta
-    if hasattr(operator, "margin"):
+    if isinstance(operator, MarginEdge):
         size = operator.shape[0]
         return np.arange(size), operator.spread(np.arange(operator.shape[1])), np.zeros(size)
     left, right = (a.ravel() for a in np.indices(operator.shape))

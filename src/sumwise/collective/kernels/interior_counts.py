@@ -11,7 +11,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -22,11 +22,16 @@ from sumwise.collective.kernels.dual_counts import DualResult, evaluate, first_m
 from sumwise.collective.kernels.edges import DenseEdge, SparseEdge
 from sumwise.collective.kernels.generic_counts import CountsForm, edge_cells
 
+if TYPE_CHECKING:
+    from sumwise.collective.kernels.count_problem import CountProblem
+    from sumwise.collective.kernels.edges import Edge
+    from sumwise.collective.kernels.observations import Observations
+
 LARGEST = 200_000  # cells of tables and margins up to which a sparse factorisation is quick
 NEAR = 0.995  # share of the way to the boundary that a step may go
 
 
-def interior_counts(problem: Any, enough: Callable[[float, float, float], bool], max_iter: int = 200):
+def interior_counts(problem: CountProblem, enough: Callable[[float, float, float], bool], max_iter: int = 200):
     """Minimise eq. (2.7) of Sun (2019) by a primal-dual interior-point method.
 
     Parameters
@@ -61,7 +66,7 @@ def interior_counts(problem: Any, enough: Callable[[float, float, float], bool],
     return None
 
 
-def _start(form: Any):
+def _start(form: CountsForm):
     """Counts that agree, all of them positive: every possible move equally likely. Slacks match them."""
     problem = form.problem
     edges = tuple((a, b, _flat(op)) for a, b, op in problem.forest.edges)
@@ -71,7 +76,7 @@ def _start(form: Any):
     return form.start(flat)
 
 
-def _flat(operator: Any):
+def _flat(operator: Edge):
     """The same edge with all possible moves equally likely."""
     if isinstance(operator, SparseEdge):
         return SparseEdge(operator.matrix(np.zeros(len(operator.theta))))
@@ -83,9 +88,9 @@ def _flat(operator: Any):
 class _State:
     """Shares x > 0, multipliers of the margins and slacks s > 0 of ``x >= 0``."""
 
-    def __init__(self, form: Any, x: np.ndarray):
+    def __init__(self, form: CountsForm, x: np.ndarray):
         self.form, self.x = form, x
-        self.margins = np.zeros(form.matrix.shape[0])
+        self.margins = np.zeros(len(form.right))
         value, gradient = form.value(x)
         self.mu = max(abs(value), float(np.abs(gradient * x).max()), 1.0) / len(x)
         self.s = self.mu / x
@@ -168,7 +173,7 @@ def _length(x: np.ndarray, dx: np.ndarray):
     return min(1.0, NEAR * float((-x[falling] / dx[falling]).min(initial=np.inf)))
 
 
-def _certify(form: Any, state: Any, n_iter: int):
+def _certify(form: CountsForm, state: _State, n_iter: int):
     """Tables that agree, near the point, with the lower bound of the slopes of their losses."""
     problem = form.problem
     cells, tables = agreeing(problem, *form.unpack(state.x * problem.total))
@@ -180,7 +185,7 @@ def _certify(form: Any, state: Any, n_iter: int):
     return DualResult(cells, None, g, objective, dual, gap, violation, n_iter, False, tables=tables)
 
 
-def _slopes(form: Any, cells: np.ndarray, margins: np.ndarray):
+def _slopes(form: CountsForm, cells: np.ndarray, margins: np.ndarray):
     """Slope of the loss of every observation: of smooth ones at `cells`, of linear ones the multiplier of their row."""
     observations = form.problem.observations
     s, p, e = observations.slices()
@@ -193,7 +198,7 @@ def _slopes(form: Any, cells: np.ndarray, margins: np.ndarray):
     return first_multipliers(form.problem, g, observations)
 
 
-def _loss(observations: Any, cells: np.ndarray, g: np.ndarray):
+def _loss(observations: Observations, cells: np.ndarray, g: np.ndarray):
     """``-log p`` but for exact counts that are missed, what missing them may be worth, and by how much at most."""
     _, _, e = observations.slices()
     off = observations.pick(cells)[e] - observations.y[e]
@@ -203,7 +208,7 @@ def _loss(observations: Any, cells: np.ndarray, g: np.ndarray):
     return loss, float(np.abs(g[e] * off)[hard].sum()), float(np.abs(off[hard]).max(initial=0.0))
 
 
-def agreeing(problem: Any, cells: np.ndarray, tables: list[Any]):
+def agreeing(problem: CountProblem, cells: np.ndarray, tables: list[np.ndarray]):
     """Cells and tables with the same shares of moves from every state, and margins that agree exactly."""
     forest, offsets = problem.forest, problem.offsets
     cells, tables = cells.copy(), [np.array(t) for t in tables]

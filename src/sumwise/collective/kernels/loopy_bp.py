@@ -56,7 +56,7 @@ class LoopyProblem:
     """
 
     def __init__(
-        self, base: np.ndarray, sizes: tuple[Any, ...], groups: list[Edges], loss: Callable[..., Any], total: float
+        self, base: np.ndarray, sizes: tuple[int, ...], groups: list[Edges], loss: Callable[..., Any], total: float
     ) -> None:
         self.base, self.loss, self.total = np.maximum(base, LOWEST), loss, float(total)
         self.starts = np.concatenate([[0], np.cumsum(sizes)])[:-1].astype(np.int64)

@@ -6,8 +6,6 @@ counts. The loss of a node is split 1 / degree over the incident edges.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sumwise.collective.kernels.count_problem import edge_margins
@@ -88,7 +86,7 @@ def naive_nlbp(run: Run) -> Solution:
     return _finish_naive(run, done)
 
 
-def _finish_naive(run: Any, done: bool):
+def _finish_naive(run: Run, done: bool):
     """Where margins still differ the objective may lie below every feasible one: it then has no gap."""
     found = run.finish(done)
     if found.violation > 1e-9 * run.problem.total:
@@ -96,7 +94,7 @@ def _finish_naive(run: Any, done: bool):
     return found
 
 
-def _record_naive(run: Any, cells: np.ndarray, tables: list[Any], objective: float, violation: float):
+def _record_naive(run: Run, cells: np.ndarray, tables: list[np.ndarray], objective: float, violation: float):
     """As `Run.record`, but the last point counts, and only agreeing margins end the run."""
     done = run.record(cells, objective, violation, tables=tables)
     run.best = Solution(cells, tables=[np.array(t) for t in tables], objective=objective, violation=violation)
@@ -108,7 +106,7 @@ def _record_naive(run: Any, cells: np.ndarray, tables: list[Any], objective: flo
 class _NaiveSweep:
     """Messages both ways over every edge, the edges' own counts, and a round of updates."""
 
-    def __init__(self, run: Any):
+    def __init__(self, run: Run):
         self.run, problem = run, run.problem
         self.problem = problem
         forest = problem.forest

@@ -173,7 +173,7 @@ class Observations:
         return np.bincount(self.index, g, n_cells) if self.size else np.zeros(n_cells)
 
 
-def gather(parts: list[Any], n_cells: int):
+def gather(parts: list[dict[str, np.ndarray | float | str]], n_cells: int):
     """One `Observations` from parts ``dict(kind, index, y, ...)``; a part's order among its kind is kept.
 
     Kinds: ``gaussian`` (var), ``poisson`` (rate), ``linear`` (low, high); each with ``source`` and ``constant``.

@@ -9,16 +9,19 @@ tight: one state is redrawn between its neighbours, and two individuals exchange
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sumwise.collective.kernels.trellis import draw_entry, draw_individual, draw_state, find_entry, log_seen
 from sumwise.kernels.compiled import njit
 
+if TYPE_CHECKING:
+    from sumwise.collective.kernels.trellis import Trellis
+
 
 @njit(cache=True)
-def draw_population(t: Any, n: int, rng: Any):
+def draw_population(t: Trellis, n: int, rng: np.random.Generator):
     """States (n, N), entries (n, K) and counts (C + E,) of `n` individuals of the guide."""
     n_cells, n_steps = t.base.shape[0], t.parent.shape[0]
     states = np.empty((n, t.up.shape[0]), dtype=np.int32)
@@ -34,20 +37,29 @@ def draw_population(t: Any, n: int, rng: Any):
 
 
 @njit(cache=True)
-def _gain(t: Any, counts: Any, old: Any, new: Any):
+def _gain(t: Trellis, counts: np.ndarray, old: int, new: int):
     """Change of log p(y | n) when one individual leaves a count for another."""
     a, b = counts[old], counts[new]
     return log_seen(t, old, a - 1) - log_seen(t, old, a) + log_seen(t, new, b + 1) - log_seen(t, new, b)
 
 
 @njit(cache=True)
-def _shift(counts: Any, old: Any, new: Any):
+def _shift(counts: np.ndarray, old: int, new: int):
     counts[old] -= 1
     counts[new] += 1
 
 
 @njit(cache=True)
-def _redraw(t: Any, counts: Any, states: Any, entries: Any, node: Any, fresh_state: Any, fresh_entry: Any, rng: Any):  # noqa: C901 (plain loops compile best)
+def _redraw(  # noqa: C901 (plain loops compile best)
+    t: Trellis,
+    counts: np.ndarray,
+    states: np.ndarray,
+    entries: np.ndarray,
+    node: int,
+    fresh_state: np.ndarray,
+    fresh_entry: np.ndarray,
+    rng: np.random.Generator,
+):
     """Redraw one individual at `node` and below it."""
     n_cells = t.base.shape[0]
     begin, end, value = t.below[node, 0], t.below[node, 1], 0.0
@@ -88,7 +100,9 @@ def _redraw(t: Any, counts: Any, states: Any, entries: Any, node: Any, fresh_sta
 
 
 @njit(cache=True)
-def _restate(t: Any, counts: Any, states: Any, entries: Any, node: Any, rng: Any):
+def _restate(
+    t: Trellis, counts: np.ndarray, states: np.ndarray, entries: np.ndarray, node: int, rng: np.random.Generator
+):
     """Redraw the state of one individual at `node` alone."""
     n_cells, step = t.base.shape[0], t.up[node]
     start, old = t.node_start[node], states[node]
@@ -130,7 +144,16 @@ def _restate(t: Any, counts: Any, states: Any, entries: Any, node: Any, rng: Any
 
 
 @njit(cache=True)
-def _exchange(t: Any, counts: Any, states: Any, entries: Any, one: Any, two: Any, step: Any, rng: Any):
+def _exchange(
+    t: Trellis,
+    counts: np.ndarray,
+    states: np.ndarray,
+    entries: np.ndarray,
+    one: int,
+    two: int,
+    step: int,
+    rng: np.random.Generator,
+):
     """Let two individuals exchange everything below `step`."""
     n_cells, p, c = t.base.shape[0], t.parent[step], t.child[step]
     if states[one, p] == states[two, p] or states[one, c] == states[two, c]:
@@ -157,7 +180,13 @@ def _exchange(t: Any, counts: Any, states: Any, entries: Any, one: Any, two: Any
 
 @njit(cache=True)
 def sweep_paths(
-    t: Any, counts: np.ndarray, states: np.ndarray, entries: np.ndarray, mix: np.ndarray, n_sweeps: int, rng: Any
+    t: Trellis,
+    counts: np.ndarray,
+    states: np.ndarray,
+    entries: np.ndarray,
+    mix: np.ndarray,
+    n_sweeps: int,
+    rng: np.random.Generator,
 ):
     """Move every individual `n_sweeps` times, in place.
 

@@ -9,14 +9,18 @@ method as cheap as one product with the Hessian: with ``t = (B + U)^-1 p``,
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sumwise.kernels.compiled import njit
 
+if TYPE_CHECKING:
+    from sumwise.collective.kernels.belief import Beliefs, Forest
+    from sumwise.collective.kernels.count_problem import CountProblem
 
-def paths(forest: Any):
+
+def paths(forest: Forest):
     """Nodes and steps of each component from its far end to its root; None where a component is no path."""
     if (forest.degrees > 2).any():
         return None
@@ -50,7 +54,9 @@ class PathSystem:
         Cells whose multiplier may move; the others stay at zero.
     """
 
-    def __init__(self, problem: Any, beliefs: Any, cells: np.ndarray, curvature: np.ndarray, free: np.ndarray):
+    def __init__(
+        self, problem: CountProblem, beliefs: Beliefs, cells: np.ndarray, curvature: np.ndarray, free: np.ndarray
+    ):
         self.problem, self.beliefs, self.cells = problem, beliefs, cells
         self.diagonal = np.where(free, curvature + cells, 0.0)
         self.inverse = np.where(free, 1.0 / np.maximum(self.diagonal, 1e-300), 0.0)
@@ -70,7 +76,7 @@ class PathSystem:
         problem, edges, steps = self.problem, self.problem.forest.edges, self.problem.forest.steps
         memos = self.beliefs.memo_down if down else self.beliefs.memo_up
         x = np.zeros_like(rhs)
-        for nodes, links in problem.paths:
+        for nodes, links in problem.paths or ():
             received = None
             last = len(nodes) - 1
             for j in range(last + 1):
@@ -119,7 +125,7 @@ class PathSystem:
 
 
 @njit(cache=True, fastmath={"reassoc", "nsz"})
-def _dot(a: Any, b: Any):
+def _dot(a: np.ndarray, b: np.ndarray):
     total = 0.0
     for c in range(len(a)):
         total += a[c] * b[c]
@@ -127,7 +133,7 @@ def _dot(a: Any, b: Any):
 
 
 @njit(cache=True, fastmath={"reassoc", "nsz"})
-def _pull(u: Any, rhs: Any, n: Any, received: Any, mean: Any):
+def _pull(u: np.ndarray, rhs: np.ndarray, n: np.ndarray, received: np.ndarray, mean: float):
     total = 0.0
     for c in range(len(u)):
         total += u[c] * (rhs[c] - n[c] * (received[c] - mean))

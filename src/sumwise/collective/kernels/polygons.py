@@ -20,13 +20,13 @@ def _turn(a: np.ndarray, b: np.ndarray, p: np.ndarray):
     return (b[..., 0] - a[..., 0]) * (p[..., 1] - a[..., 1]) - (b[..., 1] - a[..., 1]) * (p[..., 0] - a[..., 0])
 
 
-def rings(geometry: dict[Any, Any]):
+def rings(geometry: dict[str, Any]):
     """Outer and inner rings of a GeoJSON polygon or multipolygon, as arrays of points."""
     parts = geometry["coordinates"] if geometry["type"] == "MultiPolygon" else [geometry["coordinates"]]
     return [[np.asarray(ring, dtype=float)[:, :2] for ring in part] for part in parts]
 
 
-def centroid_and_area(geometry: dict[Any, Any]):
+def centroid_and_area(geometry: dict[str, Any]):
     """Centroid (x, y) and area of a GeoJSON point, polygon or multipolygon, in its own units; holes are taken off."""
     if geometry["type"] == "Point":
         return np.asarray(geometry["coordinates"], dtype=float)[:2], 0.0

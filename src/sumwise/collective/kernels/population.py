@@ -6,19 +6,29 @@ For a forest with degrees ``nu`` (Sun 2019, eqs. 2.4 and 2.6; one ``n!`` per com
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import gammaln, xlogy
 
-from sumwise.collective.kernels.edges import DenseEdge, MarginEdge, SparseEdge, softmax
+from sumwise.collective.kernels.edges import DenseEdge, Edge, MarginEdge, SparseEdge, softmax
+
+if TYPE_CHECKING:
+    from sumwise.collective.kernels.belief import Beliefs
+    from sumwise.collective.kernels.count_problem import CountProblem
 
 
-def _log_factorials(x: Any):
+def _log_factorials(x: np.ndarray):
     return float(gammaln(np.asarray(x) + 1.0).sum())
 
 
-def log_probability(problem: Any, cells: Any, tables: Any, log_z: Any, marginals: Any = None):
+def log_probability(
+    problem: CountProblem,
+    cells: np.ndarray,
+    tables: list[np.ndarray],
+    log_z: float,
+    marginals: tuple[np.ndarray, list[np.ndarray]] | None = None,
+):
     """Log-probability of integer tables that lie in the polytope.
 
     With `marginals` ``(cells, tables)`` for a population of one, eq. (2.4) is used; else eq. (2.6) with `log_z`.
@@ -37,12 +47,12 @@ def log_probability(problem: Any, cells: Any, tables: Any, log_z: Any, marginals
         return value + sum(float(xlogy(t, mu).sum()) for t, mu in zip(tables, mu_tables))
 
 
-def _entropy_part(problem: Any, cells: Any, tables: Any):
+def _entropy_part(problem: CountProblem, cells: np.ndarray, tables: list[np.ndarray]):
     nu = (problem.degrees - 1.0)[problem.node]
     return sum(float(xlogy(t, t).sum()) for t in tables) - float((nu * xlogy(cells, cells)).sum())
 
 
-def sample_tables(problem: Any, beliefs: Any, rng: np.random.Generator):
+def sample_tables(problem: CountProblem, beliefs: Beliefs, rng: np.random.Generator):
     """Draw node counts (flat) and edge tables of a population, by multinomial splits from the roots down."""
     forest, total = problem.forest, int(problem.total)
     nodes: list[Any] = [None] * len(forest.sizes)
@@ -60,12 +70,20 @@ def _probabilities(p: np.ndarray):
     return p / p.sum(axis=-1, keepdims=True)
 
 
-def _split(operator: Any, parents: np.ndarray, inner: np.ndarray, child_second: bool, rng: np.random.Generator):
+def _split(
+    operator: Edge,
+    parents: np.ndarray,
+    inner: np.ndarray,
+    child_second: bool,
+    rng: np.random.Generator,
+):
     """Table of the edge and counts of the child, given the counts of the parent."""
     return _SPLITS[type(operator)](operator, parents, inner, child_second, rng)
 
 
-def _split_dense(operator: Any, parents: np.ndarray, inner: np.ndarray, child_second: bool, rng: np.random.Generator):
+def _split_dense(
+    operator: DenseEdge, parents: np.ndarray, inner: np.ndarray, child_second: bool, rng: np.random.Generator
+):
     theta = operator.theta if child_second else operator.theta.T
     table = np.zeros(theta.shape, dtype=np.int64)
     busy = np.flatnonzero(parents)
@@ -73,7 +91,9 @@ def _split_dense(operator: Any, parents: np.ndarray, inner: np.ndarray, child_se
     return (table if child_second else table.T), table.sum(axis=0)
 
 
-def _split_sparse(operator: Any, parents: Any, inner: Any, child_second: Any, rng: Any):
+def _split_sparse(
+    operator: SparseEdge, parents: np.ndarray, inner: np.ndarray, child_second: bool, rng: np.random.Generator
+):
     parent, child = (operator.first, operator.second) if child_second else (operator.second, operator.first)
     order = np.argsort(parent, kind="stable")
     starts = np.searchsorted(parent[order], np.arange(len(parents) + 1))
@@ -85,7 +105,9 @@ def _split_sparse(operator: Any, parents: Any, inner: Any, child_second: Any, rn
     return table, np.bincount(child, table, size).astype(np.int64)
 
 
-def _split_margin(operator: Any, parents: np.ndarray, inner: np.ndarray, child_second: bool, rng: np.random.Generator):
+def _split_margin(
+    operator: MarginEdge, parents: np.ndarray, inner: np.ndarray, child_second: bool, rng: np.random.Generator
+):
     if child_second:  # the child is the margin of its parent
         return parents, operator.margin(parents)
     folded = operator.fold(inner)
@@ -101,7 +123,7 @@ def _split_margin(operator: Any, parents: np.ndarray, inner: np.ndarray, child_s
 _SPLITS = {DenseEdge: _split_dense, SparseEdge: _split_sparse, MarginEdge: _split_margin}
 
 
-def assign_individuals(problem: Any, cells: np.ndarray, tables: list[Any], rng: np.random.Generator):
+def assign_individuals(problem: CountProblem, cells: np.ndarray, tables: list[np.ndarray], rng: np.random.Generator):
     """States of every individual at every node (n, n_nodes), at random among those with the given tables."""
     forest, total = problem.forest, int(problem.total)
     out = np.zeros((total, len(forest.sizes)), dtype=np.int64)
@@ -118,7 +140,7 @@ def assign_individuals(problem: Any, cells: np.ndarray, tables: list[Any], rng: 
     return out
 
 
-def _pairs(operator: Any, table: np.ndarray, child_second: bool):
+def _pairs(operator: DenseEdge, table: np.ndarray, child_second: bool):
     """Parent state, child state and count of every cell of an edge table."""
     if isinstance(operator, SparseEdge):
         first, second, counts = operator.first, operator.second, table

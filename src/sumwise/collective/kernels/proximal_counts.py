@@ -11,9 +11,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from time import process_time
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from sumwise.collective.kernels.belief import Beliefs
 
 
 @dataclass
@@ -83,8 +86,8 @@ class Run:
         cells: np.ndarray,
         objective: float,
         violation: float = 0.0,
-        beliefs: Any = None,
-        tables: list[Any] | None = None,
+        beliefs: Beliefs | None = None,
+        tables: list[np.ndarray] | None = None,
     ):
         """Keep a point; True when its gap is small enough."""
         self.first = objective if self.first is None else self.first
@@ -229,6 +232,6 @@ class Mixture:
     cells: np.ndarray
     tables: list[Any]
 
-    def towards(self, cells: np.ndarray, tables: list[Any], weight: float):
+    def towards(self, cells: np.ndarray, tables: list[np.ndarray], weight: float):
         mixed = [(1.0 - weight) * a + weight * b for a, b in zip(self.tables, tables)]
         return Mixture((1.0 - weight) * self.cells + weight * cells, mixed)

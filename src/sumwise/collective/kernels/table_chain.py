@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -10,6 +10,9 @@ from sumwise.collective.kernels.cycle_sampler import sweep_cycles
 from sumwise.collective.kernels.path_sampler import draw_population, sweep_paths
 from sumwise.collective.kernels.trellis import log_seen
 from sumwise.kernels.compiled import njit
+
+if TYPE_CHECKING:
+    from sumwise.collective.kernels.trellis import Trellis
 
 _FLOOR = 0.01  # while a chain looks for its start, an empty cell where somebody was counted holds this many
 _SLOPES = (0.5, 1.0, 2.0, 4.0, 8.0, 16.0)  # and an exact count costs so much per individual that it is off
@@ -28,7 +31,7 @@ class NoStart(Exception):
 
 
 @njit(cache=True)
-def impossible(t: Any, counts: np.ndarray):
+def impossible(t: Trellis, counts: np.ndarray):
     """Number of counts that the observations rule out."""
     out = 0
     for at in range(counts.shape[0]):
@@ -42,7 +45,7 @@ class _Chain:
 
     counts: np.ndarray
 
-    def __init__(self, trellis: Any, total: int, rng: np.random.Generator):
+    def __init__(self, trellis: Trellis, total: int, rng: np.random.Generator):
         self.trellis, self.total, self.rng = trellis, int(total), rng
         self.accepted, self.tried = np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.int64)
         self._begin()
@@ -63,7 +66,7 @@ class _Chain:
     def _begin(self):
         raise NotImplementedError
 
-    def _moves(self, trellis: Any, n_sweeps: int):
+    def _moves(self, trellis: Trellis, n_sweeps: int):
         raise NotImplementedError
 
     def settle(self):
@@ -88,7 +91,7 @@ class PathChain(_Chain):
         done, tried = self._moves(self.trellis, 10)
         self.mix = _MOSTLY_WHOLE if done[0] > 0.5 * tried[0] else _MIXED
 
-    def _moves(self, trellis: Any, n_sweeps: int):
+    def _moves(self, trellis: Trellis, n_sweeps: int):
         return sweep_paths(trellis, self.counts, self.states, self.entries, self.mix, n_sweeps, self.rng)
 
 
@@ -107,11 +110,11 @@ class CycleChain(_Chain):
         nodes = sum(_perplexity(np.exp(t.log_node[a:b])) for a, b in zip(t.node_start[:-1], t.node_start[1:]))
         self.n_moves = int(min(max(2 * (spread + nodes), 100), 2 * (n_cells + len(t.col)) + 100))
 
-    def _moves(self, trellis: Any, n_sweeps: int):
+    def _moves(self, trellis: Trellis, n_sweeps: int):
         return sweep_cycles(trellis, self.counts, n_sweeps * self.n_moves, self.rng)
 
 
-def _parents(t: Any):
+def _parents(t: Trellis):
     """Guide's probability of the parent state of every entry."""
     out = np.empty(len(t.col))
     for p, begin in zip(t.parent, t.row_start):
@@ -127,7 +130,7 @@ def _perplexity(p: np.ndarray):
     return float(np.exp(-(p * np.log(p)).sum())) if len(p) else 0.0
 
 
-def _split_population(t: Any, total: int, rng: np.random.Generator):
+def _split_population(t: Trellis, total: int, rng: np.random.Generator):
     """Counts (C + E,) of a population of the guide, by multinomial splits from the roots down."""
     n_cells = len(t.base)
     counts = np.zeros(n_cells + len(t.col), dtype=np.int64)

@@ -6,8 +6,6 @@ it is the M step of a population whose individuals move by ``P(j | i) prop. to e
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sumwise.kernels.minimise import minimise
@@ -42,7 +40,13 @@ def curvature(features: np.ndarray, counts: np.ndarray, weights: np.ndarray, all
     return second - first.T @ (totals.reshape(-1, 1) * first)
 
 
-def fit_rows(parts: list[Any], weights: np.ndarray, ridge: float = 0.0, tol: float = 1e-9, max_iter: int = 50):
+def fit_rows(
+    parts: list[tuple[np.ndarray, np.ndarray, None] | tuple[np.ndarray, np.ndarray, np.ndarray]],
+    weights: np.ndarray,
+    ridge: float = 0.0,
+    tol: float = 1e-9,
+    max_iter: int = 50,
+):
     """Weights that minimise the loss over several parts, plus ``ridge / 2 |w|^2``, from a start.
 
     Parameters

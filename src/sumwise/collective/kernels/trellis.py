@@ -7,11 +7,14 @@ tilted by the slope of the observations at the most likely counts: its expected 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from sumwise.kernels.compiled import njit
+
+if TYPE_CHECKING:
+    from sumwise.collective.kernels.observations import Observations
 
 
 class Trellis(NamedTuple):
@@ -56,12 +59,12 @@ class SeenCounts(NamedTuple):
 
 
 @njit(cache=True)
-def seen_counts(t: Any):
+def seen_counts(t: Trellis):
     """The `SeenCounts` of a trellis."""
     return SeenCounts(t.slope, t.seen, t.kind, t.y, t.low, t.high, t.log)
 
 
-def observation_lists(observations: Any, place: np.ndarray, size: int):
+def observation_lists(observations: Observations, place: np.ndarray, size: int):
     """Fields `slope`, `seen`, `kind`, `y`, `low`, `high` of a trellis from an `Observations`.
 
     `place` says which count each cell of the observations is; -1 leaves one out.
@@ -89,11 +92,11 @@ def logs(total: float):
 
 
 def build_trellis(
-    sizes: tuple[Any, ...],
-    edges: list[Any],
+    sizes: tuple[int, ...],
+    edges: list[tuple[int, int, np.ndarray, np.ndarray, np.ndarray, bool]],
     base: np.ndarray,
     tilt: np.ndarray,
-    observations: dict[Any, Any],
+    observations: dict[str, np.ndarray],
     total: float,
 ):
     """A `Trellis` from nodes and edges.
@@ -155,7 +158,7 @@ def build_trellis(
     return Trellis(**shape, **_guide(shape), **fields, log=logs(total)), order
 
 
-def _reordered(fields: dict[Any, Any], moved: np.ndarray):
+def _reordered(fields: dict[str, np.ndarray], moved: np.ndarray):
     """Observations with their counts in another order."""
     counts = np.diff(fields["seen"])[moved]
     begin = fields["seen"][:-1][moved]
@@ -165,7 +168,7 @@ def _reordered(fields: dict[Any, Any], moved: np.ndarray):
     return {"slope": fields["slope"][moved], "seen": np.concatenate([[0], ends]), **out}
 
 
-def _preorder(n_nodes: int, edges: list[Any]):
+def _preorder(n_nodes: int, edges: list[tuple[int, int, np.ndarray, np.ndarray, np.ndarray, bool]]):
     """Per node the step that leads to it and the range below it; steps (parent, child, edge, turned), roots first."""
     neighbours = [[] for _ in range(n_nodes)]
     for e, (first, second, *_) in enumerate(edges):
@@ -196,7 +199,7 @@ def _preorder(n_nodes: int, edges: list[Any]):
     return up, below, steps
 
 
-def _guide(t: dict[Any, Any]):
+def _guide(t: dict[str, np.ndarray]):
     """Log marginals and log conditionals of the tilted model, by one pass up and one down."""
     n_cells = len(t["base"])
     acc = t["base"] + t["tilt"][:n_cells]
@@ -218,14 +221,14 @@ def _guide(t: dict[Any, Any]):
         lo, hi, rows, p, c = _step(t, k)
         joint = log_q[lo:hi] + np.repeat(log_node[p], np.diff(rows))
         order = np.argsort(t["col"][lo:hi], kind="stable")
-        ends = np.searchsorted(t["col"][lo:hi][order], np.arange(c.stop - c.start + 1))
+        ends = np.searchsorted(t["col"][lo:hi][order], np.arange(int(c.stop - c.start) + 1))
         log_node[c] = _by_row(joint[order], ends)
     bounds = [_step(t, k)[2] + _step(t, k)[0] for k in range(len(t["parent"]))]
     cum = _cumulative(log_q, bounds)
     return {"log_q": log_q, "cum": cum, "log_node": log_node, "cum_node": _cumulative(log_node, [t["node_start"]])}
 
 
-def _step(t: dict[Any, Any], k: int):
+def _step(t: dict[str, np.ndarray], k: int):
     """Entries, rows (from zero), cells of the parent and of the child of a step."""
     p, c = t["parent"][k], t["child"][k]
     begin, starts = t["row_start"][k], t["node_start"]
@@ -243,7 +246,7 @@ def _by_row(terms: np.ndarray, rows: np.ndarray):
     return out
 
 
-def _cumulative(logs: np.ndarray, bounds: list[Any]):
+def _cumulative(logs: np.ndarray, bounds: list[np.ndarray]):
     """Cumulative probabilities within runs; from the last possible one on they are infinite."""
     out = np.zeros(len(logs))
     for ends in bounds:
@@ -273,7 +276,7 @@ def pick(cum: np.ndarray, low: int, high: int, u: float):
 
 
 @njit(cache=True)
-def find_entry(t: Any, step: int, parent_state: int, child_state: int):
+def find_entry(t: Trellis, step: int, parent_state: int, child_state: int):
     """The entry of a move, or -1 where it isn't allowed."""
     at = t.row_start[step] + parent_state
     low, high = t.row[at], t.row[at + 1]
@@ -289,21 +292,21 @@ def find_entry(t: Any, step: int, parent_state: int, child_state: int):
 
 
 @njit(cache=True)
-def draw_entry(t: Any, step: Any, parent_state: Any, rng: Any):
+def draw_entry(t: Trellis, step: int, parent_state: int, rng: np.random.Generator):
     """A move of the guide from a state of the step's parent."""
     at = t.row_start[step] + parent_state
     return pick(t.cum, t.row[at], t.row[at + 1], rng.random())
 
 
 @njit(cache=True)
-def draw_state(t: Any, node: Any, rng: Any):
+def draw_state(t: Trellis, node: int, rng: np.random.Generator):
     """A state of a node by the guide's marginal."""
     start = t.node_start[node]
     return pick(t.cum_node, start, t.node_start[node + 1], rng.random()) - start
 
 
 @njit(cache=True)
-def log_seen(t: Any, at: int, n: int):
+def log_seen(t: SeenCounts | Trellis, at: int, n: int):
     """log p(y | n) of one count, without constants."""
     value = -t.slope[at] * n
     for j in range(t.seen[at], t.seen[at + 1]):
@@ -320,7 +323,7 @@ def log_seen(t: Any, at: int, n: int):
 
 
 @njit(cache=True)
-def draw_individual(t: Any, states: np.ndarray, entries: np.ndarray, rng: Any):
+def draw_individual(t: Trellis, states: np.ndarray, entries: np.ndarray, rng: np.random.Generator):
     """Fill in the states (N,) and entries (K,) of one individual of the guide."""
     for node in range(t.up.shape[0]):
         if t.up[node] < 0:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -113,7 +112,7 @@ def mean_fastfood_waves(
 
 
 @njit(cache=True)
-def _add_and_subtract(first: Any, second: Any):  # pragma: no cover
+def _add_and_subtract(first: np.ndarray, second: np.ndarray):  # pragma: no cover
     for r in range(len(first)):
         a, b = first[r], second[r]
         first[r] = a + b
@@ -177,7 +176,9 @@ def _mean_waves(
 
 
 @njit(cache=True)
-def _add_waves(along: Any, length: Any, mass: Any, doublings: Any, total: Any, k: Any, work: Any):  # pragma: no cover
+def _add_waves(
+    along: np.ndarray, length: float, mass: np.ndarray, doublings: int, total: np.ndarray, k: int, work: np.ndarray
+):  # pragma: no cover
     n = len(along)
     angle, cos, sin = work[0, :n], work[1, :n], work[2, :n]
     angle[:] = length * along

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sumwise.distribution.kernels.segments import read_only
@@ -93,7 +91,13 @@ def _mean_waves(
 
 @njit(cache=True)
 def _along_frequencies(
-    x: Any, mass: Any, n: Any, frequencies: Any, doublings: Any, total: Any, room: Any
+    x: np.ndarray,
+    mass: np.ndarray,
+    n: int,
+    frequencies: np.ndarray,
+    doublings: int,
+    total: np.ndarray,
+    room: np.ndarray,
 ):  # pragma: no cover
     angle, cos, sin = room[0], room[1], room[2]
     for r in range(n):
@@ -106,7 +110,15 @@ def _along_frequencies(
 
 
 @njit(cache=True)
-def _along_rows(x: Any, mass: Any, n: Any, frequencies: Any, doublings: Any, total: Any, room: Any):  # pragma: no cover
+def _along_rows(
+    x: np.ndarray,
+    mass: np.ndarray,
+    n: int,
+    frequencies: np.ndarray,
+    doublings: int,
+    total: np.ndarray,
+    room: np.ndarray,
+):  # pragma: no cover
     angle, cos, sin, mass = room[0, :n], room[1, :n], room[2, :n], mass[:n]
     d = len(x)
     for k in range(frequencies.shape[1]):
@@ -126,19 +138,21 @@ def _along_rows(x: Any, mass: Any, n: Any, frequencies: Any, doublings: Any, tot
 
 # One loop per function: so small, each runs on vector units.
 @njit(cache=True, fastmath={"contract"})
-def _add(angle: Any, along: Any, x: Any):  # pragma: no cover
+def _add(angle: np.ndarray, along: np.ndarray, x: float):  # pragma: no cover
     for k in range(len(angle)):
         angle[k] += x * along[k]
 
 
 @njit(cache=True, fastmath={"contract"})
-def _add_two(angle: Any, one: Any, other: Any, x: Any, y: Any):  # pragma: no cover
+def _add_two(angle: np.ndarray, one: np.ndarray, other: np.ndarray, x: float, y: float):  # pragma: no cover
     for k in range(len(angle)):
         angle[k] += x * one[k] + y * other[k]
 
 
 @njit(cache=True, fastmath={"contract"})
-def _wave(angle: Any, cos: Any, sin: Any, cosines: Any, sines: Any, weight: Any):  # pragma: no cover
+def _wave(
+    angle: np.ndarray, cos: np.ndarray, sin: np.ndarray, cosines: np.ndarray, sines: np.ndarray, weight: float
+):  # pragma: no cover
     for k in range(len(angle)):
         c, s = _cos_sin(angle[k])
         cos[k] = c
@@ -148,7 +162,9 @@ def _wave(angle: Any, cos: Any, sin: Any, cosines: Any, sines: Any, weight: Any)
 
 
 @njit(cache=True, fastmath={"contract"})
-def _double(cos: Any, sin: Any, cosines: Any, sines: Any, weight: Any):  # pragma: no cover
+def _double(
+    cos: np.ndarray, sin: np.ndarray, cosines: np.ndarray, sines: np.ndarray, weight: float
+):  # pragma: no cover
     for k in range(len(cos)):
         c, s = cos[k], sin[k]
         s = 2.0 * s * c
@@ -161,7 +177,7 @@ def _double(cos: Any, sin: Any, cosines: Any, sines: Any, weight: Any):  # pragm
 
 # Sums may be taken in any order (else they would not run on vector units); what is inside `_cos_sin` may not.
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
-def summed_wave(angle: Any, cos: Any, sin: Any, mass: Any):  # pragma: no cover
+def summed_wave(angle: np.ndarray, cos: np.ndarray, sin: np.ndarray, mass: np.ndarray):  # pragma: no cover
     cosines, sines = 0.0, 0.0
     for r in range(len(angle)):
         c, s = _cos_sin(angle[r])
@@ -173,7 +189,7 @@ def summed_wave(angle: Any, cos: Any, sin: Any, mass: Any):  # pragma: no cover
 
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
-def summed_double(cos: Any, sin: Any, mass: Any):  # pragma: no cover
+def summed_double(cos: np.ndarray, sin: np.ndarray, mass: np.ndarray):  # pragma: no cover
     cosines, sines = 0.0, 0.0
     for r in range(len(cos)):
         c, s = cos[r], sin[r]
@@ -187,7 +203,7 @@ def summed_double(cos: Any, sin: Any, mass: Any):  # pragma: no cover
 
 
 @njit(cache=True, fastmath={"contract"})
-def _cos_sin(t: Any):  # pragma: no cover
+def _cos_sin(t: float):  # pragma: no cover
     """Cosine and sine without branches, so that loops over frequencies run on vector units.
 
     The angle is reduced to a turn, a quarter of it is expanded in Taylor series (its absolute value is below pi / 4,

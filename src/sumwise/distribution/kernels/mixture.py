@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sumwise.distribution.kernels.segments import read_only
@@ -98,7 +96,7 @@ def _mean_gradients(
 
 
 @njit(cache=True, fastmath={"contract", "reassoc"})
-def _square(row: Any, mean: Any, sharpness: Any):  # pragma: no cover
+def _square(row: np.ndarray, mean: np.ndarray, sharpness: np.ndarray):  # pragma: no cover
     total = 0.0
     for j in range(len(row)):
         u = (row[j] - mean[j]) * sharpness[j]
@@ -107,7 +105,7 @@ def _square(row: Any, mean: Any, sharpness: Any):  # pragma: no cover
 
 
 @njit(cache=True, fastmath={"contract"})
-def _add(out: Any, row: Any, mean: Any, sharpness: Any, part: Any):  # pragma: no cover
+def _add(out: np.ndarray, row: np.ndarray, mean: np.ndarray, sharpness: np.ndarray, part: float):  # pragma: no cover
     d = len(row)
     out[0] += part
     for j in range(d):

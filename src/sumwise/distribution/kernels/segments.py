@@ -159,7 +159,7 @@ def _means(
 
 
 @njit(cache=True, nogil=True)
-def _add_products(total: Any, place: Any, centred: Any, weight: Any):  # pragma: no cover
+def _add_products(total: np.ndarray, place: int, centred: np.ndarray, weight: float):  # pragma: no cover
     for j in range(len(centred)):
         x = weight * centred[j]
         for k in range(j + 1, len(centred)):

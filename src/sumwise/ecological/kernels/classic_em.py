@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sumwise.ecological.kernels.small_cholesky import factor, solve
@@ -11,7 +9,7 @@ from sumwise.kernels.compiled import njit
 
 
 @njit(cache=True)
-def _finish(moment: Any, shares: Any):
+def _finish(moment: np.ndarray, shares: np.ndarray):
     """Shares in proportion to expected counts, in place; returns the largest change."""
     change = 0.0
     for r in range(shares.shape[0]):
@@ -53,7 +51,7 @@ def multinomial_em(
 
 
 @njit(cache=True)
-def _deviation(x: Any, t: Any, shares: Any, v: Any, lower: Any, a: Any):
+def _deviation(x: np.ndarray, t: np.ndarray, shares: np.ndarray, v: np.ndarray, lower: np.ndarray, a: np.ndarray):
     """Write V^-1 (t - E t) into a."""
     n_rows, n_cols = shares.shape
     total = x.sum()

@@ -13,7 +13,7 @@ and columns up to the determinant.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numba import prange
@@ -134,16 +134,16 @@ def _update(moment: np.ndarray, log_shares: np.ndarray, alpha: float) -> tuple[n
 
 @njit(cache=True, parallel=True)
 def _chunks(
-    rows: Any,
-    cols: Any,
-    scale: Any,
-    weight: Any,
-    log_shares: Any,
-    tilts: Any,
-    divergence: Any,
-    options: Any,
-    moments: Any,
-    values: Any,
+    rows: np.ndarray,
+    cols: np.ndarray,
+    scale: np.ndarray,
+    weight: np.ndarray,
+    log_shares: np.ndarray,
+    tilts: np.ndarray,
+    divergence: np.ndarray,
+    options: np.ndarray,
+    moments: np.ndarray,
+    values: np.ndarray,
 ):
     n = rows.shape[0]
     for k in prange(CHUNKS):

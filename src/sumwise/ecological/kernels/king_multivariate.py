@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.stats import qmc
@@ -54,7 +54,7 @@ def table_data(
     x: np.ndarray,
     t: np.ndarray,
     weight: np.ndarray,
-    priors: tuple[Any, ...],
+    priors: tuple[float, float, float],
     full: bool = False,
     *,
     rng: np.random.Generator,
@@ -67,14 +67,14 @@ def table_data(
 
 
 @njit(cache=True)
-def _equal(phi: Any, size: Any):
+def _equal(phi: float, size: int):
     """One correlation for all pairs of `size` things, in (-1 / (size - 1), 1); tanh(phi) for two."""
     grown = math.exp(2 * min(max(phi, -15.0), 15.0))
     return (grown - 1) / (grown + size - 1)
 
 
 @njit(cache=True)
-def _all_correlations(tail: Any, size: Any):
+def _all_correlations(tail: np.ndarray, size: int):
     """The correlations of `size` things from tanh(tail), the partial ones given all before: always a valid matrix."""
     root = np.zeros((size, size))
     k = 0
@@ -130,7 +130,15 @@ def limits(n_rows: int, n_cols: int, full: bool = False) -> tuple[np.ndarray, np
 
 
 @njit(cache=True)
-def _slide(v: Any, precision: Any, where: Any, step: Any, low: Any, high: Any, rng: Any):
+def _slide(
+    v: np.ndarray,
+    precision: np.ndarray,
+    where: np.ndarray,
+    step: np.ndarray,
+    low: float,
+    high: float,
+    rng: np.random.Generator,
+):
     """Move along the cells `where` by the steps `step` times a normal draw on [low, high]; update v = P (b - mean)."""
     lin, quad = 0.0, 0.0
     for p in range(where.size):
@@ -153,7 +161,17 @@ def _slide(v: Any, precision: Any, where: Any, step: Any, low: Any, high: Any, r
 
 
 @njit(cache=True)
-def _cycle(shares: Any, x: Any, v: Any, precision: Any, r: Any, s: Any, c: Any, e: Any, rng: Any):
+def _cycle(
+    shares: np.ndarray,
+    x: np.ndarray,
+    v: np.ndarray,
+    precision: np.ndarray,
+    r: int,
+    s: int,
+    c: int,
+    e: int,
+    rng: np.random.Generator,
+):
     """Shift shares round the cells (r, c), (r, e), (s, e), (s, c) of one unit; both margins stay."""
     width = shares.shape[1] - 1
     small = min(x[r], x[s])
@@ -172,7 +190,7 @@ def _cycle(shares: Any, x: Any, v: Any, precision: Any, r: Any, s: Any, c: Any, 
 
 
 @njit(cache=True)
-def _free_row(shares: Any, v: Any, precision: Any, r: Any, rng: Any):
+def _free_row(shares: np.ndarray, v: np.ndarray, precision: np.ndarray, r: int, rng: np.random.Generator):
     """Redraw a row that has nobody: its shares are free in the simplex."""
     width = shares.shape[1] - 1
     for c in range(width):
@@ -183,7 +201,7 @@ def _free_row(shares: Any, v: Any, precision: Any, r: Any, rng: Any):
 
 
 @njit(cache=True)
-def _all_cycles(shares: Any, x: Any, v: Any, precision: Any, rng: Any):
+def _all_cycles(shares: np.ndarray, x: np.ndarray, v: np.ndarray, precision: np.ndarray, rng: np.random.Generator):
     n_rows, n_cols = shares.shape
     for r in range(n_rows):
         for s in range(r + 1, n_rows):
@@ -194,7 +212,9 @@ def _all_cycles(shares: Any, x: Any, v: Any, precision: Any, rng: Any):
 
 
 @njit(cache=True)
-def _some_cycles(shares: Any, x: Any, v: Any, precision: Any, n_cycles: Any, rng: Any):
+def _some_cycles(
+    shares: np.ndarray, x: np.ndarray, v: np.ndarray, precision: np.ndarray, n_cycles: int, rng: np.random.Generator
+):
     n_rows, n_cols = shares.shape
     for _ in range(n_cycles):
         r, s = rng.integers(0, n_rows), rng.integers(0, n_rows - 1)
@@ -206,7 +226,7 @@ def _some_cycles(shares: Any, x: Any, v: Any, precision: Any, n_cycles: Any, rng
 
 
 @njit(cache=True)
-def sweep_tables(tables: np.ndarray, x: np.ndarray, mean: np.ndarray, precision: np.ndarray, rng: Any):
+def sweep_tables(tables: np.ndarray, x: np.ndarray, mean: np.ndarray, precision: np.ndarray, rng: np.random.Generator):
     """Move every unit's table along its cycles, each drawn from its exact conditional, in place.
 
     All cycles of small tables; of large ones as many random ones as twice the free shares.
@@ -234,7 +254,9 @@ def sweep_tables(tables: np.ndarray, x: np.ndarray, mean: np.ndarray, precision:
 
 
 @njit(cache=True)
-def unit_moments(tables: np.ndarray, x: np.ndarray, mean: np.ndarray, precision: np.ndarray, n_sweeps: int, rng: Any):
+def unit_moments(
+    tables: np.ndarray, x: np.ndarray, mean: np.ndarray, precision: np.ndarray, n_sweeps: int, rng: np.random.Generator
+):
     """Means over sweeps of every unit's free shares b (n, D) and of b b' (n, D, D); `tables` go on in place."""
     n, _, n_cols = tables.shape
     width, size = n_cols - 1, mean.size

@@ -8,7 +8,6 @@ update (1965) adapts the inverse to what the passes over all units show.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
@@ -25,7 +24,7 @@ Step = Callable[..., tuple[np.ndarray, float]]
 
 
 def _stepper(
-    rows: np.ndarray, cols: np.ndarray, weight: np.ndarray, divergence: np.ndarray, options: dict[Any, Any]
+    rows: np.ndarray, cols: np.ndarray, weight: np.ndarray, divergence: np.ndarray, options: dict[str, float]
 ) -> Step:
     """One EM step as a function of the log shares (R, C) and of the Newton steps for every unit's tilt."""
     scale, tilts = unit_scales(rows.sum(axis=1), weight, options["rho"]), np.zeros(cols.shape)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sumwise.ecological.kernels.batched_raking import LONGEST, is_small, polish_units, tilt_units
@@ -23,7 +21,7 @@ def summed(values: np.ndarray):
 
 
 @njit(cache=True)
-def tilted_rows(log_shares: Any, x: Any, t: Any, tilt_: Any, b: Any):
+def tilted_rows(log_shares: np.ndarray, x: np.ndarray, t: np.ndarray, tilt_: np.ndarray, b: np.ndarray):
     """Write softmax(log p_r + tilt) into b (R, C); return the convex objective whose gradient is sum_r x_r b_r - t."""
     n_rows, n_cols = log_shares.shape
     value = 0.0
@@ -47,7 +45,7 @@ def tilted_rows(log_shares: Any, x: Any, t: Any, tilt_: Any, b: Any):
 
 
 @njit(cache=True)
-def curvature(x: Any, t: Any, b: Any, v: Any, gradient: Any):
+def curvature(x: np.ndarray, t: np.ndarray, b: np.ndarray, v: np.ndarray, gradient: np.ndarray):
     """Write V = sum_r x_r (diag b_r - b_r b_r') into the lower triangle of v, and t - sum_r x_r b_r into gradient.
 
     V is singular along the vector of ones, where nothing happens: a multiple of 11' is added.
@@ -126,7 +124,7 @@ def tilt(
 
 
 @njit(cache=True)
-def _polish(x: Any, t: Any, b: Any, max_iter: Any, tol: Any):
+def _polish(x: np.ndarray, t: np.ndarray, b: np.ndarray, max_iter: int, tol: float):
     """Scale the cells x_r b_rc to both margins, columns first; b becomes row shares again."""
     n_rows, n_cols = b.shape
     total = summed(t)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from sumwise.kernels.compiled import njit
 
 
 @njit(cache=True)
-def _ratio(table: Any, alpha: Any, r: Any, s: Any, c: Any, d: Any, k: Any):
+def _ratio(table: np.ndarray, alpha: np.ndarray, r: int, s: int, c: int, d: int, k: int):
     """Weight of the table after k + 1 people moved into (r, c) and (s, d), over that after k."""
     up = (table[r, c] + k + alpha[r, c]) * (table[s, d] + k + alpha[s, d])
     up /= (table[r, c] + k + 1.0) * (table[s, d] + k + 1.0)
@@ -20,7 +19,7 @@ def _ratio(table: Any, alpha: Any, r: Any, s: Any, c: Any, d: Any, k: Any):
 
 
 @njit(cache=True)
-def _mass(table: Any, alpha: Any, r: Any, s: Any, c: Any, d: Any):
+def _mass(table: np.ndarray, alpha: np.ndarray, r: int, s: int, c: int, d: int):
     """Sum of the weights of all tables with people moved into (r, c) and (s, d), relative to none moved."""
     weight, total = 1.0, 0.0
     for k in range(min(table[r, d], table[s, c])):
@@ -32,7 +31,7 @@ def _mass(table: Any, alpha: Any, r: Any, s: Any, c: Any, d: Any):
 
 
 @njit(cache=True)
-def _walk(table: Any, alpha: Any, r: Any, s: Any, c: Any, d: Any, left: Any):
+def _walk(table: np.ndarray, alpha: np.ndarray, r: int, s: int, c: int, d: int, left: float):
     """How many are moved into (r, c) and (s, d) when `left` of the mass is still to be passed."""
     weight, last = 1.0, min(table[r, d], table[s, c])
     for k in range(last):
@@ -44,7 +43,7 @@ def _walk(table: Any, alpha: Any, r: Any, s: Any, c: Any, d: Any, left: Any):
 
 
 @njit(cache=True)
-def _swap(table: Any, alpha: Any, r: Any, s: Any, c: Any, d: Any, uniform: Any):
+def _swap(table: np.ndarray, alpha: np.ndarray, r: int, s: int, c: int, d: int, uniform: float):
     """Draw delta exactly for n_rc + delta, n_rd - delta, n_sc - delta, n_sd + delta, given all else.
 
     The weight of a table is the product over cells of Gamma(n + alpha) / n!; the ratio of neighbours is rational, so
@@ -63,7 +62,7 @@ def _swap(table: Any, alpha: Any, r: Any, s: Any, c: Any, d: Any, uniform: Any):
 
 
 @njit(cache=True)
-def sweep_tables(tables: np.ndarray, alpha: np.ndarray, rng: Any):
+def sweep_tables(tables: np.ndarray, alpha: np.ndarray, rng: np.random.Generator):
     """Update every unit's table once by moves on its 2 x 2 sub-tables, in place; tables (n, R, C) of whole numbers.
 
     Small tables have every pair of rows with every pair of columns, large ones as many random pairs as cells.
@@ -87,7 +86,7 @@ def sweep_tables(tables: np.ndarray, alpha: np.ndarray, rng: Any):
 
 
 @njit(cache=True)
-def _row_log_density(tables: Any, r: Any, alpha_row: Any, shape: Any, rate: Any):
+def _row_log_density(tables: np.ndarray, r: int, alpha_row: np.ndarray, shape: float, rate: float):
     """Log of the Dirichlet-multinomial density of row r in all units and the gamma prior of its concentrations."""
     value, strength = 0.0, 0.0
     for c in range(alpha_row.shape[0]):
@@ -109,7 +108,16 @@ def _row_log_density(tables: Any, r: Any, alpha_row: Any, shape: Any, rate: Any)
 
 
 @njit(cache=True)
-def _density_at(tables: Any, r: Any, start: Any, alpha_row: Any, along: Any, place: Any, shape: Any, rate: Any):
+def _density_at(
+    tables: np.ndarray,
+    r: int,
+    start: np.ndarray,
+    alpha_row: np.ndarray,
+    along: int,
+    place: float,
+    shape: float,
+    rate: float,
+):
     """Move log alpha_r by `place` from `start`, in all shares or in share `along`, and return the log density there."""
     for c in range(alpha_row.shape[0]):
         alpha_row[c] = start[c] * math.exp(place) if along < 0 or along == c else start[c]
@@ -117,7 +125,16 @@ def _density_at(tables: Any, r: Any, start: Any, alpha_row: Any, along: Any, pla
 
 
 @njit(cache=True)
-def _slice_along(tables: Any, r: Any, alpha_row: Any, along: Any, width: Any, shape: Any, rate: Any, rng: Any):
+def _slice_along(
+    tables: np.ndarray,
+    r: int,
+    alpha_row: np.ndarray,
+    along: np.ndarray | int,
+    width: float,
+    shape: float,
+    rate: float,
+    rng: np.random.Generator,
+):
     """A slice-sampling step of log alpha_r (Neal 2003, stepping out), in place; loops compile faster than arrays."""
     start = np.empty(alpha_row.shape[0])
     for c in range(alpha_row.shape[0]):
@@ -147,7 +164,9 @@ def _slice_along(tables: Any, r: Any, alpha_row: Any, along: Any, width: Any, sh
 
 
 @njit(cache=True)
-def sweep_concentrations(tables: np.ndarray, alpha: np.ndarray, width: float, shape: float, rate: float, rng: Any):
+def sweep_concentrations(
+    tables: np.ndarray, alpha: np.ndarray, width: float, shape: float, rate: float, rng: np.random.Generator
+):
     """Update the concentrations alpha (R, C): each row's strength, then each of its shares, by slice sampling."""
     for r in range(alpha.shape[0]):
         for along in range(-1, alpha.shape[1]):
@@ -161,7 +180,7 @@ def _run_chain(
     thin: int,
     shape: float,
     rate: float,
-    rng: Any,
+    rng: np.random.Generator,
     totals: np.ndarray,
     kept: np.ndarray,
     mean: np.ndarray,

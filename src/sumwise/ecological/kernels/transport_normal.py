@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -40,7 +39,7 @@ FAR = np.array(
 
 
 @njit(cache=True)
-def _ratio(table: Any, z: Any):
+def _ratio(table: np.ndarray, z: float):
     top, bottom = 0.0, 0.0
     for k in range(8):
         top = top * z + table[0, k]
@@ -83,7 +82,7 @@ def quantile_between(a: float, b: float, uniform: float):
 
 
 @njit(cache=True)
-def _root(matrix: Any):
+def _root(matrix: np.ndarray):
     """Cholesky's lower triangle, with a floor under the pivots."""
     size = matrix.shape[0]
     out = np.zeros((size, size))
@@ -97,7 +96,7 @@ def _root(matrix: Any):
 
 
 @njit(cache=True)
-def _walk(uniform: Any, mean: Any, root: Any, n_rows: Any, z: Any):
+def _walk(uniform: np.ndarray, mean: np.ndarray, root: np.ndarray, n_rows: int, z: np.ndarray):
     """Fill the rows share by share, each from its normal given those before, truncated to what is left of its row.
 
     Returns the log of the product of masses; z holds the draws.
@@ -118,7 +117,7 @@ def _walk(uniform: Any, mean: Any, root: Any, n_rows: Any, z: Any):
 
 
 @njit(cache=True)
-def _log_mean_exp(values: Any):
+def _log_mean_exp(values: np.ndarray):
     top = values.max()
     return top + math.log(np.exp(values - top).mean())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
@@ -117,7 +117,7 @@ def draw_between(
 
 
 @njit(cache=True)
-def _log_ndtr(z: Any):
+def _log_ndtr(z: float):
     if z > -20.0:
         return math.log(0.5 * math.erfc(-z * 0.7071067811865476))
     u = 1.0 / (z * z)  # the asymptotic series
@@ -125,7 +125,7 @@ def _log_ndtr(z: Any):
 
 
 @njit(cache=True)
-def log_gap(a: Any, b: Any):
+def log_gap(a: float, b: float):
     if a > 0:
         a, b = -b, -a
     upper = _log_ndtr(b)
@@ -133,7 +133,7 @@ def log_gap(a: Any, b: Any):
 
 
 @njit(cache=True)
-def _log_slice(b: Any, mean_b: Any, mean_w: Any, sd_b: Any, sd_w: Any, rho: Any, sd: Any):
+def _log_slice(b: float, mean_b: float, mean_w: float, sd_b: float, sd_w: float, rho: float, sd: float):
     """Log density of b times the mass of w in [0, 1] given b; concave in b."""
     z = (b - mean_b) / sd_b
     centre = mean_w + rho * sd_w * z

@@ -7,11 +7,14 @@ With eta = offset + design theta and A the cumulant function (A' the mean), mini
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from sumwise.kernels.minimise import minimise
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 STEPS = 200  # of conjugate gradients at most
 TOL = 1e-5
@@ -44,7 +47,14 @@ class Targets(NamedTuple):
     penalty: np.ndarray
 
 
-def fit_glm(design: Any, weights: np.ndarray, targets: Targets, family: str, dispersion: float, begin: Any = None):
+def fit_glm(
+    design: csr_matrix,
+    weights: np.ndarray,
+    targets: Targets,
+    family: str,
+    dispersion: float,
+    begin: tuple[np.ndarray, float] | None = None,
+):
     """Theta (P,), the offset, the loss, the number of iterations and whether it ended by itself.
 
     design (m, P), sparse; weights (m,): individuals that a row stands for.
@@ -52,7 +62,7 @@ def fit_glm(design: Any, weights: np.ndarray, targets: Targets, family: str, dis
     kind, turned, n = FAMILIES[family], design.T.tocsr(), float(weights.sum())
     mean = targets.total / n
     start = mean if family == "gaussian" else np.log(max(mean, 1e-12))
-    theta, offset = (np.zeros(design.shape[1]), start) if begin is None else begin
+    theta, offset = (np.zeros(targets.sums.shape), start) if begin is None else begin
     spread = kind.variance(np.full(1, start))[0]  # type: ignore[operator]
     pace = 1.0 / np.sqrt(turned @ weights * spread / dispersion + 2 * targets.penalty + 1e-9)
     whole = 1.0 / np.sqrt(n * spread / dispersion)
@@ -87,16 +97,16 @@ class Drawing(NamedTuple):
     noise: np.ndarray
 
 
-def drawn_errors(design: Any, given: Drawing, rng: np.random.Generator) -> np.ndarray:
+def drawn_errors(design: csr_matrix, given: Drawing, rng: np.random.Generator) -> np.ndarray:
     """Errors (B, P + 1) of theta and the offset, from sampling, noise and shrinkage alike, one per draw of noise.
 
     With S the information of the rows, theta errs by (S + 2 penalty)^-1 (e - 2 penalty theta_0), where e is noise plus
     sampling errors of covariance S, and the true theta_0 has the prior's, 1 / (2 prior).
     """
-    (m, p), n_draws = design.shape, given.noise.shape[1]
+    n_draws = given.noise.shape[1]
     turned = design.T.tocsr()
-    rows = np.sqrt(given.outcome)[:, None] * rng.standard_normal((m, n_draws))
-    theta = rng.standard_normal((p, n_draws)) / np.sqrt(2 * given.prior)
+    rows = np.sqrt(given.outcome)[:, None] * rng.standard_normal((len(given.outcome), n_draws))
+    theta = rng.standard_normal((len(given.penalty), n_draws)) / np.sqrt(2 * given.prior)
     data = turned @ rows + given.noise[:-1]
     data -= 2 * given.penalty[:, None] * theta
     right = np.vstack([data, rows.sum(axis=0) + given.noise[-1]])

@@ -9,15 +9,17 @@ from __future__ import annotations
 import importlib
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from sumwise.maxent.kernels.contrastive import LEAST_SHARE, LONGEST
 from sumwise.maxent.kernels.loglinear import Layout
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 TOGETHER = 8  # lines across contiguous cells that one program takes: a sector of memory
-Tensor = Any
 
 
 class Lines(NamedTuple):
@@ -71,7 +73,15 @@ class Pace(NamedTuple):
 class State:
     """Parameters, their mean over late steps, usual moments and running gradients by half, changed in place."""
 
-    def __init__(self, params: Any, offsets: Any, mean: Any, mean_offsets: Any, usual: Any, running: list[Any]):
+    def __init__(
+        self,
+        params: Tensor,
+        offsets: Tensor,
+        mean: Tensor,
+        mean_offsets: Tensor,
+        usual: Tensor,
+        running: list[Tensor],
+    ):
         self.params, self.offsets, self.mean, self.mean_offsets = params, offsets, mean, mean_offsets
         self.usual, self.running = usual, running
 
@@ -155,7 +165,7 @@ def gradient(problem: Problem, model: Tensor, pull: Tensor, rescale: bool) -> Te
     return out.mul_(problem.seen).add_(pull)
 
 
-def take_step(problem: Problem, state: State, halves: list[Any], pace: Pace) -> Tensor:
+def take_step(problem: Problem, state: State, halves: list[tuple[Tensor, Tensor, int]], pace: Pace) -> Tensor:
     """Move parameters by the moments of two halves of the chains, each (counts, label sums, chains); all in place.
 
     Returns misfit and moment error (2,), on the device.

@@ -202,12 +202,12 @@ def _room(plan: Plan) -> Room:
 def _sweep(  # noqa: C901, PLR0912, PLR0915
     begin: int,
     end: int,
-    chains: Any,
-    plan: Any,
-    tables: Any,
+    chains: Chains,
+    plan: Plan,
+    tables: SweepTables,
     offsets: np.ndarray,
     sums: np.ndarray,
-    room: Any,
+    room: Room,
     marginal: bool,
 ):
     """Sweep the groups of chains begin..end; one loop over chains, since calls that pass arrays would cost more."""

@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import math
 from collections.abc import Callable
+from types import ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -20,13 +21,15 @@ from sumwise.maxent.kernels.gibbs_device_plan import COPIES, Counting, Site, cou
 from sumwise.maxent.kernels.loglinear import Layout
 
 if TYPE_CHECKING:
+    import torch
+    from torch import Tensor
+
     from sumwise.maxent.kernels.gibbs_plan import Jump  # which loads Numba
 
 EMPTY = -60_000.0  # log-weight beyond the last level of a row; the lowest whole thousands of half precision
 GATHERED = 2**24  # entries that a plain gather may hold at once
 STACKED = 18  # tensors of all parameters that a step holds at once
 WIDEST = 2**15  # levels of a site that one program takes
-Tensor = Any  # of torch, which is loaded when it is used
 
 
 def _torch() -> Any:
@@ -75,7 +78,7 @@ class DevicePlan(NamedTuple):
     start: Tensor
     small: Tensor
     small_cells: Tensor
-    kernels: Any  # `gibbs_triton`, or None
+    kernels: ModuleType | None  # `gibbs_triton`, or None
 
 
 def device_plan(
@@ -84,10 +87,10 @@ def device_plan(
     n_chains: int,
     device: str,
     *,
-    blocks: tuple[Any, ...] = (),
-    jumps: tuple[Any, ...] = (),
+    blocks: tuple[tuple[int, ...], ...] = (),
+    jumps: tuple[Jump, ...] = (),
     half: bool = True,
-    triton: Any = None,
+    triton: bool | None = None,
 ) -> DevicePlan:
     """Lay out a sweep on a device. `half` keeps rows in half precision; `triton` is found out unless it is given."""
     torch = _torch()
@@ -128,7 +131,7 @@ def _jump(lay: Layout, jump: Jump, put: Callable[..., Any]) -> DeviceJump:
     return DeviceJump(jump, [put(np.log(p).astype(np.float32)) for p in shares], cumulative, put(np.array(touched)))
 
 
-def to_device(codes: np.ndarray, labels: np.ndarray, sizes: tuple[Any, ...], device: str, seed: int) -> DeviceChains:
+def to_device(codes: np.ndarray, labels: np.ndarray, sizes: tuple[int, ...], device: str, seed: int) -> DeviceChains:
     """Chains (n, D) from here on the device, with a generator of their own."""
     torch = _torch()
     kind = torch.int16 if max(sizes) <= 2**15 else torch.int32
@@ -151,7 +154,12 @@ def bytes_needed(lay: Layout, n_classes: int, n_chains: int, n_scores: int, half
 
 
 def sweep_halves(
-    chains: DeviceChains, plan: DevicePlan, weights: Any, theta: Any, offsets: Any, marginal: bool = True
+    chains: DeviceChains,
+    plan: DevicePlan,
+    weights: Tensor,
+    theta: Tensor,
+    offsets: Tensor,
+    marginal: bool = True,
 ) -> list[tuple[Tensor, Tensor, int]]:
     """Redraw every site of every chain, then its label; return (counts, label sums, chains) of each half.
 
@@ -177,7 +185,7 @@ def sweep_halves(
     return out
 
 
-def fill_rows(site: DeviceSite, weights: Tensor, kernels: Any = None) -> None:
+def fill_rows(site: DeviceSite, weights: Tensor, kernels: ModuleType | None = None) -> None:
     """Write the site's rows: sums of weights over the cliques of a factor, less each row's largest entry."""
     torch = _torch()
     if kernels is not None:
@@ -196,7 +204,9 @@ def fill_rows(site: DeviceSite, weights: Tensor, kernels: Any = None) -> None:
         site.rows[:, rows, : plan.m] = (total - total.amax(dim=2, keepdim=True)).to(site.rows.dtype)
 
 
-def redraw(site: DeviceSite, codes: Any, labels: Any, uniforms: Any, kernels: Any = None) -> None:
+def redraw(
+    site: DeviceSite, codes: Tensor, labels: Tensor, uniforms: Tensor, kernels: ModuleType | None = None
+) -> None:
     """Draw the site anew for every chain given its label and all else, in place, by one uniform per chain."""
     if kernels is not None and site.plan.width <= WIDEST:
         kernels.redraw(site, codes, labels, uniforms)
@@ -222,7 +232,7 @@ def redraw(site: DeviceSite, codes: Any, labels: Any, uniforms: Any, kernels: An
         _store(plan, codes, part, found)
 
 
-def _store(plan: Site, codes: Any, part: Any, found: Any) -> None:
+def _store(plan: Site, codes: Tensor, part: slice, found: Tensor) -> None:
     codes[plan.drawn[0], part] = (found // plan.inner).to(codes.dtype)
     if len(plan.drawn) > 1:
         codes[plan.drawn[1], part] = (found % plan.inner).to(codes.dtype)
@@ -238,7 +248,13 @@ def cells_of(c: int, codes: Tensor, plan: DevicePlan) -> Tensor:
     return cell
 
 
-def clique_sums(codes: Any, rows: Any, values: Any, plan: DevicePlan, cliques: Tensor | None = None) -> Tensor:
+def clique_sums(
+    codes: Tensor,
+    rows: Tensor | None,
+    values: Tensor,
+    plan: DevicePlan,
+    cliques: Tensor | None = None,
+) -> Tensor:
     """Sum over cliques of ``values[rows, cell]`` for every chain (n,); without rows, of each row of values (n, C)."""
     torch = _torch()
     if plan.kernels is not None:
@@ -250,7 +266,14 @@ def clique_sums(codes: Any, rows: Any, values: Any, plan: DevicePlan, cliques: T
     return total.T if rows is None else total
 
 
-def _propose(jump: DeviceJump, plan: DevicePlan, codes: Any, labels: Any, weights: Any, generator: Any) -> None:
+def _propose(
+    jump: DeviceJump,
+    plan: DevicePlan,
+    codes: Tensor,
+    labels: Tensor,
+    weights: Tensor,
+    generator: torch.Generator,
+) -> None:
     """Propose several attributes at once from their tree; accept by the ratio of model to proposal. In place."""
     torch = _torch()
     n = codes.shape[1]
@@ -271,7 +294,13 @@ def _propose(jump: DeviceJump, plan: DevicePlan, codes: Any, labels: Any, weight
 
 
 def _labels_and_counts(
-    codes: Any, labels: Any, uniforms: Any, plan: DevicePlan, theta: Any, offsets: Any, marginal: bool
+    codes: Tensor,
+    labels: Tensor,
+    uniforms: Tensor,
+    plan: DevicePlan,
+    theta: Tensor,
+    offsets: Tensor,
+    marginal: bool,
 ):
     """Draw labels given codes, in place; return counts (n_cells,) and label sums (C, n_cells)."""
     torch = _torch()
@@ -306,7 +335,7 @@ def packing(n: int) -> tuple[int, int]:
     return n_bits, n_bits + wide
 
 
-def _packed_sums(codes: Any, packed: Any, plan: DevicePlan) -> Tensor:
+def _packed_sums(codes: Tensor, packed: Tensor, plan: DevicePlan) -> Tensor:
     """Sum packed words (C, n) by cell: (C, n_cells)."""
     torch = _torch()
     total = torch.zeros((len(packed), plan.layout.n_cells), dtype=torch.int64, device=codes.device)

@@ -8,7 +8,7 @@ every chain, so fewer rows are read where reading is what costs.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -59,9 +59,9 @@ class Counting(NamedTuple):
     small_cells: np.ndarray
 
 
-def sites(lay: Layout, blocks: tuple[tuple[int, int], ...] = (), n_chains: int = 1_000_000) -> tuple[Site, ...]:
+def sites(lay: Layout, blocks: tuple[tuple[int, ...], ...] = (), n_chains: int = 1_000_000) -> tuple[Site, ...]:
     """Lay out a sweep; each pair in `blocks` is redrawn together. Rows are fused where chains are many beside them."""
-    paired = {a: b for b in blocks for a in b}
+    paired: dict[int, tuple[int, ...]] = {a: b for b in blocks for a in b}
     drawn = [paired.get(a, (a,)) for a in range(len(lay.sizes)) if paired.get(a, (a,))[0] == a]
     return tuple(_site(lay, d, min(FUSED_ROWS, max(1, n_chains // 16))) for d in drawn)
 
@@ -94,7 +94,7 @@ def _groups(lay: Layout, others: list[tuple[int, ...]], most_rows: int):
     """Put cliques whose other attributes have few joint levels together, largest first, each where it fits best."""
     bins: list[tuple[set[int], list[int]]] = []
 
-    def rows(attributes: tuple[Any, ...] | set[Any]) -> int:
+    def rows(attributes: set[int] | tuple[int, ...]) -> int:
         return math.prod(lay.shape(attributes))
 
     for i in sorted(range(len(others)), key=lambda i: (-rows(others[i]), others[i])):
@@ -108,7 +108,7 @@ def _groups(lay: Layout, others: list[tuple[int, ...]], most_rows: int):
     return [(tuple(sorted(attributes)), members) for attributes, members in bins]
 
 
-def _factor(lay: Layout, drawn: Any, others: Any, members: list[int]):
+def _factor(lay: Layout, drawn: tuple[int, ...], others: tuple[int, ...], members: list[int]):
     """(attribute, stride) of the other attributes, and (3, P, R): offset, outer step and inner step of every part."""
     shape = lay.shape(others)
     steps = [math.prod(shape[i + 1 :]) for i in range(len(others))]

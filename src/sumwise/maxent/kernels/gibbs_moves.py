@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from sumwise.kernels.compiled import njit
 from sumwise.maxent.kernels.gibbs_sparse import apply_logs, apply_ratios, cell_of, joint_pick, search
 from sumwise.maxent.kernels.row_products import multiply_rows
+
+if TYPE_CHECKING:
+    from sumwise.maxent.kernels.gibbs_plan import Cliques, Factors, Jumps, PairJumps
+    from sumwise.maxent.kernels.gibbs_sparse import SparsePlan
 
 HALF = 1.0 / 2**53
 APART = 0.1  # share of proposals for a large pair that take its levels independently, so that every cell can be reached
@@ -36,7 +40,7 @@ def exact(share: float):
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def row_start(f: Any, x: Any, factors: Any):
+def row_start(f: int, x: np.ndarray, factors: Factors):
     """Where the row of factor `f` starts, given the levels x of its other attributes."""
     start = factors.base[f] + x[factors.near[f]] * factors.stride[f]
     for q in range(factors.far[f], factors.far[f + 1]):
@@ -45,7 +49,9 @@ def row_start(f: Any, x: Any, factors: Any):
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def multiply(first: Any, last: Any, m: Any, table: Any, w: Any, starts: Any, x: Any, factors: Any):
+def multiply(
+    first: int, last: int, m: int, table: np.ndarray, w: np.ndarray, starts: np.ndarray, x: np.ndarray, factors: Factors
+):
     """w[:m] = product over factors first..last of their rows; ones where there is no factor."""
     for f in range(first, last):
         starts[f - first] = row_start(f, x, factors)
@@ -53,7 +59,7 @@ def multiply(first: Any, last: Any, m: Any, table: Any, w: Any, starts: Any, x: 
 
 
 @njit(error_model="numpy", cache=True)
-def multiply_logs(first: Any, last: Any, m: Any, table: Any, w: Any, x: Any, factors: Any):
+def multiply_logs(first: int, last: int, m: int, table: np.ndarray, w: np.ndarray, x: np.ndarray, factors: Factors):
     """As `multiply`, with logs: for products that leave the range of doubles."""
     for v in range(m):
         w[v] = 0.0
@@ -87,19 +93,19 @@ def pick_logs(w: np.ndarray, m: int, u: float):
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
 def pair(
-    i: Any,
-    parts: Any,
-    m: Any,
-    n: Any,
-    table: Any,
-    x: Any,
-    u: Any,
-    w: Any,
-    w2: Any,
-    starts: Any,
-    ratio: Any,
-    factors: Any,
-    sparse: Any,
+    i: int,
+    parts: np.ndarray,
+    m: int,
+    n: int,
+    table: np.ndarray,
+    x: np.ndarray,
+    u: float,
+    w: np.ndarray,
+    w2: np.ndarray,
+    starts: np.ndarray,
+    ratio: np.ndarray,
+    factors: Factors,
+    sparse: SparsePlan,
 ):
     """Redraw two attributes of m and n levels together given the rest; return the position in m * n, or -1.
 
@@ -141,18 +147,18 @@ def pair(
 
 @njit(error_model="numpy", cache=True)
 def pair_logs(
-    i: Any,
-    parts: Any,
-    m: Any,
-    n: Any,
-    table: Any,
-    x: Any,
-    u: Any,
-    w: Any,
-    w2: Any,
-    ratio: Any,
-    factors: Any,
-    sparse: Any,
+    i: int,
+    parts: np.ndarray,
+    m: int,
+    n: int,
+    table: np.ndarray,
+    x: np.ndarray,
+    u: float,
+    w: np.ndarray,
+    w2: np.ndarray,
+    ratio: np.ndarray,
+    factors: Factors,
+    sparse: SparsePlan,
 ):
     multiply_logs(parts[2, 0], parts[2, 1], m * n, table, w, x, factors)
     multiply_logs(parts[0, 0], parts[0, 1], m, table, w2, x, factors)
@@ -170,19 +176,19 @@ def pair_logs(
 
 @njit(error_model="numpy", cache=True)
 def listed_pair(
-    i: Any,
-    parts: Any,
-    m: Any,
-    n: Any,
-    table: Any,
-    x: Any,
-    u: Any,
-    w: Any,
-    w2: Any,
-    starts: Any,
-    ratio: Any,
-    factors: Any,
-    sparse: Any,
+    i: int,
+    parts: np.ndarray,
+    m: int,
+    n: int,
+    table: np.ndarray,
+    x: np.ndarray,
+    u: float,
+    w: np.ndarray,
+    w2: np.ndarray,
+    starts: np.ndarray,
+    ratio: np.ndarray,
+    factors: Factors,
+    sparse: SparsePlan,
 ):
     """As `pair`, for two attributes whose table lists its cells."""
     multiply(parts[0, 0], parts[0, 1], m, table, w, starts, x, factors)
@@ -202,7 +208,7 @@ def listed_pair(
 
 
 @njit(error_model="numpy", cache=True)
-def unlogged(w: Any, m: Any):
+def unlogged(w: np.ndarray, m: int):
     """Weights from log-weights, the largest 1; all alike if none is finite."""
     top = -np.inf
     for v in range(m):
@@ -213,7 +219,14 @@ def unlogged(w: Any, m: Any):
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
 def energy_change(
-    x: Any, proposed: Any, begin: Any, end: Any, touched_cliques: Any, weights: Any, cliques: Any, sparse: Any
+    x: np.ndarray,
+    proposed: np.ndarray,
+    begin: int,
+    end: int,
+    touched_cliques: np.ndarray,
+    weights: np.ndarray,
+    cliques: Cliques,
+    sparse: SparsePlan,
 ):
     """Log-weight of the proposed levels less that of the current ones, over the cliques that they change."""
     ratio = 0.0
@@ -232,7 +245,7 @@ def energy_change(
 
 
 @njit(forceinline=True, error_model="numpy")
-def drawn_at(cumulative: Any, begin: Any, end: Any, u: Any):
+def drawn_at(cumulative: np.ndarray, begin: int, end: int, u: float):
     """Position in begin..end of the draw `u` among cumulative shares."""
     left = u * cumulative[end - 1]
     last = end - 1
@@ -246,7 +259,7 @@ def drawn_at(cumulative: Any, begin: Any, end: Any, u: Any):
 
 
 @njit(forceinline=True, error_model="numpy")
-def proposal_share(j: Any, a: Any, b: Any, n: Any, jumps: Any):
+def proposal_share(j: int, a: int, b: int, n: int, jumps: PairJumps):
     """Share of the cell (a, b) under the proposal of pair jump `j`; n levels of the second attribute."""
     apart = jumps.margins[jumps.first[j] + a] * jumps.margins[jumps.second[j] + b]
     at = search(jumps.cells, jumps.ends[j], jumps.ends[j + 1], a * n + b)
@@ -255,16 +268,16 @@ def proposal_share(j: Any, a: Any, b: Any, n: Any, jumps: Any):
 
 @njit(error_model="numpy", cache=True)
 def pair_jump(
-    j: Any,
-    x: Any,
-    proposed: Any,
-    state: Any,
-    step: Any,
-    weights: Any,
-    sizes: Any,
-    jumps: Any,
-    cliques: Any,
-    sparse: Any,
+    j: int,
+    x: np.ndarray,
+    proposed: np.ndarray,
+    state: int,
+    step: int,
+    weights: np.ndarray,
+    sizes: np.ndarray,
+    jumps: PairJumps,
+    cliques: Cliques,
+    sparse: SparsePlan,
 ):
     """Propose two attributes at once, a cell in use or two independent levels; accept as `jump` does. In place."""
     a, b = jumps.pairs[j, 0], jumps.pairs[j, 1]
@@ -300,16 +313,16 @@ def pair_jump(
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
 def jump(
-    j: Any,
-    x: Any,
-    proposed: Any,
-    state: Any,
-    step: Any,
-    weights: Any,
-    sizes: Any,
-    jumps: Any,
-    cliques: Any,
-    sparse: Any,
+    j: int,
+    x: np.ndarray,
+    proposed: np.ndarray,
+    state: int,
+    step: int,
+    weights: np.ndarray,
+    sizes: np.ndarray,
+    jumps: Jumps,
+    cliques: Cliques,
+    sparse: SparsePlan,
 ):
     """Propose several attributes at once from their tree; accept by the ratio of model to proposal. In place."""
     ratio, moved = 0.0, False

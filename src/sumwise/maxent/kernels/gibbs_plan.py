@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -224,7 +225,7 @@ def _pair_jumps(lay: Layout, jumps: tuple[PairJump, ...]) -> PairJumps:
     )
 
 
-def _ends(lists: list[Any]) -> np.ndarray:
+def _ends(lists: Sequence[Sequence[object] | np.ndarray]) -> np.ndarray:
     return np.concatenate([[0], np.cumsum([len(x) for x in lists])]).astype(np.int64)
 
 
@@ -248,5 +249,5 @@ def _strides(lay: Layout, clique: tuple[int, ...]) -> list[tuple[int, int]]:
     return found if len(found) > 1 else [*found, (clique[0], 0)]
 
 
-def _index(values: Any) -> np.ndarray:
+def _index(values: np.ndarray | list[int] | tuple[int, ...]) -> np.ndarray:
     return np.array(list(values), dtype=np.uint64)  # unsigned: no test for negative positions in the inner loop

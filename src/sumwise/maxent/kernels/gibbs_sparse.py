@@ -81,7 +81,7 @@ def sparse_plan(lay: Layout, visits: Sequence[tuple[int, int]]) -> SparsePlan:
         cell=_joined(cell),
         rest=_joined(rest),
         listed_ends=_ends([len(lay.listed[c]) if c in listing else 0 for c in range(len(lay.cliques))]),  # type: ignore[arg-type]
-        listed=_joined([lay.listed[c] for c in listing]),
+        listed=_joined([lay.listed[c] for c in listing]),  # type: ignore[misc]  # `listing`: those that have a list
     )
 
 
@@ -99,11 +99,11 @@ def _factor(lay: Layout, c: int, drawn: int) -> tuple[Any, ...]:
     return list(zip(others, strides)), keys, sizes, at[drawn][order], places, rest
 
 
-def _ends(sizes: Any) -> np.ndarray:
+def _ends(sizes: np.ndarray | list[int]) -> np.ndarray:
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
 
 
-def _joined(parts: tuple[Any, ...] | list[Any]) -> np.ndarray:
+def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
     return np.concatenate([np.zeros(0, np.int64), *parts]).astype(np.int64)
 
 
@@ -113,7 +113,7 @@ def ratios(sparse: SparsePlan, weights: np.ndarray) -> np.ndarray:
 
 
 @njit(forceinline=True, error_model="numpy")
-def search(values: Any, low: Any, high: Any, wanted: Any):
+def search(values: np.ndarray, low: int, high: int, wanted: int):
     """Position of `wanted` in values[low:high], which ascend; -1 where it isn't there."""
     end = high
     while low < high:
@@ -126,7 +126,7 @@ def search(values: Any, low: Any, high: Any, wanted: Any):
 
 
 @njit(forceinline=True, error_model="numpy")
-def _row(f: Any, x: Any, sparse: Any):
+def _row(f: int, x: np.ndarray, sparse: SparsePlan):
     """Which key of factor `f` the levels x of its other attributes have; -1 where its row lists no cell."""
     key = 0
     for q in range(sparse.others[f], sparse.others[f + 1]):
@@ -135,7 +135,7 @@ def _row(f: Any, x: Any, sparse: Any):
 
 
 @njit(error_model="numpy", cache=True)
-def apply_ratios(i: Any, side: Any, x: Any, ratio: Any, w: Any, sparse: Any):
+def apply_ratios(i: int, side: int, x: np.ndarray, ratio: np.ndarray, w: np.ndarray, sparse: SparsePlan):
     """Multiply the listed cells of visit `i` onto the weights w of its attribute's levels."""
     for f in range(sparse.parts[i, side, 0], sparse.parts[i, side, 1]):
         q = _row(f, x, sparse)
@@ -145,7 +145,7 @@ def apply_ratios(i: Any, side: Any, x: Any, ratio: Any, w: Any, sparse: Any):
 
 
 @njit(error_model="numpy", cache=True)
-def apply_logs(i: Any, side: Any, x: Any, ratio: Any, w: Any, sparse: Any):
+def apply_logs(i: int, side: int, x: np.ndarray, ratio: np.ndarray, w: np.ndarray, sparse: SparsePlan):
     """As `apply_ratios`, onto log-weights."""
     for f in range(sparse.parts[i, side, 0], sparse.parts[i, side, 1]):
         q = _row(f, x, sparse)
@@ -155,7 +155,7 @@ def apply_logs(i: Any, side: Any, x: Any, ratio: Any, w: Any, sparse: Any):
 
 
 @njit(error_model="numpy", cache=True)
-def joint_pick(f: Any, m: Any, n: Any, u: Any, ratio: Any, w: Any, w2: Any, sparse: Any):
+def joint_pick(f: int, m: int, n: int, u: float, ratio: np.ndarray, w: np.ndarray, w2: np.ndarray, sparse: SparsePlan):
     """Position in m * n of the draw `u`, given the levels' weights w[:m] and w2[:n]; -1 if the sum is out of range.
 
     w is changed.
@@ -198,7 +198,7 @@ def joint_pick(f: Any, m: Any, n: Any, u: Any, ratio: Any, w: Any, w2: Any, spar
 
 
 @njit(forceinline=True, error_model="numpy")
-def cell_of(c: Any, flat: Any, start: Any, sparse: Any):
+def cell_of(c: int, flat: int, start: int, sparse: SparsePlan):
     """Where clique `c`, which starts at `start`, has the cell `flat` of its table."""
     low, high = sparse.listed_ends[c], sparse.listed_ends[c + 1]
     if low == high:

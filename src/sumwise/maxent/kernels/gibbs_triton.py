@@ -6,10 +6,17 @@
 # pyright: reportIndexIssue=false
 from __future__ import annotations
 
+from collections.abc import Callable
 from importlib.util import find_spec
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sumwise.maxent.kernels.gibbs_device_plan import COPIES
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from sumwise.maxent.kernels.contrastive_device import Lines
+    from sumwise.maxent.kernels.gibbs_device import DevicePlan, DeviceSite
 
 if find_spec("triton") is not None:
     import triton  # pyright: ignore[reportMissingImports]
@@ -18,12 +25,12 @@ TILE = 1024  # levels times chains that one program of a redraw takes
 CHAINS = 128  # chains that one program takes where it goes through cliques
 
 
-def jit(kernel: Any) -> Any:
+def jit(kernel: Callable[..., Any]) -> Any:
     """Triton's compiler; without Triton the module can be read, not used."""
     return kernel if find_spec("triton") is None else triton.jit(kernel)  # pyright: ignore[reportPossiblyUnboundVariable]
 
 
-def fill_rows(site: Any, weights: Any) -> None:
+def fill_rows(site: DeviceSite, weights: Tensor) -> None:
     """As `gibbs_device.fill_rows`: one program per row and class."""
     plan = site.plan
     n_parts, n_rows = site.offset.shape
@@ -35,7 +42,7 @@ def fill_rows(site: Any, weights: Any) -> None:
     )  # fmt: skip
 
 
-def redraw(site: Any, codes: Any, labels: Any, uniforms: Any) -> None:
+def redraw(site: DeviceSite, codes: Tensor, labels: Tensor, uniforms: Tensor) -> None:
     """As `gibbs_device.redraw`: one program per chain, or several chains where levels are few."""
     plan = site.plan
     n, block = labels.shape[0], triton.next_power_of_2(plan.width)
@@ -54,7 +61,9 @@ def warps(block: int, each: int) -> int:
     return max(1, min(16, block * each // 1024))
 
 
-def clique_sums(codes: Any, rows: Any, values: Any, plan: Any, cliques: Any = None) -> Any:
+def clique_sums(
+    codes: Tensor, rows: Tensor | None, values: Tensor, plan: DevicePlan, cliques: Tensor | None = None
+) -> Any:
     """As `gibbs_device.clique_sums`."""
     n, n_values = codes.shape[1], len(values)
     wide = 1 if rows is not None else triton.next_power_of_2(n_values)
@@ -69,7 +78,7 @@ def clique_sums(codes: Any, rows: Any, values: Any, plan: Any, cliques: Any = No
     return out
 
 
-def count_cells(codes: Any, packed: Any, plan: Any, total: Any, copies: Any) -> None:
+def count_cells(codes: Tensor, packed: Tensor, plan: DevicePlan, total: Tensor, copies: Tensor) -> None:
     """Add packed words (C, n) to the chains' cells: to `total` (C, n_cells), or `copies` for cliques that have them."""
     n = codes.shape[1]
     _count[(triton.cdiv(n, CHAINS), packed.shape[0])](
@@ -191,7 +200,7 @@ def _count(
             tl.atomic_add(total + score * total_stride + tl.load(start + c) + cell, word, mask=here, sem="relaxed")
 
 
-def without_means(own: Any, weight: Any, lines: Any) -> None:
+def without_means(own: Tensor, weight: Tensor, lines: Lines) -> None:
     """As `contrastive_device.without_means` along one axis: one program per tile of lines."""
     block = triton.next_power_of_2(lines.longest)
     _without_means[(lines.first.shape[0], own.shape[0])](

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -214,7 +214,7 @@ def layout(
     return Layout(sizes, tuple(cliques), starts, terms, ends, *flat, places, tuple(crossed), bare)
 
 
-def _home(t: tuple[int, ...], cliques: list[Any], listed: Mapping[Any, Any]) -> int | None:
+def _home(t: tuple[int, ...], cliques: list[tuple[int, ...]], listed: dict[tuple[int, ...], np.ndarray]) -> int | None:
     """The first clique that holds a table, of those that have all their cells."""
     homes = (c for c, clique in enumerate(cliques) if clique not in listed and set(t) <= set(clique))
     return next(homes, None)
@@ -277,7 +277,7 @@ def enumerate_cells(lay: Layout, weights: np.ndarray, offsets: np.ndarray) -> Ex
     return Expectation(cells, log_z)
 
 
-def log_sum(logs: np.ndarray, axis: int | tuple[Any, ...] | None = None) -> np.ndarray:
+def log_sum(logs: np.ndarray, axis: int | tuple[int, ...] | None = None) -> np.ndarray:
     """Log of the sum of exponentials over an axis, several, or all; the largest term sets the scale."""
     top = np.max(logs, axis=axis, keepdims=True)
     top = np.where(np.isfinite(top), top, 0.0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -66,7 +66,7 @@ def _components(lay: Layout) -> int:
 
 
 def _run(
-    lay: Any, weights: np.ndarray, offsets: np.ndarray, shares: np.ndarray, max_iter: int, tol: float, damping: float
+    lay: Layout, weights: np.ndarray, offsets: np.ndarray, shares: np.ndarray, max_iter: int, tol: float, damping: float
 ) -> Expectation:
     cells, log_z = np.empty_like(weights), np.empty(len(weights))
     for k, w in enumerate(weights):
@@ -97,7 +97,7 @@ def _one_class(graph: _Graph, max_iter: int, tol: float, damping: float):
     return _collect(graph, messages, beliefs)
 
 
-def _node_beliefs(graph: _Graph, messages: list[Any]) -> list[np.ndarray]:
+def _node_beliefs(graph: _Graph, messages: list[list[np.ndarray]]) -> list[np.ndarray]:
     beliefs = [np.zeros(s) for s in graph.lay.sizes]
     for c, clique in enumerate(graph.lay.cliques):
         for i, a in enumerate(clique):
@@ -105,7 +105,7 @@ def _node_beliefs(graph: _Graph, messages: list[Any]) -> list[np.ndarray]:
     return [b - log_sum(b) for b in beliefs]
 
 
-def _joint(graph: _Graph, c: int, messages: list[Any], beliefs: list[Any]) -> np.ndarray:
+def _joint(graph: _Graph, c: int, messages: list[np.ndarray], beliefs: list[np.ndarray]) -> np.ndarray:
     """Unnormalised log-belief of clique c: its table and what every member hears from elsewhere."""
     clique, joint = graph.lay.cliques[c], graph.tables[c]
     for i, a in enumerate(clique):
@@ -115,7 +115,7 @@ def _joint(graph: _Graph, c: int, messages: list[Any], beliefs: list[Any]) -> np
     return joint
 
 
-def _collect(graph: _Graph, messages: list[Any], beliefs: list[Any]):
+def _collect(graph: _Graph, messages: list[list[np.ndarray]], beliefs: list[np.ndarray]):
     """Clique beliefs and the log-normaliser: energy, plus node entropies, less weighted mutual informations."""
     lay = graph.lay
     entropy = [float(-(np.exp(b) * b).sum()) for b in beliefs]

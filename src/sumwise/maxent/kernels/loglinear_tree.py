@@ -40,7 +40,7 @@ def tree_cells(lay: Layout, weights: np.ndarray, offsets: np.ndarray) -> Expecta
     return Expectation(np.exp(cells) * mass[:, None], log_z)
 
 
-def _order(n: int, links: list[Any]) -> list[tuple[int, int, tuple[int, ...]]]:
+def _order(n: int, links: list[tuple[int, int, tuple[int, ...]]]) -> list[tuple[int, int, tuple[int, ...]]]:
     """(child, parent or -1, separator) from the roots outwards; one root per component."""
     around: dict[int, list[Any]] = {i: [] for i in range(n)}
     for i, j, shared in links:
@@ -59,7 +59,13 @@ def _order(n: int, links: list[Any]) -> list[tuple[int, int, tuple[int, ...]]]:
     return order
 
 
-def _propagate(lay: Any, w: np.ndarray, bags: list[Any], homes: list[Any], order: list[Any]):
+def _propagate(
+    lay: Layout,
+    w: np.ndarray,
+    bags: list[tuple[int, ...]],
+    homes: list[int],
+    order: list[tuple[int, int, tuple[()]] | tuple[int, int, tuple[int, ...]]],
+):
     """Log-marginals of every tree clique and the log-normaliser."""
     logs = [np.zeros(lay.shape(bag)) for bag in bags]
     for c, (clique, home) in enumerate(zip(lay.cliques, homes)):

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from sumwise.kernels.minimise import minimise
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 
 class NoisyCounts(NamedTuple):
@@ -25,7 +28,12 @@ class NoisyCounts(NamedTuple):
 
 
 def fit_noisy_counts(
-    design: Any, weights: np.ndarray, observed: NoisyCounts, penalty: np.ndarray, begin: np.ndarray, max_iter: int = 100
+    design: csr_matrix,
+    weights: np.ndarray,
+    observed: NoisyCounts,
+    penalty: np.ndarray,
+    begin: np.ndarray,
+    max_iter: int = 100,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Minimise half the sum of (expected - observed)^2 / noise, plus penalty mu^2; return mu and expected counts (P,).
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from sumwise.kernels.minimise import minimise
 from sumwise.maxent.kernels.loglinear import log_sum
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 FLOOR = 0.25  # least sampling variance of a sum, so that cells without rows have a finite weight
 
@@ -31,13 +34,13 @@ class NoisySums(NamedTuple):
 
 
 def fit_noisy_sums(
-    design: Any,
+    design: csr_matrix,
     weights: np.ndarray,
     observed: NoisySums,
     penalty: np.ndarray,
-    begin: tuple[Any, ...] | None = None,
+    begin: tuple[np.ndarray, np.ndarray] | None = None,
     max_iter: int = 150,
-    centre: Any = None,
+    centre: np.ndarray | None = None,
 ):
     """Minimise half the sum of (expected - observed)^2 / (noise + sampling variance), plus penalty (theta - centre)^2.
 

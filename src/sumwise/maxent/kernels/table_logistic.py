@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from scipy.sparse import csr_matrix
 
@@ -13,10 +11,10 @@ from sumwise.maxent.kernels.loglinear import found_in, log_sum
 
 def cell_design(
     codes: np.ndarray,
-    terms: tuple[Any, ...] | list[Any],
+    terms: list[tuple[int, ...]] | tuple[tuple[int, ...], ...],
     starts: np.ndarray,
-    sizes: tuple[Any, ...],
-    listed: tuple[Any, ...] = (),
+    sizes: tuple[int, ...],
+    listed: tuple[()] = (),
 ) -> csr_matrix:
     """Indicators (n, P) of the cells that level codes (n, D) fall in, one per term (a tuple of attributes).
 
@@ -32,14 +30,14 @@ def cell_design(
     return csr_matrix((np.ones(n * k), index.ravel(), np.arange(0, n * k + 1, k)), shape=(n, int(starts[-1])))
 
 
-def fit_softmax(design: Any, counts: np.ndarray, penalty: np.ndarray, max_iter: int = 500, tol: float = 1e-5):
+def fit_softmax(design: csr_matrix, counts: np.ndarray, penalty: np.ndarray, max_iter: int = 500, tol: float = 1e-5):
     """Minimise -sum counts * log softmax(offsets + design theta) + sum penalty theta^2.
 
     design (n, P), counts (n, K) of each class per row, penalty (P,). For two classes theta is (1, P), the score of
     class 1 against class 0; else (K, P). Offsets (K,) carry no penalty. Returns theta, offsets, the loss, and the
     number of iterations; it stops when no gradient entry exceeds `tol` times the total count.
     """
-    n_classes, n_params = counts.shape[1], design.shape[1]
+    n_classes, n_params = counts.shape[1], design.shape[1]  # type: ignore[index]  # scipy has no types
     n_scores = 1 if n_classes == 2 else n_classes
     kept = slice(1, 2) if n_classes == 2 else slice(None)
     totals = counts.sum(axis=1)
@@ -65,7 +63,9 @@ def fit_softmax(design: Any, counts: np.ndarray, penalty: np.ndarray, max_iter: 
     return theta, offsets, float(result.fun), int(result.nit)
 
 
-def fit_sums(design: Any, sums: np.ndarray, shares: np.ndarray, n: float, penalty: np.ndarray, max_iter: int = 500):
+def fit_sums(
+    design: csr_matrix, sums: np.ndarray, shares: np.ndarray, n: float, penalty: np.ndarray, max_iter: int = 500
+):
     """Logistic regression whose rows have no labels: their sums are observed instead.
 
     Minimises n mean over rows of log(sum over classes of exp(score)) - sums . theta - n shares . offsets + sum penalty
@@ -73,7 +73,7 @@ def fit_sums(design: Any, sums: np.ndarray, shares: np.ndarray, n: float, penalt
     offsets (K,), the loss, and the number of iterations.
     """
     n_scores, n_params = sums.shape
-    weight = n / design.shape[0]
+    weight = n / design.shape[0]  # type: ignore[index]  # scipy has no types
     kept = slice(1, 2) if n_scores == 1 else slice(None)
     turned = design.T.tocsr()
     begin = np.concatenate([np.zeros(sums.size), np.log(shares / shares[0])[kept]])

@@ -7,6 +7,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sumwise.kernels.compiled import njit
 
@@ -15,7 +16,9 @@ __all__ = ["most_likely_labels", "top_labels"]
 MANY = 20_000  # rows from which a kernel is worth its compilation; sorting takes three milliseconds there
 
 
-def top_labels(scores: Any, offsets: Any, counts: Any, weights: Any = None) -> np.ndarray:
+def top_labels(
+    scores: ArrayLike, offsets: ArrayLike, counts: ArrayLike, weights: ArrayLike | None = None
+) -> np.ndarray:
     """Give each bag's highest scores the label 1 until its count is used up.
 
     Maximises sum_i w_i y_i s_i over 0 <= y_i <= 1 with sum w_i y_i = z in each bag; with unit weights and whole
@@ -37,27 +40,26 @@ def top_labels(scores: Any, offsets: Any, counts: Any, weights: Any = None) -> n
     >>> top_labels(np.array([0.1, 3.0, 0.2, 5.0]), np.array([0, 3, 4]), np.array([2, 0]))
     array([0., 1., 1., 0.])
     """
-    scores, offsets = np.asarray(scores, dtype=np.float64), np.asarray(offsets)
-    sizes = np.diff(offsets)
-    counts = np.asarray(counts, dtype=np.float64)
-    weights = np.ones(scores.size) if weights is None else np.asarray(weights, dtype=np.float64)
-    whole = np.rint(counts)
-    many = scores.size >= MANY
-    if many and (np.abs(counts - whole) < 1e-9 * np.maximum(whole, 1.0)).all() and (weights == 1.0).all():
-        return _top(scores, offsets, whole.astype(np.int64))
-    order = np.lexsort((-scores, np.repeat(np.arange(sizes.size), sizes)))
-    before = np.concatenate([[0.0], np.cumsum(weights[order])])
-    used = before[:-1] - np.repeat(before[offsets[:-1]], sizes)
-    left = np.repeat(counts, sizes) - used
-    part = np.clip(left / np.where(weights[order] > 0, weights[order], 1.0), 0.0, 1.0)
+    score, start, count = np.asarray(scores, dtype=np.float64), np.asarray(offsets), np.asarray(counts, np.float64)
+    sizes = np.diff(start)
+    weight = np.ones(score.size) if weights is None else np.asarray(weights, dtype=np.float64)
+    whole = np.rint(count)
+    many = score.size >= MANY
+    if many and (np.abs(count - whole) < 1e-9 * np.maximum(whole, 1.0)).all() and (weight == 1.0).all():
+        return _top(score, start, whole.astype(np.int64))
+    order = np.lexsort((-score, np.repeat(np.arange(sizes.size), sizes)))
+    before = np.concatenate([[0.0], np.cumsum(weight[order])])
+    used = before[:-1] - np.repeat(before[start[:-1]], sizes)
+    left = np.repeat(count, sizes) - used
+    part = np.clip(left / np.where(weight[order] > 0, weight[order], 1.0), 0.0, 1.0)
     near = np.abs(part - np.rint(part)) < 1e-9  # what rounding of the sums leaves
-    labels = np.empty(scores.size)
+    labels = np.empty(score.size)
     labels[order] = np.where(near, np.rint(part), part)
     return labels
 
 
 @njit(cache=True)
-def _top(scores: Any, offsets: Any, counts: Any):  # pragma: no cover - compiled
+def _top(scores: np.ndarray, offsets: np.ndarray, counts: np.ndarray):  # pragma: no cover - compiled
     """The count-th highest score of each bag is a threshold; of those that equal it the first get the label."""
     labels = np.zeros(scores.size)
     for b in range(counts.size):
@@ -80,7 +82,7 @@ def _top(scores: Any, offsets: Any, counts: Any):  # pragma: no cover - compiled
     return labels
 
 
-def most_likely_labels(scores: np.ndarray, offsets: np.ndarray, counts: Any):
+def most_likely_labels(scores: np.ndarray, offsets: np.ndarray, counts: np.ndarray | list[list[int]]):
     """Labels that maximise the sum of their scores among those with the class counts of each bag.
 
     Every member begins in its best class; then members move along the cheapest paths from classes with too many to
@@ -133,7 +135,7 @@ def _one_bag(scores: np.ndarray, counts: np.ndarray):
     return labels
 
 
-def _cheapest_path(heaps: list[Any], labels: np.ndarray, excess: np.ndarray):
+def _cheapest_path(heaps: list[list[list[tuple[float, int]]]], labels: np.ndarray, excess: np.ndarray):
     """The moves (from, to, member) of the cheapest path from a class with too many to one with too few."""
     n_classes = excess.size
     step = {}

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from sumwise.kernels.compiled import njit
@@ -30,7 +28,7 @@ def swap_labels(labels: np.ndarray, logits: np.ndarray, offsets: np.ndarray, n_s
 
 @njit(cache=True)
 def _swapped(
-    labels: np.ndarray, logits: np.ndarray, offsets: np.ndarray, n_swaps: int, rng: Any
+    labels: np.ndarray, logits: np.ndarray, offsets: np.ndarray, n_swaps: int, rng: np.random.Generator
 ):  # pragma: no cover - compiled
     for b in range(offsets.size - 1):
         begin, n = offsets[b], offsets[b + 1] - offsets[b]

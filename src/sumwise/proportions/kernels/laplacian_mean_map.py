@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import splu
 from scipy.spatial import KDTree
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_matrix
 
 __all__ = ["bag_similarity", "class_means", "laplacian_class_means", "laplacian_class_sums"]
 
@@ -68,7 +71,7 @@ def bag_similarity(means: np.ndarray, n_neighbors: int = 20):
 
 
 def laplacian_class_means(
-    means: np.ndarray, shares: np.ndarray, weights: np.ndarray, similarity: Any, smoothness: float = 1.0
+    means: np.ndarray, shares: np.ndarray, weights: np.ndarray, similarity: csc_matrix, smoothness: float = 1.0
 ):
     """Class means of each bag, alike in bags that are alike (Patrini et al. 2014, eq. 7).
 
@@ -105,7 +108,7 @@ def laplacian_class_means(
 
 
 def laplacian_class_sums(
-    means: np.ndarray, shares: np.ndarray, weights: np.ndarray, similarity: Any, smoothness: float = 1.0
+    means: np.ndarray, shares: np.ndarray, weights: np.ndarray, similarity: csc_matrix, smoothness: float = 1.0
 ):
     """The sum over bags of members of each class times their `laplacian_class_means`: all that a linear model needs.
 
@@ -145,7 +148,7 @@ def laplacian_class_sums(
     return pulls.sum(axis=0).T @ (means - centre) + members.sum(axis=0)[:, None] * centre
 
 
-def _system(shares: np.ndarray, w: np.ndarray, similarity: Any, smoothness: float):
+def _system(shares: np.ndarray, w: np.ndarray, similarity: csc_matrix, smoothness: float):
     """Pi D_w Pi' + gamma L of Patrini et al. 2014, Lemma 2, class by class: (n_classes n_bags, n_classes n_bags)."""
     n, n_classes = shares.shape
     degree = np.asarray(similarity.sum(axis=1)).ravel()
@@ -161,7 +164,7 @@ def _system(shares: np.ndarray, w: np.ndarray, similarity: Any, smoothness: floa
     return sparse.csc_matrix(sparse.block_array(blocks))
 
 
-def _conjugate_gradients(system: Any, columns: np.ndarray):
+def _conjugate_gradients(system: csc_matrix, columns: np.ndarray):
     """Solve a positive definite system for several columns at once, scaled by its diagonal; what conjugate gradients
     don't reach in twice as many steps as there are unknowns is factorised."""
     root = 1.0 / np.sqrt(system.diagonal())

@@ -8,9 +8,10 @@ their sum: the count itself, a range, or a noisy observation. All methods tilt f
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from sumwise.errors import DataError
 from sumwise.kernels.compiled import njit
@@ -46,7 +47,7 @@ class Evidence(NamedTuple):
     low: np.ndarray
     high: np.ndarray
 
-    def take(self, index: Any) -> Evidence:
+    def take(self, index: np.ndarray | slice) -> Evidence:
         """The evidence of some bags."""
         return Evidence(*(field[index] for field in self))
 
@@ -60,7 +61,7 @@ class CountPosterior(NamedTuple):
     tilt: np.ndarray  # (n_bags,) the tilts that were used: a good start for the next call
 
 
-def exact_counts(low: Any, high: Any = None) -> Evidence:
+def exact_counts(low: ArrayLike, high: ArrayLike | None = None) -> Evidence:
     """Counts known exactly, or to lie in [low, high].
 
     Examples
@@ -68,13 +69,13 @@ def exact_counts(low: Any, high: Any = None) -> Evidence:
     >>> exact_counts([2, 0]).high
     array([2, 0])
     """
-    low = np.asarray(low, dtype=np.int64)
-    high = low if high is None else np.asarray(high, dtype=np.int64)
-    nothing = np.zeros(low.size)
-    return Evidence(np.zeros(low.size, dtype=np.int64), nothing, nothing + 1.0, low, high)
+    least = np.asarray(low, dtype=np.int64)
+    most = least if high is None else np.asarray(high, dtype=np.int64)
+    nothing = np.zeros(least.size)
+    return Evidence(np.zeros(least.size, dtype=np.int64), nothing, nothing + 1.0, least, most)
 
 
-def noisy_counts(kind: str, observed: Any, scale: Any, sizes: Any) -> Evidence:
+def noisy_counts(kind: str, observed: ArrayLike, scale: ArrayLike, sizes: ArrayLike) -> Evidence:
     """Counts observed with noise of one kind: ``"gaussian"``, ``"poisson"`` (scale is the rate), ``"geometric"``,
     ``"laplace"``.
 
@@ -83,11 +84,11 @@ def noisy_counts(kind: str, observed: Any, scale: Any, sizes: Any) -> Evidence:
     >>> noisy_counts("gaussian", [2.3], 1.0, sizes=[5]).high
     array([5])
     """
-    observed = np.asarray(observed, dtype=np.float64)
-    kinds = np.full(observed.size, NOISES[kind], dtype=np.int64)
-    scales = np.broadcast_to(np.asarray(scale, dtype=np.float64), observed.shape).copy()
-    low = np.zeros(observed.size, dtype=np.int64)
-    return Evidence(kinds, observed, scales, low, np.asarray(sizes, dtype=np.int64))
+    values = np.asarray(observed, dtype=np.float64)
+    kinds = np.full(values.size, NOISES[kind], dtype=np.int64)
+    scales = np.broadcast_to(np.asarray(scale, dtype=np.float64), values.shape).copy()
+    low = np.zeros(values.size, dtype=np.int64)
+    return Evidence(kinds, values, scales, low, np.asarray(sizes, dtype=np.int64))
 
 
 @njit(cache=True, error_model="numpy")
@@ -122,7 +123,7 @@ def _prepare(logits: np.ndarray, kind: int, observed: float, scale: float, low: 
 
 
 @njit(cache=True, error_model="numpy")
-def _choose(n: Any, var: Any, reach: Any, begin: Any, end: Any, width: Any):
+def _choose(n: int, var: float, reach: float, begin: int, end: int, width: int):
     """The faster of the two methods, by their measured costs per member and step."""
     frequencies = period_and_frequencies(n, var, reach, width)[1]
     return _BANDED if 2.6 * (end - begin + 1) < 2.3 * frequencies + 8.0 else _FOURIER
@@ -134,7 +135,7 @@ def _bags(
     end_bag: int,
     logits: np.ndarray,
     offsets: np.ndarray,
-    evidence: tuple[Any, ...],
+    evidence: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
     start: np.ndarray,
     code: int,
     skip: np.ndarray,
@@ -203,7 +204,7 @@ def _exact_bags(
 def _one_by_one(
     logits: np.ndarray,
     offsets: np.ndarray,
-    evidence: Any,
+    evidence: Evidence,
     start: np.ndarray,
     which: np.ndarray,
     method: str,
@@ -234,7 +235,7 @@ def _are_exact(evidence: Evidence) -> bool:
     return bool((evidence.low == evidence.high).all() and (evidence.kind == tilting.SUPPORT).all())
 
 
-def _check(logits: np.ndarray, offsets: np.ndarray, evidence: Any, method: str, multiplicity: np.ndarray | None):
+def _check(logits: np.ndarray, offsets: np.ndarray, evidence: Evidence, method: str, multiplicity: np.ndarray | None):
     sizes = np.diff(offsets)
     if method not in METHODS:
         raise DataError(f"Unknown method {method!r}.", hint=f"one of {', '.join(METHODS)}.")
@@ -261,8 +262,8 @@ def _check(logits: np.ndarray, offsets: np.ndarray, evidence: Any, method: str, 
 
 def count_posterior(
     logits: np.ndarray,
-    offsets: Any,
-    evidence: Any,
+    offsets: np.ndarray | list[int],
+    evidence: Evidence,
     *,
     method: str = "auto",
     start: np.ndarray | None = None,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -52,7 +51,7 @@ def direct(probs: np.ndarray, first: int, weights: np.ndarray, posterior: np.nda
 
 
 @njit(cache=True, error_model="numpy")
-def _band(probs: Any, reach: Any, begin: Any, end: Any):
+def _band(probs: np.ndarray, reach: float, begin: int, end: int):
     """P(count = s) for s = begin..end, following only partial counts within ``reach`` of their mean.
 
     A partial count that ends in the window was never below begin - (labels still to come) nor above end.

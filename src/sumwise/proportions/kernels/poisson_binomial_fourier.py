@@ -12,7 +12,6 @@ Leaving label i out divides by f_i. ``M`` is odd, so that no frequency is pi and
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -127,7 +126,7 @@ def fourier_parallel(
     reals, imags = np.ones((n_parts, count)), np.zeros((n_parts, count))
     part_of = {int(begin): part for part, begin in enumerate(edges[:-1])}
 
-    def multiply(begin: Any, end: Any):
+    def multiply(begin: int, end: int):
         _characteristic(probs[begin:end], table, reals[part_of[begin]], imags[part_of[begin]])
 
     over_parts(multiply, edges)

@@ -8,7 +8,6 @@ Gauss-Hermite quadrature around the integrand's mode.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +19,7 @@ N_NODES = 17
 
 
 @njit(cache=True, error_model="numpy")
-def _mode(logits: Any, sizes: Any, count: Any, variance: Any):
+def _mode(logits: np.ndarray, sizes: np.ndarray, count: float, variance: float):
     """The b that maximises b z - K(b) - b^2 / (2 variance), a concave function, and minus its second derivative."""
     b = 0.0
     bend = 1.0 / variance

@@ -4,7 +4,6 @@ several."""
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ TURN = 0.4  # variance around which the count of rare flips gives way to the exp
 
 
 @njit(cache=True, error_model="numpy")
-def _tilt_weighted(logits: Any, sizes: Any, target: Any, start: Any):
+def _tilt_weighted(logits: np.ndarray, sizes: np.ndarray, target: float, start: float):
     """The t with sum_i m_i sigmoid(logit_i + t) = target, to rounding."""
     total = sizes.sum()
     base = math.log(target) - math.log(total - target)

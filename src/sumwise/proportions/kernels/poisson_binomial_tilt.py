@@ -9,7 +9,6 @@ underflows however unlikely the count was.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -31,7 +30,7 @@ def sigmoid(x: float):
 
 
 @njit(cache=True, error_model="numpy")
-def softplus(x: Any):
+def softplus(x: float):
     """log(1 + exp(x)) without overflow."""
     return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
 
@@ -55,7 +54,7 @@ def log_potential(kind: int, observed: float, scale: float, s: float):
 
 
 @njit(cache=True, error_model="numpy")
-def _moments(logits: Any, t: Any):
+def _moments(logits: np.ndarray, t: float):
     """Mean and variance of the count when ``t`` is added to every logit."""
     mean = 0.0
     var = 0.0
@@ -97,7 +96,7 @@ def tilt_to(logits: np.ndarray, target: float, start: float, tol: float):
 
 
 @njit(cache=True, error_model="numpy")
-def _slope(kind: Any, observed: Any, scale: Any, s: Any):
+def _slope(kind: int, observed: float, scale: float, s: float):
     """d log p(observed | s) / ds, and its derivative, for the smooth kinds of noise."""
     if kind == GAUSSIAN:
         return (observed - s) / (scale * scale), -1.0 / (scale * scale)
@@ -106,7 +105,7 @@ def _slope(kind: Any, observed: Any, scale: Any, s: Any):
 
 
 @njit(cache=True, error_model="numpy")
-def _tilt_smooth(logits: Any, kind: Any, observed: Any, scale: Any):
+def _tilt_smooth(logits: np.ndarray, kind: int, observed: float, scale: float):
     """The t that is the noise's slope at the tilted mean: the most plausible count, for Gaussian and Poisson
     noise."""
     n = logits.size
@@ -137,7 +136,7 @@ def _tilt_smooth(logits: Any, kind: Any, observed: Any, scale: Any):
 
 
 @njit(cache=True, error_model="numpy")
-def _tilt_kinked(logits: Any, observed: Any, scale: Any):
+def _tilt_kinked(logits: np.ndarray, observed: float, scale: float):
     """As `_tilt_smooth`, for the two-sided exponential kinds, whose slope jumps at the observed count."""
     n = logits.size
     above = _moments(logits, 1.0 / scale)[0]  # the mean when the noise pulls up with all its strength
@@ -190,7 +189,7 @@ def half_width(var: float):
 
 
 @njit(cache=True, error_model="numpy")
-def window_weights(kind: Any, observed: Any, scale: Any, t: Any, mean: Any, first: Any, last: Any):
+def window_weights(kind: int, observed: float, scale: float, t: float, mean: float, first: int, last: int):
     """exp(log potential - t (s - mean)) for s = first..last, scaled to a maximum of 1, and the log of the scale.
 
     With the tilt of `centre` and a log-concave potential the maximum is at the centre, so nothing is lost by the

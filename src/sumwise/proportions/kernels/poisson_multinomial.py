@@ -9,7 +9,7 @@ and all methods tilt the mean to the target first.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -41,7 +41,7 @@ class VectorPosterior(NamedTuple):
 
 
 @njit(cache=True, error_model="numpy")
-def _tilted(logs: Any, outcomes: Any, t: Any, sizes: Any, probs: Any):  # noqa: C901 (plain loops compile best)
+def _tilted(logs: np.ndarray, outcomes: np.ndarray, t: np.ndarray, sizes: np.ndarray, probs: np.ndarray):  # noqa: C901 (plain loops compile best)
     """Fill probs with softmax(logs + outcomes . t); return sum of log normalisers, mean and covariance of the sum."""
     n, m = logs.shape
     d = outcomes.shape[1]
@@ -82,7 +82,15 @@ def _tilted(logs: Any, outcomes: Any, t: Any, sizes: Any, probs: Any):  # noqa: 
 
 
 @njit(cache=True, error_model="numpy")
-def _tilt_to(logs: Any, outcomes: Any, target: Any, sizes: Any, start: Any, tol: Any, probs: Any):
+def _tilt_to(
+    logs: np.ndarray,
+    outcomes: np.ndarray,
+    target: np.ndarray,
+    sizes: np.ndarray,
+    start: np.ndarray,
+    tol: float,
+    probs: np.ndarray,
+):
     """Damped Newton for the t whose mean is the target; True if it got there.
 
     It minimises the convex K(t) - t . target. On the edge of what is possible t grows until the distance is below
@@ -120,7 +128,7 @@ def _tilt_to(logs: Any, outcomes: Any, target: Any, sizes: Any, start: Any, tol:
 
 
 @njit(cache=True, error_model="numpy")
-def _active(outcomes: Any, target: Any, onehot: Any):
+def _active(outcomes: np.ndarray, target: np.ndarray, onehot: bool):
     """Which outcomes and dimensions are left once counts of zero are ruled out; one class left out for class
     counts."""
     m, d = outcomes.shape
@@ -148,7 +156,7 @@ def _active(outcomes: Any, target: Any, onehot: Any):
 
 
 @njit(cache=True, error_model="numpy")
-def _choose(n: Any, m: Any, target: Any, cov: Any, budget: Any):
+def _choose(n: int, m: int, target: np.ndarray, cov: np.ndarray, budget: float):
     frequencies = frequencies_needed(cov, n)
     box = 1.0
     for z in target:
@@ -161,7 +169,15 @@ def _choose(n: Any, m: Any, target: Any, cov: Any, budget: Any):
 
 
 @njit(cache=True, error_model="numpy")
-def _restrict(logs: Any, outcomes: Any, target: Any, sizes: Any, keep: Any, dims: Any, start: Any):
+def _restrict(
+    logs: np.ndarray,
+    outcomes: np.ndarray,
+    target: np.ndarray,
+    sizes: np.ndarray,
+    keep: np.ndarray,
+    dims: np.ndarray,
+    start: np.ndarray,
+):
     """The bag's problem in what is left; also minus the log normalisers of all outcomes."""
     n, m = logs.shape
     sub, vecs = np.empty((n, keep.size)), np.empty((keep.size, dims.size))
@@ -187,7 +203,7 @@ def _restrict(logs: Any, outcomes: Any, target: Any, sizes: Any, keep: Any, dims
 
 
 @njit(cache=True, error_model="numpy")
-def _near(logs: Any, vecs: Any, goal: Any, sizes: Any):
+def _near(logs: np.ndarray, vecs: np.ndarray, goal: np.ndarray, sizes: np.ndarray):
     """The tilt for class counts if all members had the mean logits."""
     middle, rest, total = np.zeros(logs.shape[1]), -1, 0.0
     for i in range(logs.shape[0]):
@@ -206,7 +222,7 @@ def _near(logs: Any, vecs: Any, goal: Any, sizes: Any):
 
 
 @njit(cache=True, error_model="numpy")
-def _clear(posterior: Any, tilt: Any):
+def _clear(posterior: np.ndarray, tilt: np.ndarray):
     for i in range(posterior.shape[0]):
         for a in range(posterior.shape[1]):
             posterior[i, a] = 0.0
@@ -218,7 +234,7 @@ def _clear(posterior: Any, tilt: Any):
 def _bags(  # noqa: C901
     start_bag: int,
     end_bag: int,
-    data: tuple[Any, ...],
+    data: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray],
     outcomes: np.ndarray,
     onehot: bool,
     start: np.ndarray,
@@ -275,13 +291,13 @@ def _bags(  # noqa: C901
 
 def _run(
     logs: np.ndarray,
-    offsets: Any,
+    offsets: np.ndarray | list[int],
     outcomes: np.ndarray,
     targets: np.ndarray,
     onehot: bool,
     method: str,
     start: np.ndarray | None,
-    multiplicity: Any,
+    multiplicity: np.ndarray | None,
     budget: float = BUDGET,
 ):
     if method not in VECTOR_METHODS:
@@ -321,12 +337,12 @@ def _run(
 
 def class_posterior(
     logits: np.ndarray,
-    offsets: Any,
-    counts: Any,
+    offsets: np.ndarray | list[int],
+    counts: np.ndarray | list[list[int]],
     *,
     method: str = "auto",
     start: np.ndarray | None = None,
-    multiplicity: Any = None,
+    multiplicity: np.ndarray | None = None,
     budget: float = BUDGET,
 ) -> VectorPosterior:
     """Log-probability of each bag's class counts and each member's posterior over classes.
@@ -369,7 +385,7 @@ def vector_posterior(
     targets: np.ndarray,
     *,
     method: str = "auto",
-    start: Any = None,
+    start: np.ndarray | None = None,
 ) -> VectorPosterior:
     """As `class_posterior`, for outcomes that are any vectors of zeros and ones (Sun et al. 2017, footnote 1).
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from sumwise.kernels.compiled import njit
 
 
 @njit(cache=True, error_model="numpy")
-def _reachable(outcomes: Any, target: Any):
+def _reachable(outcomes: np.ndarray, target: np.ndarray):
     """For each cell of the box and each outcome: the cell after adding the outcome, or -1 outside; cells in
     row-major order."""
     m, d = outcomes.shape

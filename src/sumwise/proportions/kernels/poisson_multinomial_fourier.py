@@ -7,7 +7,6 @@ within another around 0.
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ CUT = 34.0  # frequencies whose term is below exp(-CUT) are left out
 
 
 @njit(cache=True, error_model="numpy")
-def _periods(cov: Any, n: Any):
+def _periods(cov: np.ndarray, n: int):
     d = cov.shape[0]
     periods = np.empty(d, np.int64)
     for j in range(d):
@@ -29,7 +28,7 @@ def _periods(cov: Any, n: Any):
 
 
 @njit(cache=True, error_model="numpy")
-def _limits(cov: Any, periods: Any):
+def _limits(cov: np.ndarray, periods: np.ndarray):
     """The largest frequency in each dimension: 1 - cos(x) >= 2 x^2 / pi^2 bounds the ellipsoid's box."""
     d = cov.shape[0]
     variances = inverse(cholesky(cov, 1e-9))
@@ -58,7 +57,15 @@ def frequencies_needed(cov: np.ndarray, n: int):
 
 
 @njit(cache=True, error_model="numpy", fastmath={"contract", "reassoc", "nsz", "arcp"})
-def _add_term(probs: Any, real: Any, imag: Any, turn_real: Any, turn_imag: Any, work: Any, sums: Any):  # noqa: C901
+def _add_term(  # noqa: C901
+    probs: np.ndarray,
+    real: np.ndarray,
+    imag: np.ndarray,
+    turn_real: float,
+    turn_imag: float,
+    work: np.ndarray,
+    sums: np.ndarray,
+):
     """Add one frequency: work holds f_i and the running product; sums[a, i] += Re(A u_a / f_i). Returns Re A."""
     m, n = probs.shape
     fr, fi, pr, pi = work[0], work[1], work[2], work[3]
@@ -100,7 +107,7 @@ def _add_term(probs: Any, real: Any, imag: Any, turn_real: Any, turn_imag: Any, 
 
 
 @njit(cache=True, error_model="numpy")
-def _without(work: Any, turn_real: Any, turn_imag: Any):
+def _without(work: np.ndarray, turn_real: float, turn_imag: float):
     """A / f_i where some f_i is (nearly) zero: the product of the others, by prefixes and suffixes."""
     n = work.shape[1]
     prefix = np.ones(n + 1, np.complex128)
@@ -115,7 +122,7 @@ def _without(work: Any, turn_real: Any, turn_imag: Any):
 
 
 @njit(cache=True, error_model="numpy")
-def _pair_masses(probs: Any):
+def _pair_masses(probs: np.ndarray):
     """sum_i p_ia p_ib, which bounds |phi(w)| by exp(-sum_{a<b} mass_ab (1 - cos(w . (v_a - v_b))))."""
     n, m = probs.shape
     masses = np.zeros((m, m))
@@ -127,7 +134,7 @@ def _pair_masses(probs: Any):
 
 
 @njit(cache=True, error_model="numpy")
-def _bound(masses: Any, real: Any, imag: Any):
+def _bound(masses: np.ndarray, real: np.ndarray, imag: np.ndarray):
     decay = 0.0
     for a in range(real.size):
         for b in range(a):

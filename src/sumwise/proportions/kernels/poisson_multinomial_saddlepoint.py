@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -15,7 +14,7 @@ SAMPLE = 4000  # members that the error estimate looks at
 
 
 @njit(cache=True, error_model="numpy")
-def _mean(probs: Any, outcomes: Any, mu: Any):
+def _mean(probs: np.ndarray, outcomes: np.ndarray, mu: np.ndarray):
     for j in range(mu.size):
         mu[j] = 0.0
         for a in range(probs.size):
@@ -23,7 +22,7 @@ def _mean(probs: Any, outcomes: Any, mu: Any):
 
 
 @njit(cache=True, error_model="numpy")
-def _distance(precision: Any, dev: Any):
+def _distance(precision: np.ndarray, dev: np.ndarray):
     """dev' B dev"""
     total = 0.0
     for j in range(dev.size):
@@ -32,7 +31,7 @@ def _distance(precision: Any, dev: Any):
 
 
 @njit(cache=True, error_model="numpy")
-def _normaliser(lower: Any):
+def _normaliser(lower: np.ndarray):
     """Log normaliser of the sum whose covariance is L L', and W with W' W the derivative of twice it in the covariance.
 
     Dimensions are taken one after the other, each with its variance given the ones before, L_jj^2.
@@ -57,7 +56,7 @@ def _normaliser(lower: Any):
 
 
 @njit(cache=True, error_model="numpy")
-def _second_order(probs: Any, outcomes: Any, white: Any, sizes: Any):  # noqa: C901 (plain loops compile best)
+def _second_order(probs: np.ndarray, outcomes: np.ndarray, white: np.ndarray, sizes: np.ndarray):  # noqa: C901 (plain loops compile best)
     """The size of the next term of the expansion of log P (McCullagh 1987, section 6.3), signs disregarded."""
     n, m = probs.shape
     d = outcomes.shape[1]
