@@ -6,6 +6,7 @@ For a forest with degrees ``nu`` (Sun 2019, eqs. 2.4 and 2.6; one ``n!`` per com
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -120,7 +121,11 @@ def _split_margin(
     return table, table
 
 
-_SPLITS = {DenseEdge: _split_dense, SparseEdge: _split_sparse, MarginEdge: _split_margin}
+_SPLITS: dict[type, Callable[..., Any]] = {
+    DenseEdge: _split_dense,
+    SparseEdge: _split_sparse,
+    MarginEdge: _split_margin,
+}
 
 
 def assign_individuals(problem: CountProblem, cells: np.ndarray, tables: list[np.ndarray], rng: np.random.Generator):

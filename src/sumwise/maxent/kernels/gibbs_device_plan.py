@@ -114,13 +114,14 @@ def _factor(lay: Layout, drawn: tuple[int, ...], others: tuple[int, ...], member
     steps = [math.prod(shape[i + 1 :]) for i in range(len(others))]
     levels = np.indices(shape).reshape(len(others), -1) if others else np.zeros((0, 1), dtype=np.int64)
     parts = np.empty((3, len(members), levels.shape[1]), dtype=np.int64)
+    outer, inner = drawn[0], drawn[1:2]
     for p, c in enumerate(members):
         clique = lay.cliques[c]
         sizes = lay.shape(clique)
         stride = {a: math.prod(sizes[i + 1 :]) for i, a in enumerate(clique)}
         parts[0, p] = lay.starts[c] + sum(stride.get(a, 0) * levels[i] for i, a in enumerate(others))
-        parts[1, p] = stride.get(drawn[0], 0)
-        parts[2, p] = stride.get(drawn[1], 0) if len(drawn) > 1 else 0
+        parts[1, p] = stride.get(outer, 0)
+        parts[2, p] = sum(stride.get(a, 0) for a in inner)
     return list(zip(others, steps)), parts
 
 
