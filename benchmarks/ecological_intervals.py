@@ -267,6 +267,16 @@ def report(files):
         ),
         "overdispersion": {name: dict(part["rho"].describe()) for name, part in real.groupby("table")},
     }
+    flagged = {}
+    for times in (1.0, 1.25, 1.5):  # what widening where the test rejects would change
+        for name, part in (("contests", whole), ("simulated, odd seeds", odd[odd["source"] == "composition"])):
+            some = part[part["curved"] < 0.01]
+            row = {"rejected": dict(covered(some, times * widening(some))[["coverage", "width"]].mean())}
+            if name != "contests":
+                done = covered(part, np.where(part["curved"] < 0.01, times, 1.0) * widening(part))
+                row |= {str(bias): dict(each[["coverage", "width"]].mean()) for bias, each in done.groupby("bias")}
+            flagged[f"{name}, {times} times"] = row
+    found["widened where the test rejects"] = flagged
     if sure is not None:
         found["contests by the test of aggregation bias"] = scores(sure, "flagged")
     commit = subprocess.run(

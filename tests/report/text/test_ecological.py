@@ -12,7 +12,7 @@ from sumwise import Margins, synthetic
 from sumwise.diagnostics import is_abstention
 from sumwise.ecological import Bounds, EcologicalEM, Goodman
 from sumwise.report import report
-from sumwise.report.text.ecological import CALIBRATION, CURVED, VARIED
+from sumwise.report.text.ecological import CALIBRATION, COVARIATES, CURVED, VARIED
 
 RESULTS = Path(__file__).parents[3] / "benchmarks" / "results" / "ecological.json"
 QUICK = {"constrained": True, "n_bootstrap": 20}
@@ -154,6 +154,8 @@ def test_the_coverage_that_reports_quote_is_the_measured_one():
     assert f"covered {left_out:.1%} of the true cells" in CALIBRATION
     assert f"they covered {simulated:.0%} of the true cells" in CALIBRATION
     assert f"at most {widths['overdispersion']['all']['max']:.3f} there" in VARIED
+    with_some = widths["covariates"]["reported, with covariates"]["coverage"]
+    assert f"they covered {with_some:.1%} of the true cells" in COVARIATES
     rejected = widths["contests by the test of aggregation bias"]["True"]["coverage"]
     assert (
         f"covered {rejected:.0%} of the true cells; in simulated ones with stronger dependence, {simulated:.0%}"
