@@ -61,8 +61,8 @@ VARIED = (
 )
 COVARIATES = (
     "With covariates, intervals allow for less model error. On contests with known cells whose merged groups' "
-    "composition served as covariates, of elections that the allowance was not chosen on, they covered 96.6% of the true "
-    "cells. Where covariates explain all dependence on composition, they are wider than need be; "
+    "composition served as covariates, of elections that the allowance was not chosen on, they covered 96.6% of the "
+    "true cells. Where covariates explain all dependence on composition, they are wider than need be; "
     "EcologicalEM(calibrated=False) leaves the allowance out, on that assumption."
 )
 ROW_ERROR = {
@@ -215,7 +215,7 @@ def _verdict(context: Context, found: list[dict[str, Any]]) -> str:
     return f"{known} {context.method} estimates that {phrase}.{of} {sure}"
 
 
-def _phrase(est: Any, r: int, c: int) -> str:
+def _phrase(est: Any, r: Any, c: Any) -> str:
     group, outcome = est.row_names_[r], est.col_names_[c]
     return f"{group} who did not vote" if no_candidates(est.col_names_)[c] else f"{group} who chose {outcome}"
 
@@ -227,7 +227,8 @@ def _findings(context: Context, curved: bool) -> list[dict[str, Any]]:
     real = choices(est.col_names_) or [0]
     order = np.argsort(-est.group_sizes_, kind="stable")[:MOST_GROUPS]
     order = np.array([r for r in order if not _almost_nobody(est, r)] or [order[0]])
-    doubt = sensitivity(est, context.data) if len(real) > 1 and context.data.n_rows > 1 else None
+    known = len(real) > 1 and context.data.n_rows > 1
+    doubt: list[dict] = sensitivity(est, context.data).to_dict("records") if known else []
     out = []
     for r in order:
         c = real[int(est.shares_[r, real].argmax())]
@@ -246,13 +247,13 @@ def _findings(context: Context, curved: bool) -> list[dict[str, Any]]:
             out.append(finding(what, None, **ends, because=because))
             continue
         trust, because = _trust(context, r, c, low, high, curved)
-        if doubt is not None and doubt["bounds settle"][r]:
+        if doubt and doubt[r]["bounds settle"]:
             because += " The totals alone settle that no other outcome has a larger share of the group."
-        elif doubt is not None:
-            need = min(100 * doubt["tipping"][r], 100)
+        elif doubt:
+            need = min(100 * doubt[r]["tipping"], 100)
             need = "more than 100 points" if need == 100 else f"{need:.0f} points"
             because += (
-                f" Dependence on composition would have to reach {need} for {doubt['runner-up'][r]} to draw level."
+                f" Dependence on composition would have to reach {need} for {doubt[r]['runner-up']} to draw level."
             )
         inside: dict[str, Any] = {"low": float(low[r, c]), "high": float(high[r, c]), "level": context.level}
         if context.truth is not None:
