@@ -5,188 +5,18 @@ Needs playwright, Chromium and axe-core (``SUMWISE_BROWSER`` names the folder of
 
 from __future__ import annotations
 
-import json
 import os
-import shutil
-import subprocess
-import sys
-from contextlib import contextmanager
-from pathlib import Path
 
-import numpy as np
-import pandas as pd
 import pytest
 
+from by_keyboard import LONG, finished, press, serious, shot, tab_to, typed, uploaded
 from sumwise import synthetic
 from sumwise.readers import write_margins
-
-AXE = Path(os.environ.get("SUMWISE_BROWSER", "")) / "node_modules" / "axe-core" / "axe.min.js"
-CHROMIUM = shutil.which("chromium")
-FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync", "--disable-background-networking"]
-FLAGS += ["--disable-component-update"]
-LONG = 900_000  # milliseconds: longer than all tests may take in .ci/browser, so that no wait fails on a busy machine
 
 pytestmark = [
     pytest.mark.skipif("SUMWISE_BROWSER" not in os.environ, reason="make browser runs these"),
     pytest.mark.filterwarnings("default"),
 ]
-
-
-@contextmanager
-def serving(folder):
-    """A server of its own and its address; it is killed at the end, whatever happened."""
-    command = [sys.executable, "-m", "sumwise", "serve", str(folder / "ws"), "--port", "0", "--json"]
-    own = {**os.environ, "SUMWISE_STATE": str(folder / "state")}  # as every run releases the same tables
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=own) as server:
-        try:
-            said = ""
-            while "}" not in said:
-                line = server.stdout.readline()
-                assert line, "the server ended"
-                said += line
-            yield json.loads(said)["url"]
-        finally:
-            server.kill()
-
-
-@pytest.fixture(scope="module")
-def address(tmp_path_factory):
-    with serving(tmp_path_factory.mktemp("app")) as url:
-        yield url
-
-
-@pytest.fixture(scope="module")
-def browser():
-    api = pytest.importorskip("playwright.sync_api")
-    with api.sync_playwright() as playwright:
-        found = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
-        yield found
-        found.close()
-
-
-@pytest.fixture
-def page(browser):
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, bypass_csp=True)
-    found = context.new_page()
-    found.set_default_timeout(LONG)
-    yield found
-    context.close()
-
-
-@pytest.fixture(scope="module")
-def votes(tmp_path_factory):
-    path = tmp_path_factory.mktemp("data") / "votes.csv"
-    write_margins(synthetic.precincts(40, random_state=0).margins, path)
-    return path
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory, votes):
-    """A small file, or two, for every family."""
-    folder, rng = tmp_path_factory.mktemp("families"), np.random.default_rng(0)
-
-    def written(name, frame):
-        frame.to_csv(folder / name, index=False)
-        return str(folder / name)
-
-    bags = [f"r{k}" for k in range(20)]
-    income = [rng.normal(mean, 1.0, 20).round(3) for mean in rng.normal(0, 1.5, 20)]
-    people = pd.DataFrame({"region": np.repeat(bags, 20), "income": np.concatenate(income)})
-    yes = [int((rng.random(20) < 1 / (1 + np.exp(-x))).sum()) for x in income]
-    results = pd.DataFrame({"region": bags, "yes": yes, "no": [20 - n for n in yes]})
-    dose = rng.uniform(1, 5, 25).round(3)
-    samples = pd.DataFrame({"patient": np.repeat([f"p{k}" for k in range(25)], 12), "size": 0.0})
-    samples["size"], samples["dose"] = rng.gamma(np.repeat(dose, 12)).round(3), np.repeat(dose, 12)
-    places = [(t, i, j) for t in range(4) for i in range(2) for j in range(2)]
-    counts = pd.DataFrame(places, columns=["week", "x", "y"])
-    counts["site"] = [f"site {i}{j}" for _, i, j in places]
-    counts["count"] = [int(100 * np.exp(-((i + j - t / 2) ** 2))) for t, i, j in places]
-    level = rng.integers(0, 3, 900)
-    clicks = pd.DataFrame({"age": np.array(["young", "middle", "old"])[level]})
-    clicks["device"] = rng.choice(["phone", "desktop"], 900)
-    clicks["click"] = (rng.random(900) < 0.1 + 0.3 * level).astype(int)
-    contests = pd.DataFrame({"precinct": [f"p{k}" for k in range(30)], "total": rng.integers(300, 600, 30)})
-    for one, two in (("white", "black"), ("mayor_yes", "mayor_no"), ("judge_yes", "judge_no")):
-        contests[one] = (rng.uniform(0.2, 0.8, 30) * contests["total"]).round().astype(int)
-        contests[two] = contests["total"] - contests[one]
-    return {
-        "ecological": [str(votes)],
-        "proportions": [written("people.csv", people), written("results.csv", results)],
-        "distribution": [written("samples.csv", samples)],
-        "collective": [written("counts.csv", counts)],
-        "maxent": [written("clicks.csv", clicks)],
-        "contests": [written("contests.csv", contests)],
-    }
-
-
-def shot(page, name):
-    folder = os.environ.get("SUMWISE_SHOTS")
-    if folder:
-        page.screenshot(path=f"{folder}/{name}.png", full_page=True)
-
-
-def tab_to(page, wanted, most=80):
-    """Press Tab until the element has the focus."""
-    for _ in range(most):
-        page.keyboard.press("Tab")
-        if page.evaluate("() => document.activeElement.id") == wanted:
-            return
-    raise AssertionError(f"Tab never reaches #{wanted}")
-
-
-def press(page, wanted):
-    """Go to a button by Tab, and press it."""
-    tab_to(page, wanted)
-    page.keyboard.press("Enter")
-
-
-def typed(page, wanted, words):
-    """Go to a menu by Tab, and choose an option by typing its words."""
-    tab_to(page, wanted)
-    page.keyboard.type(words)
-    assert page.evaluate(f"() => document.getElementById('{wanted}').selectedOptions[0].text") == words
-
-
-def file_dialog(page, tries=90):
-    """Open the dialog of the file input that has the focus; headless Chromium now and then ignores a key there."""
-    api = pytest.importorskip("playwright.sync_api")
-    for _ in range(tries):
-        try:
-            with page.expect_file_chooser(timeout=LONG / tries) as dialog:
-                page.keyboard.press("Space")
-            return dialog.value
-        except api.TimeoutError:
-            continue
-    raise AssertionError("No key opens the dialog.")
-
-
-def uploaded(page, address, file):
-    """Choose a file, or several, with the keyboard, and wait until they are read."""
-    page.goto(address)
-    page.wait_for_selector("#home:not([hidden])")
-    tab_to(page, "file")
-    file_dialog(page).set_files(file if isinstance(file, list) else str(file))
-    page.wait_for_selector("#columns tbody tr, #message:not([hidden])")
-    assert not page.is_visible("#message"), page.inner_text("#message")
-
-
-def finished(page):
-    """Run with the keyboard, wait for the end, and return the title of the report."""
-    press(page, "run")
-    page.wait_for_selector("#result:not([hidden]), #message:not([hidden])")
-    assert not page.is_visible("#message"), page.inner_text("#message")
-    title = page.frame_locator("#report").locator("h1")
-    title.wait_for()
-    return title.inner_text()
-
-
-def serious(page):
-    """Findings of axe-core that keep people out; none where axe-core is not installed (make browser does)."""
-    if not AXE.exists():
-        return []
-    page.add_script_tag(path=str(AXE))
-    found = page.evaluate("() => axe.run()")["violations"]
-    return [f"{v['id']}: {v['help']}" for v in found if v["impact"] in ("serious", "critical")]
 
 
 def test_from_upload_to_report_and_download(page, address, votes):
@@ -318,13 +148,13 @@ def test_rows_to_tables_to_a_private_release_shows_the_budget_first(page, addres
     page.wait_for_selector("#released-files a", state="attached")
 
 
-def test_a_killed_server_loses_nothing(page, votes, tmp_path):
-    with serving(tmp_path) as url:
+def test_a_killed_server_loses_nothing(page, votes, tmp_path, serve):
+    with serve(tmp_path) as url:
         uploaded(page, url, votes)
         page.select_option("#method", "MultinomialDirichlet")
         page.click("#run")
         page.wait_for_selector("#cancel:not([hidden])")
-    with serving(tmp_path) as url:
+    with serve(tmp_path) as url:
         page.goto(f"{url}#votes")
         page.wait_for_selector("#run:not([hidden]), #cancel:not([hidden])")
         page.wait_for_selector("#columns tbody tr")

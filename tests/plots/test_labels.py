@@ -3,7 +3,7 @@
 import matplotlib.pyplot as plt
 import numpy as np
 
-from sumwise.plots.labels import distinct, line_names, short, wrapped_labels
+from sumwise.plots.labels import distinct, line_names, short
 
 
 def test_short_cuts_long_names_in_the_middle_and_keeps_one_line():
@@ -26,8 +26,6 @@ def test_tips_survive_any_text():
     import base64
     import json
 
-    import matplotlib.pyplot as plt
-
     from sumwise.plots.labels import tips
 
     words = ['a "b" <c>', "two\nlines", "é"]
@@ -40,12 +38,3 @@ def test_names_that_differ_never_look_alike():
     for most in (20, 40):
         assert len(set(distinct(long, most))) == 2
         assert len(set(line_names({"groups": long, "outcomes": ["yes", "no"]}, most))) == 4
-
-
-def test_labels_are_broken_where_the_picture_is_narrow():
-    figure, ax = plt.subplots(figsize=(4.9, 3))
-    ax.set(xlabel="points more for a candidate in units of a group alone", ylabel="short")
-    wrapped_labels(figure)
-    assert "\n" in ax.get_xlabel()
-    assert ax.get_ylabel() == "short"
-    plt.close(figure)

@@ -84,3 +84,10 @@ def test_maps_taller_than_wide_keep_room_for_their_labels():
     assert left > 0.08  # for the latitudes
     assert width > 0.5
     assert height > 0.5
+
+
+def test_labels_are_broken_where_the_picture_is_narrow():
+    numbers = {"gap": [0.2], "low": [0.1], "high": [0.3], "labels": ["a"], "level": 0.95}
+    words = "group less all others (percentage points)"
+    assert words in draw("polarisation", numbers, "Gaps")
+    assert words not in draw("polarisation", numbers, "Gaps", width="narrow")

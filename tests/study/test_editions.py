@@ -30,11 +30,12 @@ def test_edition_has_the_case_the_names_and_the_exports(tmp_path):
     pytest.importorskip("openpyxl")
     pytest.importorskip("docx")
     votes(12).to_csv(tmp_path / "v.csv", index=False)
-    (tmp_path / "p.toml").write_text(TEXT)
+    (tmp_path / "p.toml").write_text(TEXT.replace("Bounds", "EcologicalEM"))  # which has a training curve
     fit_problem(tmp_path / "p.toml", tmp_path / "r")
     names = [path.name for path in write_edition(tmp_path / "r")]
     assert names[:4] == ["court.html", "tables.tex", "tables.xlsx", "tables.docx"]
     assert {name.rpartition(".")[2] for name in names[4:]} == {"svg", "pdf"}
+    assert not any("training" in name for name in names)
     page = (tmp_path / "r" / "court.html").read_text("utf-8")
     assert "Doe v. Roe" in page
     assert "Voters under 40" in page

@@ -114,27 +114,6 @@ def line_names(numbers: Mapping[str, Any], most: int = 40) -> list[str]:
     return [f"{g}\n{o}" for g in distinct(groups, most) for o in distinct(outcomes, most)]
 
 
-def wrapped_labels(figure: Any) -> None:
-    """Break the labels and titles of a figure's axes where they would be wider, or taller, than the picture.
-
-    Examples
-    --------
-    >>> import matplotlib.pyplot as plt
-    >>> from sumwise.plots.labels import wrapped_labels
-    >>> figure, ax = plt.subplots(figsize=(3, 3))
-    >>> _ = ax.set_xlabel("group less all others (percentage points)")
-    >>> wrapped_labels(figure)
-    >>> ax.get_xlabel()
-    'group less all others\\n(percentage points)'
-    """
-    wide, tall = (72 * side for side in figure.get_size_inches())
-    for ax in figure.axes:
-        for text, room in ((ax.xaxis.label, 0.62 * wide), (ax.title, 0.75 * wide), (ax.yaxis.label, 0.8 * tall)):
-            words, most = text.get_text(), int(room / (0.56 * text.get_fontsize()))
-            if len(words) > most and "\n" not in words:
-                text.set_text(textwrap.fill(words, max(most, 12), break_long_words=False))
-
-
 def tips(artist: Any, words: Sequence[str]) -> Any:
     """Put the values of an artist's marks on it, for pictures that show them on hover; returns the artist.
 

@@ -24,6 +24,7 @@ FAMILIES = {
     "privacy": "Privacy",
 }
 
+MOST_SPOKEN = 3  # findings that the text of a figure repeats
 FEW_PICTURES = 4  # are drawn before anybody would ask how long it takes
 MOST_TWICE = 12  # frames of a figure that are drawn for desktops and again for phones; more are drawn once for both
 
@@ -62,13 +63,17 @@ def page(
     (True, True)
     """
     blocks = [block for summary in summaries for section in summary["sections"] for block in section["blocks"]]
-    drawings = _Drawings([block["numbers"] for block in blocks if block["kind"] == "figure"])
-    from markupsafe import escape  # cells of tables stay as they are: pages download what they hold
-
+    found = {
+        id(block): [finding["line"] for finding in summary["findings"][:MOST_SPOKEN]]
+        for summary in summaries
+        for section in summary["sections"]
+        for block in section["blocks"]
+        if section["key"] == "found"
+    }
+    drawings = _Drawings([block["numbers"] for block in blocks if block["kind"] == "figure"], found)
     environment = templates()
-    written = typographic(cell)
     environment.filters |= {
-        "cell": lambda *given: escape(written(*given)),
+        "cell": typographic(cell),
         "defined": defined,
         "minus": typographic(str),
     }
@@ -106,7 +111,9 @@ def templates() -> Any:
     return Environment(
         autoescape=True,
         undefined=StrictUndefined,
-        finalize=isolated,
+        finalize=lambda value: (  # names in Hebrew or Arabic leave the order of the words around them
+            value if not isinstance(value, str) or hasattr(value, "__html__") else RIGHT_TO_LEFT.sub(ISOLATED, value)
+        ),
         trim_blocks=True,
         lstrip_blocks=True,
         loader=FunctionLoader(template_text),
@@ -115,27 +122,14 @@ def templates() -> Any:
 
 _LETTERS = r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+"
 RIGHT_TO_LEFT = re.compile(f"{_LETTERS}(?: {_LETTERS})*")
-
-
-def isolated(value: Any) -> Any:
-    """Text in which words that run from right to left, as names in Hebrew and Arabic, leave the order of the rest.
-
-    Examples
-    --------
-    >>> from sumwise.report.html import isolated
-    >>> isolated("plain"), [ord(c) for c in isolated("b: \u05d0")]
-    ('plain', [98, 58, 32, 8296, 1488, 8297])
-    """
-    if not isinstance(value, str) or hasattr(value, "__html__"):
-        return value
-    return RIGHT_TO_LEFT.sub("\u2068\\g<0>\u2069", value)
+ISOLATED = "\u2068\\g<0>\u2069"
 
 
 class _Drawings:
     """Pictures of the figures, numbered so that their ids differ."""
 
-    def __init__(self, figures: list[Any]) -> None:
-        self.count = 0
+    def __init__(self, figures: list[Any], found: Mapping[int, list[str]]) -> None:
+        self.count, self.found = 0, found
         pictures = [len(numbers) if isinstance(numbers, list) else 1 for numbers in figures]
         drawn = sum(n * (2 if n <= MOST_TWICE else 1) for n in pictures)
         self.progress = Progress("Pictures", drawn) if sum(pictures) > FEW_PICTURES else None
@@ -150,12 +144,14 @@ class _Drawings:
         frames = block["numbers"] if many else [block["numbers"]]
         labels = block.get("labels") or [str(i + 1) for i in range(len(frames))]
         widths = ("wide", "narrow") if len(frames) <= MOST_TWICE else ("both",)
+        found = [*self.found.get(id(block), ()), *(["The table below has its numbers."] if block["table"] else [])]
         out, layouts = [], {width: [] if many else None for width in widths}
         for label, numbers in zip(labels, frames):
             pictures = []
+            spoken = " ".join([block["caption"], *([f"Shown: {label}."] if many else []), *found])  # by screen readers
             for width in widths:
                 self.count += 1
-                picture = draw(block["plot"], numbers, block["caption"], self.count, width, layouts[width])
+                picture = draw(block["plot"], numbers, spoken, self.count, width, layouts[width])
                 pictures.append({"width": width, "svg": Markup(picture)})  # noqa: S704  svg.draw escapes
                 if self.progress:
                     self.progress.step()

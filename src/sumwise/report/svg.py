@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import re
+import textwrap
 from html import escape
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 
 from sumwise import plots
 from sumwise.errors import DataError
-from sumwise.plots.labels import line_names, short_names, wrapped_labels
+from sumwise.plots.labels import line_names, short_names
 
 __all__ = ["draw"]
 
@@ -93,7 +94,12 @@ def draw(
         FigureCanvasSVG(figure)
         with short_names(NAMES[width]):
             function(arrays(numbers), ax=figure.subplots())
-        wrapped_labels(figure)
+        wide, tall = (72 / 0.56 * side for side in figure.get_size_inches())  # of letters about 0.56 as wide as high
+        for ax in figure.axes:  # a label that is longer than the picture would be cut
+            for words, room in ((ax.xaxis.label, 0.62 * wide), (ax.title, 0.75 * wide), (ax.yaxis.label, 0.8 * tall)):
+                most = max(int(room / words.get_fontsize()), 12)
+                if "\n" not in words.get_text():
+                    words.set_text(textwrap.fill(words.get_text(), most, break_long_words=False))
         if layout is not None:
             _lie_alike(figure, layout)
         out = io.StringIO()

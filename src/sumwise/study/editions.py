@@ -89,7 +89,13 @@ def _page(folder: Path, text: str) -> Path:
 
 
 def _exports(report: Report, model: Any, folder: Path) -> list[Path]:
-    report, written = _with_polarised(report, model), []
+    """Tables and figures without the training curve: that the fit converged is among the facts of the page."""
+    sections = [
+        {**section, "blocks": [block for block in section["blocks"] if block.get("plot") != "training_curve"]}
+        for section in report.summary["sections"]
+    ]
+    report, written = Report({**report.summary, "sections": sections}, report.frames), []
+    report = _with_polarised(report, model)
     for ending in (".tex", ".xlsx", ".docx"):
         try:
             written.append(export_tables(report, folder / f"tables{ending}"))

@@ -194,7 +194,8 @@ async function run() {
 
 function showJob(job) {
   const live = job.status === "running" || job.status === "queued";
-  $("status").textContent = WORDS[job.status] + (live && job.lines && job.lines.length ? " " + job.lines[job.lines.length - 1] : "");
+  const words = WORDS[job.status] + (live && job.lines && job.lines.length ? " " + job.lines[job.lines.length - 1] : "");
+  if ($("status").textContent !== words) $("status").textContent = words;  // screen readers read what changes
   $("log").textContent = (job.lines || []).join("\n");
   $("bar").hidden = !live; $("cancel").hidden = !live; $("run").hidden = live;
   stopWatching();

@@ -1,0 +1,81 @@
+"""What a person does in the app with the keyboard alone, and what axe-core finds on the page."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+AXE = Path(os.environ.get("SUMWISE_BROWSER", "")) / "node_modules" / "axe-core" / "axe.min.js"
+LONG = 900_000  # milliseconds: longer than all tests may take in .ci/browser, so that no wait fails on a busy machine
+
+
+def shot(page, name):
+    folder = os.environ.get("SUMWISE_SHOTS")
+    if folder:
+        page.screenshot(path=f"{folder}/{name}.png", full_page=True)
+
+
+def tab_to(page, wanted, most=80):
+    """Press Tab until the element has the focus."""
+    for _ in range(most):
+        page.keyboard.press("Tab")
+        if page.evaluate("() => document.activeElement.id") == wanted:
+            return
+    raise AssertionError(f"Tab never reaches #{wanted}")
+
+
+def press(page, wanted):
+    """Go to a button by Tab, and press it."""
+    tab_to(page, wanted)
+    page.keyboard.press("Enter")
+
+
+def typed(page, wanted, words):
+    """Go to a menu by Tab, and choose an option by typing its words."""
+    tab_to(page, wanted)
+    page.keyboard.type(words)
+    assert page.evaluate(f"() => document.getElementById('{wanted}').selectedOptions[0].text") == words
+
+
+def file_dialog(page, tries=90):
+    """Open the dialog of the file input that has the focus; headless Chromium now and then ignores a key there."""
+    api = pytest.importorskip("playwright.sync_api")
+    for _ in range(tries):
+        try:
+            with page.expect_file_chooser(timeout=LONG / tries) as dialog:
+                page.keyboard.press("Space")
+            return dialog.value
+        except api.TimeoutError:
+            continue
+    raise AssertionError("No key opens the dialog.")
+
+
+def uploaded(page, address, file):
+    """Choose a file, or several, with the keyboard, and wait until they are read."""
+    page.goto(address)
+    page.wait_for_selector("#home:not([hidden])")
+    tab_to(page, "file")
+    file_dialog(page).set_files(file if isinstance(file, list) else str(file))
+    page.wait_for_selector("#columns tbody tr, #message:not([hidden])")
+    assert not page.is_visible("#message"), page.inner_text("#message")
+
+
+def finished(page):
+    """Run with the keyboard, wait for the end, and return the title of the report."""
+    press(page, "run")
+    page.wait_for_selector("#result:not([hidden]), #message:not([hidden])")
+    assert not page.is_visible("#message"), page.inner_text("#message")
+    title = page.frame_locator("#report").locator("h1")
+    title.wait_for()
+    return title.inner_text()
+
+
+def serious(page):
+    """Findings of axe-core that keep people out; none where axe-core is not installed (make browser does)."""
+    if not AXE.exists():
+        return []
+    page.add_script_tag(path=str(AXE))
+    found = page.evaluate("() => axe.run()")["violations"]
+    return [f"{v['id']}: {v['help']}" for v in found if v["impact"] in ("serious", "critical")]
