@@ -44,14 +44,19 @@ def _rules_of(schema: Schema) -> dict[str, Any] | None:
     return schema.encoding.project([a for a in schema.domain.attributes if a in schema.encoding]).to_dict()
 
 
+def _classes_and_levels(model: LogLinearModel) -> tuple[Any, list]:
+    """Classes that have parameters of their own, and the levels of every attribute."""
+    classes, domain = model.schema.classes, model.schema.domain
+    own = classes[1:] if len(model.parameters.theta) == 1 else classes
+    return own, [domain.levels(a) for a in domain.attributes]
+
+
 def coefficient_frame(model: LogLinearModel) -> Any:
     """Theta of a fitted classifier as a pandas frame: table, levels, class, coefficient."""
     import pandas as pd
 
     lay, theta, schema = model.layout, model.parameters.theta, model.schema
-    names = schema.domain.attributes
-    classes = schema.classes[1:] if len(theta) == 1 else schema.classes
-    level_of = [schema.domain.levels(a) for a in names]
+    classes, level_of = _classes_and_levels(model)
     rows = []
     for t, term in enumerate(lay.terms):
         part = theta[:, lay.term_starts[t] : lay.term_starts[t + 1]]
@@ -65,10 +70,8 @@ def effect_frame(model: LogLinearModel, effects: list, halves: list, contraction
     """Effects (C, cells) of every set of attributes as a pandas frame, with half widths of their intervals."""
     import pandas as pd
 
-    lay, theta, schema = model.layout, model.parameters.theta, model.schema
-    names = schema.domain.attributes
-    classes = schema.classes[1:] if len(theta) == 1 else schema.classes
-    level_of = [schema.domain.levels(a) for a in names]
+    lay, schema = model.layout, model.schema
+    classes, level_of = _classes_and_levels(model)
     rows = []
     for term, *values in zip(effect_terms(lay), effects, halves, contraction):
         place = lay.terms.index(term) if term in lay.terms else None

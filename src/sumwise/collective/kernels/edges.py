@@ -76,7 +76,37 @@ def _not_zero(total: np.ndarray | torch.Tensor):
     return xp.where(total > 0, total, xp.ones_like(total))
 
 
-class DenseEdge:
+class _ScaledEdge:
+    """What dense and sparse edges share: messages by products of a scaled table, summed in logs where too small."""
+
+    rows: Any  # (L_first,) logs that the table was divided by
+    cols: Any  # (L_second,)
+
+    def _product(self, v: np.ndarray | torch.Tensor, back: bool) -> Any:
+        raise NotImplementedError
+
+    def _exact(self, x: np.ndarray | torch.Tensor, back: bool, low: np.ndarray | torch.Tensor) -> Any:
+        raise NotImplementedError
+
+    def _patch(self, message: Any, low: Any, exact: Any) -> Any:
+        raise NotImplementedError
+
+    def send(self, x: np.ndarray | torch.Tensor, back: bool = False, support: np.ndarray | None = None):
+        into, out = (self.cols, self.rows) if back else (self.rows, self.cols)
+        v, top = _shift(x + into)
+        total = self._product(v, back)
+        message = _log(total) + (top + out)
+        low = total < _TINY
+        if support is not None:
+            low = low & support
+        exact = None
+        if low.any():
+            exact = self._exact(x, back, low)
+            message = self._patch(message, low, exact)
+        return message, (v, _not_zero(total), back, low if exact is not None else None, exact)
+
+
+class DenseEdge(_ScaledEdge):
     """An edge with a full table of log-potentials, shape (L_first, L_second) or (batch, L_first, L_second).
 
     The table is scaled by rows and columns to entries in [0, 1] with a one in every row and column, so products
@@ -111,20 +141,6 @@ class DenseEdge:
         table = xp.swapaxes(table, -1, -2) if back else table
         return (v[..., None, :] @ table)[..., 0, :]
 
-    def send(self, x: np.ndarray | torch.Tensor, back: bool = False, support: np.ndarray | None = None):
-        into, out = (self.cols, self.rows) if back else (self.rows, self.cols)
-        v, top = _shift(x + into)
-        total = self._product(v, back)
-        message = _log(total) + (top + out)
-        low = total < _TINY
-        if support is not None:
-            low = low & support
-        exact = None
-        if low.any():
-            exact = self._exact(x, back, low)
-            message[low] = exact[0]
-        return message, (v, _not_zero(total), back, low if exact is not None else None, exact)
-
     def _exact(self, x: np.ndarray | torch.Tensor, back: bool, low: np.ndarray | torch.Tensor):
         """Messages of the states `low`, summed in logs, and the weights they are made of."""
         xp = namespace(x)
@@ -137,6 +153,10 @@ class DenseEdge:
         value = log_sum_exp(terms)
         top = xp.where(xp.isfinite(value), value, xp.zeros_like(value))
         return value, xp.exp(terms - top[..., None])
+
+    def _patch(self, message: Any, low: Any, exact: tuple[Any, Any]):
+        message[low] = exact[0]
+        return message
 
     def tangent(self, memo: Any, dx: np.ndarray):
         v, total, back, low, exact = memo
@@ -175,7 +195,7 @@ def _normalise(logs: np.ndarray, total: float):
     return weights * (total / xp.sum(weights, axis=(-2, -1), keepdims=True))
 
 
-class SparseEdge:
+class SparseEdge(_ScaledEdge):
     """An edge with few allowed moves: a scipy sparse matrix of log-potentials; what isn't stored is forbidden.
 
     Examples
@@ -226,20 +246,6 @@ class SparseEdge:
     def _product(self, v: np.ndarray | torch.Tensor, back: bool):
         matrix = self.back if back else self.forth
         return matrix @ v if v.ndim == 1 else (matrix @ v.T).T
-
-    def send(self, x: np.ndarray | torch.Tensor, back: bool = False, support: np.ndarray | None = None):
-        into, out = (self.cols, self.rows) if back else (self.rows, self.cols)
-        v, top = _shift(x + into)
-        total = self._product(v, back)
-        message = _log(total) + (top + out)
-        low = total < _TINY
-        if support is not None:
-            low = low & support
-        exact = None
-        if low.any():
-            exact = self._exact(x, back, low)
-            message = self._patch(message, low, exact)
-        return message, (v, _not_zero(total), back, low if exact is not None else None, exact)
 
     def _exact(self, x: np.ndarray | torch.Tensor, back: bool, low: np.ndarray | torch.Tensor):
         """Log messages of every state that is low in some batch, as a NumPy array (batch, states)."""

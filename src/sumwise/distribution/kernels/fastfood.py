@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sumwise.distribution.kernels.fourier_features import summed_double, summed_wave
+from sumwise.distribution.kernels.fourier_features import add_harmonics
 from sumwise.distribution.kernels.segments import read_only
 from sumwise.kernels.compiled import njit
 from sumwise.kernels.threads import over_bags
@@ -170,22 +170,16 @@ def _mean_waves(
                 _transform(y, n)
                 first = block * size
                 for k in range(min(size, out.shape[3] - first)):
-                    _add_waves(y[k, :n], lengths[block, k], mass[:n], doublings, out[i], first + k, work)
+                    _add_scaled_harmonics(y[k, :n], lengths[block, k], mass[:n], doublings, out[i], first + k, work)
         if whole > 0:
             out[i] /= whole
 
 
 @njit(cache=True)
-def _add_waves(
+def _add_scaled_harmonics(
     along: np.ndarray, length: float, mass: np.ndarray, doublings: int, total: np.ndarray, k: int, work: np.ndarray
 ):  # pragma: no cover
     n = len(along)
     angle, cos, sin = work[0, :n], work[1, :n], work[2, :n]
     angle[:] = length * along
-    c, s = summed_wave(angle, cos, sin, mass)
-    total[0, 0, k] += c
-    total[0, 1, k] += s
-    for level in range(1, doublings + 1):
-        c, s = summed_double(cos, sin, mass)
-        total[level, 0, k] += c
-        total[level, 1, k] += s
+    add_harmonics(angle, cos, sin, mass, doublings, total, k)

@@ -127,13 +127,21 @@ def _along_rows(
             _add_two(angle, x[j], x[j + 1], frequencies[j, k], frequencies[j + 1, k])
         if d % 2:
             _add(angle, x[d - 1], frequencies[d - 1, k])
-        c, s = summed_wave(angle, cos, sin, mass)
-        total[0, 0, k] += c
-        total[0, 1, k] += s
-        for level in range(1, doublings + 1):
-            c, s = summed_double(cos, sin, mass)
-            total[level, 0, k] += c
-            total[level, 1, k] += s
+        add_harmonics(angle, cos, sin, mass, doublings, total, k)
+
+
+@njit(cache=True)
+def add_harmonics(
+    angle: np.ndarray, cos: np.ndarray, sin: np.ndarray, mass: np.ndarray, doublings: int, total: np.ndarray, k: int
+):  # pragma: no cover
+    """Add to total[:, :, k] the sums over rows of cosines and sines of the angles, and of their doubles."""
+    c, s = summed_harmonic(angle, cos, sin, mass)
+    total[0, 0, k] += c
+    total[0, 1, k] += s
+    for level in range(1, doublings + 1):
+        c, s = summed_doubled(cos, sin, mass)
+        total[level, 0, k] += c
+        total[level, 1, k] += s
 
 
 # One loop per function: so small, each runs on vector units.
@@ -177,7 +185,7 @@ def _double(
 
 # Sums may be taken in any order (else they would not run on vector units); what is inside `_cos_sin` may not.
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
-def summed_wave(angle: np.ndarray, cos: np.ndarray, sin: np.ndarray, mass: np.ndarray):  # pragma: no cover
+def summed_harmonic(angle: np.ndarray, cos: np.ndarray, sin: np.ndarray, mass: np.ndarray):  # pragma: no cover
     cosines, sines = 0.0, 0.0
     for r in range(len(angle)):
         c, s = _cos_sin(angle[r])
@@ -189,7 +197,7 @@ def summed_wave(angle: np.ndarray, cos: np.ndarray, sin: np.ndarray, mass: np.nd
 
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
-def summed_double(cos: np.ndarray, sin: np.ndarray, mass: np.ndarray):  # pragma: no cover
+def summed_doubled(cos: np.ndarray, sin: np.ndarray, mass: np.ndarray):  # pragma: no cover
     cosines, sines = 0.0, 0.0
     for r in range(len(cos)):
         c, s = cos[r], sin[r]
