@@ -14,7 +14,7 @@ def cell_design(
     terms: list[tuple[int, ...]] | tuple[tuple[int, ...], ...],
     starts: np.ndarray,
     sizes: tuple[int, ...],
-    listed: tuple[()] = (),
+    listed: tuple[np.ndarray | None, ...] = (),
 ) -> csr_matrix:
     """Indicators (n, P) of the cells that level codes (n, D) fall in, one per term (a tuple of attributes).
 
