@@ -100,7 +100,7 @@ class Counter:
         """Counts and label sums of all cells of the joint tables that are counted, one after the other."""
         if self.weighted:
             return self.totals[:, 0], self.totals[:, 1]  # type: ignore[index]
-        counts, sums = counting.unpacked(self._packed)
+        counts, sums = counting.unpacked(self._packed)  # type: ignore[arg-type]  # there unless counts are weighted
         if self.totals is not None:
             return self.totals[:, 0] + counts, self.totals[:, 1] + sums
         return counts, sums
@@ -131,7 +131,7 @@ class Counter:
         return out
 
     def _flush(self) -> None:
-        counts, sums = counting.unpacked(self._packed)
+        counts, sums = counting.unpacked(self._packed)  # type: ignore[arg-type]  # there unless counts are weighted
         if self.totals is None:
             self.totals = np.zeros((len(counts), 2))
         self.totals[:, 0] += counts

@@ -115,7 +115,7 @@ class TreeModel(PopulationModel):
         return out
 
     def _operator(self, pair):
-        table = self.log_potentials.get(pair)
+        table: Any = self.log_potentials.get(pair)
         if sparse.issparse(table):
             as_device(np.zeros(1), self.device)  # a missing torch is said here, with the extra to install
             return SparseEdge(table, self.device)

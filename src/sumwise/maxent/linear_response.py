@@ -143,7 +143,7 @@ class LinearResponse:
                 break
             direction, size = scaled.plus(direction, now / np.maximum(size, 1e-300)), now
         else:
-            left_over = float(np.sqrt(np.median(now / first)))
+            left_over = float(np.sqrt(np.median(size / first)))
             if left_over > LOOSE:
                 warn_not_converged(
                     STEPS, left_over, LOOSE, "intervals may be too narrow; merge rare levels.", 6, "residual"

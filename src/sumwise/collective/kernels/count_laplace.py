@@ -8,7 +8,7 @@ derivatives of the loss at the observed cells o, the posterior covariance is
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,7 +43,7 @@ def function_variances(
     problem: CountProblem,
     beliefs: Beliefs,
     cells: np.ndarray,
-    weights: np.ndarray,
+    weights: Iterable[np.ndarray],
     tables: tuple[CountProblem, Beliefs, np.ndarray] | None = None,
     weight: float | None = None,
 ):

@@ -47,10 +47,10 @@ def redraw(site: DeviceSite, codes: Tensor, labels: Tensor, uniforms: Tensor) ->
     plan = site.plan
     n, block = labels.shape[0], triton.next_power_of_2(plan.width)
     each = max(1, TILE // block)
-    second = plan.drawn[1] if len(plan.drawn) > 1 else -1
+    first, second = (*plan.drawn, -1)[:2]
     _redraw[(triton.cdiv(n, each),)](
         site.rows, site.first, site.attribute, site.stride, codes, codes.stride(0), labels, uniforms, n, plan.m,
-        plan.drawn[0], second, plan.inner, plan.n_rows,
+        first, second, plan.inner, plan.n_rows,
         N_FACTORS=len(plan.first), N_OTHERS=plan.attribute.shape[1], WIDTH=plan.width, BLOCK=block, EACH=each,
         num_warps=warps(block, each),
     )  # fmt: skip
