@@ -136,7 +136,7 @@ class Columns:
         lacking = [name for name in self.given if name not in bags.features]
         extra = [name for name in bags.features if name not in self.given]
         if lacking or extra:
-            found = [f"lack {lacking[0]!r}"] * bool(lacking) + [f"have {extra[0]!r} besides"] * bool(extra)
+            found = [f"lack {name!r}" for name in lacking[:1]] + [f"have {name!r} besides" for name in extra[:1]]
             raise DataError(
                 f"The bags have {bags.n_features} columns; those of training had {len(self.given)}. They "
                 f"{' and '.join(found)}.",

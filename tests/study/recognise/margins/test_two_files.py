@@ -35,4 +35,4 @@ def test_contests_of_the_second_file_are_found(tmp_path):
     other = frame[["precinct"]].assign(dem_16=frame["yes"], rep_16=frame["no"], dem_20=frame["no"], rep_20=frame["yes"])
     found = suggest_problem(written(tmp_path, frame[["precinct", "young", "old"]], other), tmp_path / "p.toml")
     assert [c["name"] for c in found.guess.contests] == ["16", "20"]
-    assert found.read[1]["outcomes"]["dem_20"] == frame["no"].sum()
+    assert found.read[1]["outcomes"]["dem 20"] == frame["no"].sum()
