@@ -149,7 +149,8 @@ def _kind(data: Any) -> tuple[str, tuple[str, ...]]:
 
 
 def _margins(margins: Margins, question: str | None) -> Advice:
-    from sumwise.ecological.method_choice import composition_variance, default_method
+    from sumwise.ecological.calibration import composition_variance
+    from sumwise.ecological.method_choice import default_method
 
     method, reason = default_method(margins)
     if question == "bounds":
@@ -158,8 +159,8 @@ def _margins(margins: Margins, question: str | None) -> Advice:
         return _bounds((reason, "Bounds hold whatever the groups did."))
     why = [
         reason,
-        f"The composition of units varies (variance ratio {composition_variance(margins):.2g}), which identifies them "
-        "if group behaviour does not depend on composition.",
+        f"The composition of units varies (variance ratio {composition_variance(margins.rows):.2g}), which identifies "
+        "them if group behaviour does not depend on composition.",
     ]
     if margins.row_sd is not None:
         why.append(

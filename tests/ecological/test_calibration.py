@@ -2,7 +2,17 @@
 
 import numpy as np
 
-from sumwise.ecological.calibration import CHOSEN_ON, REPORTED_ON, beta_interval, beta_sample, calibrated_sd
+from sumwise import synthetic
+from sumwise.ecological import EcologicalEM
+from sumwise.ecological.calibration import (
+    CHOSEN_ON,
+    FEW_MOST,
+    REPORTED_ON,
+    beta_interval,
+    beta_sample,
+    calibrated_sd,
+    few_units_factor,
+)
 
 SHARES = np.array([[0.9, 0.08, 0.02], [0.3, 0.3, 0.4]])
 ZERO, ONE = np.zeros((2, 3)), np.ones((2, 3))
@@ -21,6 +31,23 @@ def test_deviation_grows_with_each_of_its_sources():
     assert (smaller[0] > base[0]).all()
     np.testing.assert_array_equal(calibrated_sd(SHARES, ZERO, ZERO, np.array([0.5, 0.5]), 0.01), base)
     assert (calibrated_sd(SHARES, ZERO, ZERO, np.array([0.5, 0.5]), 0.05) > 1.3 * base).all()
+
+
+def test_few_units_of_like_composition_have_wider_intervals():
+    many = synthetic.precincts(120, 2, 2, random_state=0).margins
+    assert few_units_factor(many.rows) == 1.0
+    alike = np.array([[510, 490], [500, 500], [480, 520], [505, 495]])
+    assert 2 < few_units_factor(alike) <= FEW_MOST == few_units_factor(np.tile([5, 5], (9, 1)))
+    empty = np.vstack([alike, np.zeros((50, 2), int)])
+    assert few_units_factor(empty) == few_units_factor(alike)  # empty units identify nothing
+    group = np.array([0.5, 0.5])
+    wide = calibrated_sd(SHARES, ZERO, ZERO, group, rows=alike)
+    np.testing.assert_allclose(wide, few_units_factor(alike) * calibrated_sd(SHARES, ZERO, ZERO, group))
+    few = many[:4]
+    est = EcologicalEM().fit(few)
+    parts = (est.error_parts_["chance"], est.error_parts_["choice of method"], few.rows.sum(axis=0) / few.rows.sum())
+    expected = calibrated_sd(est.shares_, *parts, est.overdispersion_, rows=few.rows)
+    np.testing.assert_allclose(est.standard_errors_, expected)
 
 
 def test_interval_has_its_level_and_keeps_to_the_bounds():

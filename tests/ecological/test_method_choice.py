@@ -7,7 +7,7 @@ import pytest
 
 from sumwise import DataError, Margins, advise, synthetic
 from sumwise.ecological import default_method
-from sumwise.ecological.method_choice import composition_variance
+from sumwise.ecological.calibration import composition_variance
 
 MARGINS = synthetic.precincts(40, random_state=0).margins
 ALIKE = Margins(np.tile([60, 40], (30, 1)), [[20 + k, 80 - k] for k in range(30)])
@@ -40,5 +40,5 @@ def test_empty_units_are_not_counted():
 
 
 def test_composition_variance_is_zero_for_like_units_and_one_for_pure_ones():
-    assert composition_variance(ALIKE) == pytest.approx(0.0, abs=1e-12)
-    assert composition_variance(Margins([[9, 0], [0, 9]], [[4, 5], [3, 6]])) == pytest.approx(1.0)
+    assert composition_variance(ALIKE.rows) == pytest.approx(0.0, abs=1e-12)
+    assert composition_variance(np.array([[9, 0], [0, 9]])) == pytest.approx(1.0)

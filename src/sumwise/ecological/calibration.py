@@ -31,6 +31,11 @@ SCALE = 1.12  # of the whole, for 95 percent coverage on the contests it was cho
 # seeds of simulated contests with such a covariate; `benchmarks/ecological_intervals.py` has the scores on the others.
 FOLDED, FOLD_POWER = 1.9, 0.25
 SPREAD, SPREAD_POWER = 0.015, 0.35
+# Few units of much the same composition hardly identify shares, and the jackknife can't show it: times
+# (FEW / information)^FEW_POWER, from 1 to FEW_MOST, where the information is the number of units that exceeds that of
+# groups, times the variance ratio of their composition. Chosen on the three elections above with units merged at
+# random; `benchmarks/ecological_few_units.py` has the scores on the others.
+FEW, FEW_POWER, FEW_MOST = 0.2, 0.25, 3.0
 # With covariates, which explain a part of what moves shares: times COVARIATES. Chosen on New Zealand 2002 and Scotland
 # 2007, with groups merged and the composition of what was merged as covariates; `benchmarks/ecological_intervals.py
 # covariates` has the scores on the other elections.
@@ -52,12 +57,14 @@ MANY_CELLS = 100_000  # whose quantiles are interpolated
 EDGE = 0.01  # an estimate nearer to 0 or 1 is as uncertain as one at this distance
 
 
-def calibrated_sd(shares, chance, choice, group, rho: float = 0.0, covariates: bool = False) -> np.ndarray:
+def calibrated_sd(
+    shares, chance, choice, group, rho: float = 0.0, covariates: bool = False, rows: np.ndarray | None = None
+) -> np.ndarray:
     """Standard deviation of the error of shares (R, C).
 
     `chance`: jackknife standard errors; `choice`: distance between variants; `group` (R,): each group's fraction of
     all, None for an error that leaves out what no margin shows; `rho`: overdispersion of the units; `covariates`:
-    whether the fit has some.
+    whether the fit has some; `rows` (n, R): counts by group, which show how far units identify shares.
 
     Examples
     --------
@@ -71,6 +78,7 @@ def calibrated_sd(shares, chance, choice, group, rho: float = 0.0, covariates: b
     p = np.clip(shares, EDGE, 1 - EDGE)
     model = p * (1 - p) * (SHARE**2 + GROUP**2 / (10 * group[:, None]))
     scale = SCALE * small_table_factor(*np.shape(shares)) * spread_factor(rho) * (COVARIATES if covariates else 1.0)
+    scale *= 1.0 if rows is None else few_units_factor(rows)
     return scale * np.sqrt((CHANCE * chance) ** 2 + (CHOICE * choice) ** 2 + model)
 
 
@@ -97,6 +105,54 @@ def spread_factor(rho: float) -> float:
     [1.0, 1.0, 1.27, 1.94]
     """
     return float(max(rho / SPREAD, 1.0) ** SPREAD_POWER)
+
+
+def few_units_factor(rows: np.ndarray) -> float:
+    """How many times wider intervals are where few units, (n, R), of much the same composition identify the shares.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.ecological.calibration import few_units_factor
+    >>> alike = np.array([[52, 48], [50, 50], [47, 53], [45, 55]])
+    >>> round(few_units_factor(alike), 2), few_units_factor(np.tile(alike, (100, 1)))
+    (2.42, 1.0)
+    """
+    return float(np.clip((FEW / max(information(rows), 1e-9)) ** FEW_POWER, 1.0, FEW_MOST))
+
+
+def information(rows: np.ndarray) -> float:
+    """How far units (n, R) identify shares of groups: those that exceed the groups in number, times the variance ratio.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.ecological.calibration import information
+    >>> information(np.array([[10, 0], [0, 10], [0, 10], [10, 0]]))
+    2.0
+    """
+    full = int((rows.sum(axis=1) > 0).sum())
+    return max(full - rows.shape[1], 0) * composition_variance(rows)
+
+
+def composition_variance(rows: np.ndarray) -> float:
+    """The variance ratio of groups over units (n, R): 0 if units are composed alike, 1 if each has one group.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.ecological.calibration import composition_variance
+    >>> composition_variance(np.array([[10, 0], [0, 10]])), composition_variance(np.array([[5, 5], [10, 10]]))
+    (1.0, 0.0)
+    """
+    totals = rows.sum(axis=1)
+    if not totals.sum() > 0:
+        return 0.0
+    shares = rows[totals > 0] / totals[totals > 0, None]
+    weights = totals[totals > 0] / totals.sum()
+    mean = weights @ shares
+    between = float((weights[:, None] * (shares - mean) ** 2).sum())
+    return between / max(float((mean * (1 - mean)).sum()), 1e-12)
 
 
 def chance_sd(shares: np.ndarray, rows: np.ndarray, rho: float) -> np.ndarray:

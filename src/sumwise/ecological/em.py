@@ -431,7 +431,7 @@ class EcologicalEM(EcologicalEstimator):
         group = np.maximum(data.rows.sum(axis=0) / data.rows.sum(), 1e-6)
         used = group if self.calibrated else None
         explained = data.covariates is not None
-        error = calibrated_sd(self.shares_, chance, choice, used, self.overdispersion_, explained)
+        error = calibrated_sd(self.shares_, chance, choice, used, self.overdispersion_, explained, data.rows)
         self.standard_errors_ = np.sqrt(error**2 + self._measurement_variance(part))
         if self.unconverged_refits_:
             warnings.warn(
