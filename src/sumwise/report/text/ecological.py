@@ -630,16 +630,16 @@ def _halves(context: Context, summary: Summary) -> None:
     except DataError as error:  # a group that only units of one half have
         summary.add("certainty", text(f"Two halves of the units could not be fitted apart: {error.message}"))
         return
-    gap = np.abs(one - two)
-    r, c = np.unravel_index(int(gap.argmax()), gap.shape)
-    summary.add(
-        "certainty",
-        text(
-            f"Stability: fitted to two random halves of the units, shares differ by {100 * gap.mean():.1f} percentage "
-            f"points on average and by {100 * gap.max():.1f} at most ({_phrase(est, r, c)}: "
-            f"{100 * one[r, c]:.1f}% and {100 * two[r, c]:.1f}%)."
-        ),
-    )
+    gap = 100 * np.abs(one - two)
+    if gap.max() < 0.1:
+        found = "all shares agree within 0.1 percentage points."
+    else:
+        r, c = np.unravel_index(int(gap.round(7).argmax()), gap.shape)  # of two equal ones the first
+        found = (
+            f"shares differ by {gap.mean():.1f} percentage points on average and by {gap.max():.1f} at most "
+            f"({_phrase(est, r, c)}: {100 * one[r, c]:.1f}% and {100 * two[r, c]:.1f}%)."
+        )
+    summary.add("certainty", text(f"Stability: fitted to two random halves of the units, {found}"))
 
 
 def _context_effects(context: Context, summary: Summary) -> list[str]:
