@@ -15,8 +15,6 @@ from sumwise.domain import Domain
 from sumwise.encoding import Encoding
 from sumwise.errors import DataError
 
-__all__ = ["OPERATIONS", "CountPlan"]
-
 OPERATIONS = ("==", "!=", "<", "<=", ">", ">=", "in", "not in", "missing", "not missing")
 
 

@@ -15,8 +15,6 @@ from sumwise.bags import Bags
 from sumwise.encoding.values import canonical
 from sumwise.errors import DataError
 
-__all__ = ["aggregate_bags"]
-
 
 def aggregate_bags(
     source: Any,

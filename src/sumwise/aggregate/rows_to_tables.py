@@ -27,8 +27,6 @@ from sumwise.sparse_table import table_of_arrays, table_of_cells
 from sumwise.table import Table
 from sumwise.tables import Tables
 
-__all__ = ["ENGINES", "aggregate", "aggregate_margins", "fit_encoding", "run"]
-
 ENGINES = ("duckdb", "spark")
 COUNTING = ("native", "sql")
 

@@ -10,8 +10,6 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
-__all__ = ["application", "build", "command_names", "paragraphs"]
-
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
 HELP = """

@@ -16,8 +16,6 @@ from sumwise.cli import output
 from sumwise.cli.limited import in_a_child, memory_is_limited
 from sumwise.errors import SumwiseError
 
-__all__ = ["BAD_INPUT", "DEFECT", "INTERRUPTED", "main"]
-
 DEFECT, BAD_INPUT, INTERRUPTED, CLOSED_PIPE = 1, 2, 130, 141
 MEMORY_HINT = "close other programs, give fewer rows or columns, or use a machine with more memory."
 

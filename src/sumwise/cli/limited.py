@@ -7,8 +7,6 @@ import signal
 import sys
 from collections.abc import Callable
 
-__all__ = ["in_a_child", "memory_is_limited"]
-
 DONE = b"."
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "ARROW_IO_THREADS")
 

@@ -11,8 +11,6 @@ import typer
 
 from sumwise.errors import readable
 
-__all__ = ["Json", "Quiet", "complain", "one_line", "warn", "write", "write_json", "write_table"]
-
 MOST = 10_000  # characters of a table's line outside of a terminal
 
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON, for scripts.", show_default=False)]

@@ -13,8 +13,6 @@ from sumwise.display import facts_text, finding_html
 from sumwise.errors import UnknownName
 from sumwise.fit import Fit
 
-__all__ = ["Counts", "CountsFit"]
-
 
 class LazyTables(Mapping):
     """Tables by their attributes, each computed when it is first asked for; any order of the attributes will do.

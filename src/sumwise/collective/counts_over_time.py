@@ -11,8 +11,6 @@ from sumwise import checks
 from sumwise.display import finding_html
 from sumwise.errors import DataError
 
-__all__ = ["CountsOverTime"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CountsOverTime:

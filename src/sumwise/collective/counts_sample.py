@@ -14,8 +14,6 @@ from sumwise.display import facts_text, finding_html
 from sumwise.errors import DataError
 from sumwise.estimate import Estimate
 
-__all__ = ["CountsSample"]
-
 
 @dataclass(frozen=True, repr=False)
 class CountsSample:

@@ -26,8 +26,6 @@ from sumwise.estimator import Estimator
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.progress import Progress
 
-__all__ = ["CollectiveEM"]
-
 E_STEPS = (*METHODS, "gibbs")
 GUARDED = ("dual", "nlbp", "rda", "rda-tuned", "accelerated-rda", "mirror", "generic")  # feasible minimisers of F
 FINEST = 1e-11

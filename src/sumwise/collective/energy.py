@@ -12,8 +12,6 @@ from sumwise.display import record_html
 from sumwise.errors import DataError
 from sumwise.table import attribute_names
 
-__all__ = ["Energy"]
-
 
 @dataclass(frozen=True)
 class Energy:

@@ -19,8 +19,6 @@ from sumwise.errors import DataError
 from sumwise.extras import require
 from sumwise.frames import is_frame, to_pandas
 
-__all__ = ["od_table"]
-
 FLOW_COLUMNS = ("origin", "destination", "flow")  # as scikit-mobility's FlowDataFrame calls them
 LON, LAT, X, Y = ("lon", "longitude"), ("lat", "latitude"), ("x", "easting"), ("y", "northing")
 MOST_CELLS = 2e8  # of a dense array of flows

@@ -38,8 +38,6 @@ from sumwise.noise import Noise, Poisson
 from sumwise.table import Table
 from sumwise.tables import Tables
 
-__all__ = ["FlowModel"]
-
 NOISE_WEIGHT = 3.0  # log-probabilities between which moves typically differ: a pull that noise outweighs
 SAMPLE_WEIGHT = 0.1  # of a sample of moves is what movement by distance counts for; not tuned
 PER_PAIR = 200  # bytes that a pair of moves takes, and what is computed from it

@@ -11,8 +11,6 @@ from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.estimate import Estimate
 
-__all__ = ["forecast", "transitions"]
-
 
 def transitions(counts: Any) -> list[Any]:
     """Return the probability of every move of a chain, (L, L) for each step, from its tables.

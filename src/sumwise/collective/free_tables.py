@@ -16,8 +16,6 @@ from sumwise.errors import DataError
 from sumwise.memory import check_fits
 from sumwise.noise import Poisson
 
-__all__ = ["FreeTables"]
-
 SHARED, PER_STEP = 80, 6  # numbers held for every cell of the shared table, and of each step's own
 
 

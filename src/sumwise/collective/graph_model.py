@@ -18,8 +18,6 @@ from sumwise.errors import DataError
 from sumwise.kernels.junction import junction_tree
 from sumwise.memory import check_fits
 
-__all__ = ["GraphModel"]
-
 PER_CELL = 5  # numbers for every cell of the junction tree that a model holds while it is made
 
 

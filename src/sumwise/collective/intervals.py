@@ -21,8 +21,6 @@ from sumwise.progress import track
 from sumwise.table import Table
 from sumwise.tables import Tables
 
-__all__ = ["count_intervals"]
-
 FEW_FUNCTIONS = 20  # below it, one system each is cheaper than all covariances of a node
 MOST_STATES = 1000  # of a node whose covariances are all computed
 

@@ -15,8 +15,6 @@ from sumwise.collective.realisations import Realisations
 from sumwise.display import record_html
 from sumwise.errors import DataError
 
-__all__ = ["LogLinear"]
-
 FIRST = 0.01  # pseudo-count of every cell in the first week, where its distribution is learned
 
 

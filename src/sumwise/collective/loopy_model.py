@@ -20,8 +20,6 @@ from sumwise.errors import DataError
 from sumwise.fit import warn_not_converged
 from sumwise.memory import check_fits
 
-__all__ = ["LoopyModel"]
-
 PER_CELL = 8  # numbers for every cell of an edge that a fit holds
 
 

@@ -26,8 +26,6 @@ from sumwise.errors import DataError
 from sumwise.fit import warn_not_converged
 from sumwise.memory import check_fits, in_one_line
 
-__all__ = ["map_counts"]
-
 GRADIENT = {
     "nlbp": feasible_nlbp,
     "nlbp-naive": naive_nlbp,

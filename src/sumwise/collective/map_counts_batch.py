@@ -19,8 +19,6 @@ from sumwise.errors import DataError
 from sumwise.extras import require
 from sumwise.memory import check_fits
 
-__all__ = ["map_counts_batch"]
-
 ARRAYS = 40  # of batch x times x states, held at once
 
 

@@ -13,8 +13,6 @@ from sumwise.noise import Gaussian
 from sumwise.table import Table
 from sumwise.tables import Tables
 
-__all__ = ["tables_from_measurements"]
-
 
 def tables_from_measurements(measurements: Any, domain: Any, n: float | None = None) -> Tables:
     """Return noisy marginals (y, clique, standard deviation) as `Tables` with Gaussian noise.

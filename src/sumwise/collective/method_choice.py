@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["default_method"]
-
 
 def default_method(counts: Any) -> tuple[str, str]:
     """Return the name of the model that `sumwise.advise` and ``sumwise fit`` use on counts over time, and why.

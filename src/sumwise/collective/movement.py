@@ -12,8 +12,6 @@ from sumwise import checks
 from sumwise.collective.places import Places
 from sumwise.display import record_html
 
-__all__ = ["Movement"]
-
 
 @dataclass(frozen=True)
 class Movement:

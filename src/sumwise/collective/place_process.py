@@ -21,8 +21,6 @@ from sumwise.fit import warn_not_converged
 from sumwise.table import Table
 from sumwise.tables import Tables
 
-__all__ = ["ProcessCounts", "process_counts"]
-
 LENGTHS = np.array([1.0, 2.0, 4.0])  # that are tried, in typical distances between neighbours
 HELD = 5  # one in so many counts is held out to choose lengths
 FINE = 1e-8  # relative gap of the counts at every step: rounding of the objective misleads the search otherwise

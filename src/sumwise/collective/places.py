@@ -20,8 +20,6 @@ from sumwise.errors import DataError
 from sumwise.extras import require
 from sumwise.frames import in_one_order, is_frame, to_pandas
 
-__all__ = ["Places"]
-
 EARTH = 6371.0088  # km, mean radius
 
 

@@ -14,8 +14,6 @@ from sumwise.collective.kernels.polygons import crossings
 from sumwise.collective.move_chain import MoveChain
 from sumwise.errors import DataError
 
-__all__ = ["flux", "line_crossings", "routes"]
-
 
 def routes(
     counts: Any,

@@ -27,8 +27,6 @@ from sumwise.noise import Exact
 from sumwise.progress import Progress
 from sumwise.table import title
 
-__all__ = ["sample_counts"]
-
 SAMPLERS = ("auto", "paths", "cycles")
 MOST_STATES = 20_000_000  # individuals times attributes that "paths" keeps in memory
 WORST_R_HAT = 1.1

@@ -31,8 +31,6 @@ from sumwise.noise import Gaussian
 from sumwise.table import Table
 from sumwise.tables import Tables
 
-__all__ = ["SmoothedCounts", "smooth_counts"]
-
 LENGTHS = np.array([0.5, 1.0, 2.0, 4.0, 8.0])  # of the kernels, in typical distances between neighbours
 NOISES = np.array([0.25, 0.5, 1.0])  # variances on the root scale: Poisson noise has 1/4, overdispersed counts more
 FOLDS, MANY, ROUNDS = 5, 20_000, 3  # of many counts one fold is held out

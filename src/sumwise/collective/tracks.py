@@ -12,8 +12,6 @@ from sumwise.display import finding_html
 from sumwise.errors import DataError
 from sumwise.frames import to_pandas
 
-__all__ = ["Tracks"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Tracks:

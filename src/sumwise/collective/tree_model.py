@@ -18,8 +18,6 @@ from sumwise.domain import Domain
 from sumwise.errors import DataError
 from sumwise.memory import check_fits, in_one_line
 
-__all__ = ["TreeModel"]
-
 PER_CELL = 3  # numbers for every cell of a dense edge that a model holds
 
 

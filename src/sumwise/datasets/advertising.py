@@ -12,8 +12,6 @@ import pandas as pd
 
 from sumwise.errors import DataError, UnknownName
 
-__all__ = ["adkdd_aggregates", "adkdd_rows", "criteo_attribution"]
-
 ATTRIBUTION = (
     *("timestamp", "uid", "campaign", "conversion", "conversion_timestamp", "conversion_id", "attribution"),
     *(

@@ -11,8 +11,6 @@ import pandas as pd
 from sumwise.datasets.store import entry, read_csv, verified
 from sumwise.display import record_html
 
-__all__ = ["Blackbirds", "blackbirds"]
-
 DAYS_OF_A_WEEK = 7
 LAST_WEEK = 52
 

@@ -10,8 +10,6 @@ import pandas as pd
 from sumwise import checks
 from sumwise.errors import DataError
 
-__all__ = ["coarse_education", "coarse_race"]
-
 EDUCATION = ("high school or less", "some college", "college graduate", "postgraduate")
 RACE = ("white", "black", "asian", "hispanic", "other")
 # the last code of each class

@@ -10,8 +10,6 @@ from sumwise.datasets.store import read_csv
 from sumwise.errors import DataError, UnknownName
 from sumwise.margins import Margins
 
-__all__ = ["contests", "published_ei_scores"]
-
 
 def contests(merged: bool = True, dataset: str | None = None) -> list[Contest]:
     """386 contests, each with its units' margins and its true table.

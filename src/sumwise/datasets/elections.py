@@ -12,19 +12,6 @@ from sumwise.datasets.store import read_csv
 from sumwise.errors import DataError
 from sumwise.margins import Margins
 
-__all__ = [
-    "chile_2021",
-    "elec_1968",
-    "gwinnett_2018",
-    "redistrict",
-    "rxc_data",
-    "santa_clara",
-    "senc",
-    "stlouis",
-    "texas",
-    "waterbury",
-]
-
 Names = tuple[Sequence[str], Sequence[str]]
 
 

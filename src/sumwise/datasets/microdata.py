@@ -15,19 +15,6 @@ from sumwise.display import record_html
 from sumwise.domain import Domain
 from sumwise.errors import UnknownName
 
-__all__ = [
-    "Adult",
-    "adult",
-    "adult_coded",
-    "adult_raw",
-    "bank",
-    "franco",
-    "franco_published",
-    "franco_variants",
-    "pums_ma",
-    "pums_national",
-]
-
 ADULT_COLUMNS = [
     *(
         "age",

@@ -14,8 +14,6 @@ from sumwise.display import record_html
 from sumwise.errors import DataError, UnknownName
 from sumwise.margins import Margins
 
-__all__ = ["Contest", "Election", "LabelledBags", "Microdata", "Split"]
-
 
 @dataclass(frozen=True)
 class Election:

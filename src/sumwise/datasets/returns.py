@@ -10,20 +10,6 @@ from sumwise import checks
 from sumwise.datasets.store import read_csv
 from sumwise.errors import DataError
 
-__all__ = [
-    "county_2012_2016",
-    "county_candidates_2016",
-    "county_results",
-    "county_results_2008_2016",
-    "crosswalk",
-    "exit_poll_shares",
-    "exit_polls_2016",
-    "pummeler_regions_2012",
-    "region_centroids",
-    "regions_2012",
-    "regions_2016",
-]
-
 
 def regions_2016() -> pd.DataFrame:
     """Votes of 2016 in the 979 merged PUMA-county regions of Flaxman et al. (2016).

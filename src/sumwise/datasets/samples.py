@@ -12,8 +12,6 @@ from sumwise.datasets.records import Split
 from sumwise.datasets.store import entry, read_csv, verified
 from sumwise.errors import DataError
 
-__all__ = ["bdr_gamma_published", "elephant", "modelnet10", "musk1"]
-
 _CLOUDS = {
     "X_train": (3991, 1024, 3),
     "y_train": (3991,),

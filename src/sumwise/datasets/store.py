@@ -18,8 +18,6 @@ import pandas as pd
 from sumwise.display import record_html
 from sumwise.errors import DataError, UnknownName
 
-__all__ = ["Entry", "File", "catalogue", "folders", "present"]
-
 VARIABLE = "SUMWISE_DATA"
 _digests: dict[tuple[str, int, int], str] = {}  # (path, mtime, size): a file is hashed once per process
 

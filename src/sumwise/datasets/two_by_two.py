@@ -11,16 +11,6 @@ from sumwise.datasets.records import Election
 from sumwise.datasets.store import read_csv
 from sumwise.margins import Margins
 
-__all__ = [
-    "foreign_illiteracy_1930",
-    "fultongen",
-    "house_pres_1988",
-    "lavoteall",
-    "matproii",
-    "nj",
-    "wallace_1968",
-]
-
 
 def matproii() -> Election:
     """Voter registration by race in 268 southern counties, 1968.

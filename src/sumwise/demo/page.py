@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-__all__ = ["stories_page"]
-
 INTRO = (
     "One example per family, on generated data whose truth is known: what was estimated (dot), its interval (line) and "
     "what is true (cross). One 95% interval in twenty is expected to miss."

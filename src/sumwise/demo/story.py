@@ -10,8 +10,6 @@ from typing import Any
 
 from sumwise.errors import UnknownName
 
-__all__ = ["Finding", "Findings", "Story", "choose", "stories"]
-
 
 @dataclass(frozen=True)
 class Finding:

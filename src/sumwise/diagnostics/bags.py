@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["calibration_numbers", "predicted_numbers", "subgroup_numbers"]
-
 
 def subgroup_numbers(frame: Any, level: float = 0.95, most: int = 40, two: bool = False) -> dict[str, Any]:
     """Return shares of subgroups with intervals, ready to be drawn as lines.

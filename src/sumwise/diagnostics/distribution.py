@@ -10,8 +10,6 @@ import numpy as np
 from sumwise import checks
 from sumwise.bags import Bags
 
-__all__ = ["similarity_numbers"]
-
 
 def similarity_numbers(
     kernels: Mapping[str, Any],

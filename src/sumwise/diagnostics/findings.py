@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["finding_numbers"]
-
 
 def finding_numbers(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return how far estimates are from the truth, in percent of it; those without a truth, or with 0, are left out.

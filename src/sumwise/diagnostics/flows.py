@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["connectivity_numbers", "flow_frames", "flow_numbers", "mean_moves", "route_numbers", "uncertainty_numbers"]
-
 
 def mean_moves(table: Any, positions: Any) -> tuple[np.ndarray, np.ndarray]:
     """Mean displacement of those who start in each cell, and how many they are.

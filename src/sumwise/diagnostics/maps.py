@@ -11,8 +11,6 @@ from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.margins import Margins
 
-__all__ = ["map_numbers", "unit_shapes"]
-
 WHAT = ("share", "uncertainty", "residual")
 MOST_POINTS = 80  # of a ring that is drawn; more are thinned
 

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["convergence", "training_curve"]
-
 
 def training_curve(fits: Mapping[str, Any], what: str = "objective") -> dict[str, Any]:
     """Return an entry of several fits' histories.

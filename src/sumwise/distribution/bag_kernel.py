@@ -19,8 +19,6 @@ from sumwise.estimator import Estimator
 from sumwise.features import name_columns
 from sumwise.memory import check_fits
 
-__all__ = ["BagKernel", "EmbeddingKernel"]
-
 N_PAIRS = 500  # bags among which the median distance is taken
 BLOCK = 2**25  # distances held at once: 256 MiB
 MATRICES, PER_PART = 6, 3  # matrices of similarities held at the peak of a fit, and of distances for every part

@@ -36,8 +36,6 @@ from sumwise.networks.optimiser import SCHEDULES
 from sumwise.networks.tensors import find_device, threads
 from sumwise.progress import Progress
 
-__all__ = ["DeepSets"]
-
 SECONDS = 3.0  # at least, between two saves of a checkpoint
 STEPS, EPOCHS = 1500, (10, 200)  # of a fit without a given number of epochs
 NETWORK = ("phi", "embedding", "local", "rho", "pool", "equivariant", "activation", "normalise", "dropout")

@@ -12,8 +12,6 @@ from scipy.spatial.distance import cdist
 from sumwise import checks
 from sumwise.errors import DataError
 
-__all__ = ["earth_movers_distance"]
-
 
 def earth_movers_distance(x: Any, mass: Any, y: Any, other: Any) -> float:
     """Return the mean cost of moving the smaller of two signatures into the larger (Rubner et al. 2000).

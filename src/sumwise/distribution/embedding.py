@@ -15,8 +15,6 @@ from sumwise.estimator import Estimator
 from sumwise.features import name_columns
 from sumwise.memory import check_fits
 
-__all__ = ["Embedding", "LinearEmbedding"]
-
 FEW = 100  # bags whose vectors need no foreseeing
 COPIES = 3  # of all vectors, held while they are made and used
 

@@ -13,8 +13,6 @@ from sumwise.distribution.embedding import Embedding
 from sumwise.distribution.kernels.mixture import mean_gradients
 from sumwise.distribution.widths import sample_rows
 
-__all__ = ["FisherVector"]
-
 
 class FisherVector(Embedding):
     """Gradients of a diagonal mixture's log-likelihood by its means and variances, averaged over the rows of a bag.

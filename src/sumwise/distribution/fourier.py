@@ -17,8 +17,6 @@ from sumwise.distribution.kernels.segments import segment_moments
 from sumwise.distribution.widths import median_distance, median_distance_per_column
 from sumwise.errors import DataError
 
-__all__ = ["FourierEmbedding"]
-
 MOST_COLUMNS = 10  # whose correlations are taken
 NARROW = 0.01  # standard deviations, relative to that of all rows, below which bags are equally narrow
 N_SCALING = 100  # bags from which the spread of waves and moments is taken

@@ -13,8 +13,6 @@ from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.kernels.mean_similarity import mean_similarity
 from sumwise.distribution.widths import median_distance
 
-__all__ = ["GaussianKernel", "MarginalKernel"]
-
 
 class GaussianKernel(BagKernel):
     """The mean over pairs of rows of ``exp(-|x - x'|^2 / (2 width^2))``: the inner product of mean embeddings.

@@ -9,8 +9,6 @@ import numpy as np
 from sumwise import checks
 from sumwise.errors import DataError
 
-__all__ = ["mixture_similarity"]
-
 
 def mixture_similarity(first: Any, second: Any, width: float = 1.0) -> float:
     """Return ``E exp(-|X - Y|^2 / (2 width^2))`` of independent X and Y, each a mixture of normal distributions.

@@ -20,8 +20,6 @@ from sumwise.distribution.wasserstein import WassersteinKernel, default_kernel
 from sumwise.errors import ModelWarning
 from sumwise.fit import Fit
 
-__all__ = ["BagKernelRidge"]
-
 NEGATIVE = -1e-8  # a relative eigenvalue below this is no rounding error
 BLOCK = 1024  # bags compared with the landmarks at once
 N_CANDIDATES = 2  # times the landmarks: how many bags, drawn at random, these are picked from

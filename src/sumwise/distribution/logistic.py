@@ -24,8 +24,6 @@ from sumwise.estimator import Estimator
 from sumwise.features import name_columns
 from sumwise.fit import Fit, warn_not_converged
 
-__all__ = ["BagLogistic"]
-
 PENALTIES = 10.0 ** np.arange(-1, -7.01, -1.0)  # relative to the mean square of the features, strongest first
 
 

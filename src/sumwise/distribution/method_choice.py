@@ -13,8 +13,6 @@ from sumwise.distribution.quantile import QuantileEmbedding
 from sumwise.distribution.recommend import SCORES, Recommendation, recommend
 from sumwise.distribution.ridge import BagRidge
 
-__all__ = ["default_method"]
-
 QUICK = {  # simplest first
     "means": LinearEmbedding,
     "moments": MomentEmbedding,

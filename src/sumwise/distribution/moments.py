@@ -11,8 +11,6 @@ from sumwise.bags import Bags
 from sumwise.distribution.embedding import Embedding
 from sumwise.distribution.kernels.segments import segment_moments
 
-__all__ = ["MomentEmbedding"]
-
 ROWS = 2**18  # scaled at once
 NOISE = 1e-12  # differences of standardised values that are rounding error
 

@@ -9,8 +9,6 @@ from sklearn.base import clone
 from sumwise.distribution.embedding import Embedding
 from sumwise.errors import DataError
 
-__all__ = ["fresh"]
-
 
 def fresh(given: Any, default: type, random_state: Any, kind: type | None = None) -> Any:
     """Return an unfitted copy of a part (an embedding or a kernel), seeded by the estimator where it has no seed.

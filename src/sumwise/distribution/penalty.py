@@ -11,8 +11,6 @@ from sumwise.distribution.kernels.ridge import Path
 
 TIE = 0.005  # of penalties whose errors differ by less the largest is taken: it extrapolates less wildly
 
-__all__ = ["choose_penalty", "left_out"]
-
 
 def choose_penalty(path: Path, penalty: Any) -> np.ndarray:
     """Return the penalty of each output, (n_outputs,): `penalty` times the largest eigenvalue, or by leave-one-out.

@@ -22,8 +22,6 @@ from sumwise.distribution.wasserstein import WassersteinKernel, default_kernel
 from sumwise.errors import DataError
 from sumwise.fit import Fit
 
-__all__ = ["BagGaussianProcess"]
-
 SPATIAL_SHARES = (0.1, 0.3, 1.0, 3.0)  # amplitudes of the spatial kernel relative to that of the bags
 ALIKE = 1.5  # ratio of the largest to the smallest bag up to which the noise is the same for all
 ROWS = (1.0, 4.0, 16.0, 64.0, 256.0, 1024.0)  # c and m that are tried, relative to the smallest bag

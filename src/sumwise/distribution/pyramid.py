@@ -9,8 +9,6 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel
 
-__all__ = ["PyramidMatchKernel"]
-
 
 class PyramidMatchKernel(BagKernel):
     """Matches of rows at ever coarser cells, a match counting less the coarser the cell at which it is first made.

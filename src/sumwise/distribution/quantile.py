@@ -12,8 +12,6 @@ from sumwise.distribution.columns import Columns
 from sumwise.distribution.embedding import Embedding
 from sumwise.distribution.kernels.quantiles import cell_quantiles
 
-__all__ = ["QuantileEmbedding", "draw_slices", "grid_quantiles"]
-
 
 def draw_slices(dimension: int, n: int, random_state: Any) -> np.ndarray:
     """Return `n` random directions of length 1 as columns, orthogonal in groups; for 0 the axes.

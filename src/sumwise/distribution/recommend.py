@@ -23,8 +23,6 @@ from sumwise.splitters import BagKFold, SpatialBagKFold
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Recommendation", "recommend"]
-
 SMALL_BAGS = 30  # median size below which embeddings are mostly sampling noise
 LEAST_CHANCE = 1e-3  # that a bag's class counts with: one that no candidate foresaw should not decide alone
 SCORES = {"regression": "R squared", "classification": "accuracy"}

@@ -16,8 +16,6 @@ from sumwise.distribution.regressor import BagRegressor, warn_remote
 from sumwise.fit import Fit
 from sumwise.memory import check_fits
 
-__all__ = ["BagRidge"]
-
 COPIES = 3  # of all features that are held at once
 PATIENCE = 2  # sets of features, each larger than the last, that may be worse than the best before no more are tried
 

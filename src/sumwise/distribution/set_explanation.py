@@ -12,8 +12,6 @@ from sumwise.extras import require
 if TYPE_CHECKING:
     from sumwise.distribution.set_training import Network, RowSource
 
-__all__ = ["attention", "critical_rows", "unchanged_by"]
-
 ROUNDING = 1e-6  # by which a coordinate of a row may exceed the bag's maximum: float32 sums depend on the batch
 
 

@@ -14,8 +14,6 @@ from sumwise.errors import DataError
 from sumwise.extras import require
 from sumwise.networks.pooling import POOLS
 
-__all__ = ["ACTIVATIONS", "Plan", "embed", "forward", "fresh_weights", "make_plan"]
-
 ACTIVATIONS = ("silu", "elu", "relu", "tanh")
 ATTENTION_WIDTH = 32  # of the layer that scores a row's weight
 MOMENTUM = 0.1  # of the running statistics of the pool

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["PRESETS"]
-
 PRESETS: dict[str, dict[str, Any]] = {
     # Zaheer et al. 2017, population statistics; widths as in their code. Sun 2019, section 4.3.1.
     "statistics": {

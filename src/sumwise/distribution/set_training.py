@@ -18,8 +18,6 @@ from sumwise.networks.optimiser import adamw, rate_at, restore, state_arrays
 from sumwise.networks.pooling import Segments
 from sumwise.progress import Progress
 
-__all__ = ["Network", "RowSource", "Settings", "Trained", "Training", "batch_size", "fresh_network", "largest_step"]
-
 ROWS_AT_ONCE = 65_536  # of a batch that only predicts
 ROWS_PER_STEP = 20_000  # of a batch that learns, by default
 NUMBERS, LAYER_COPIES = 7, 3  # of a row before phi, in doubles too; of a layer that learns, gradients included

@@ -16,8 +16,6 @@ from sumwise.distribution.parts import fresh
 from sumwise.errors import DataError
 from sumwise.features import name_columns
 
-__all__ = ["ShrunkEmbedding", "effective_sizes", "total_weights"]
-
 N_PARTS = 16  # that a bag is cut into, to see the noise within it
 
 

@@ -14,8 +14,6 @@ from sumwise.distribution.parts import fresh
 from sumwise.distribution.regressor import BagRegressor
 from sumwise.fit import Fit
 
-__all__ = ["SizeMatched"]
-
 MAX_BAGS, N_LANDMARKS = 1200, 600  # of the default estimator: a second per size
 FEWEST = 50  # bags to learn from at a size, or a quarter of all
 

@@ -15,8 +15,6 @@ from sumwise.distribution.kernels.quantiles import line_distances
 from sumwise.distribution.quantile import draw_slices, grid_quantiles
 from sumwise.errors import DataError
 
-__all__ = ["WassersteinKernel", "default_kernel"]
-
 SEED = 0  # of extra slices: estimators with default kernels give the same result each time
 NARROW = 1e-6  # standard deviations, relative to that of all rows, below which bags are equally narrow
 

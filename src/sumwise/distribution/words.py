@@ -13,8 +13,6 @@ from sumwise.distribution.embedding import Embedding
 from sumwise.distribution.kernels.segments import block_means, blocks_of_rows
 from sumwise.distribution.widths import sample_rows
 
-__all__ = ["BagOfWords"]
-
 LARGE = 20_000  # sampled rows above which k-means goes in minibatches
 
 

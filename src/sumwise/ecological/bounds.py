@@ -11,8 +11,6 @@ from sumwise.ecological.result import EcologicalEstimator, check_cells
 from sumwise.fit import Fit
 from sumwise.margins import Margins
 
-__all__ = ["Bounds"]
-
 
 class Bounds(EcologicalEstimator):
     """The method of bounds (Duncan and Davis 1953): between which shares each cell must lie, whatever the model.

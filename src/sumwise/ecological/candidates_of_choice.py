@@ -15,8 +15,6 @@ from sumwise.errors import DataError
 from sumwise.estimate import Estimate
 from sumwise.nonvoting import is_rest, no_candidates
 
-__all__ = ["VotingPatterns", "probability_text", "voting_patterns"]
-
 
 @dataclass(frozen=True)
 class VotingPatterns:

@@ -14,8 +14,6 @@ from sumwise.errors import DataError, UnknownName
 from sumwise.margins import Margins
 from sumwise.nonvoting import choices
 
-__all__ = ["aggregation_bias_test", "sensitivity", "sensitivity_contours"]
-
 ROBUST = 0.2  # tipping slope from which a finding is called robust: chosen on the three elections of `CHOSEN_ON`;
 # how often such findings are right there and on the other three is in benchmarks/results/ecological.json
 

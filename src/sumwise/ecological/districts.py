@@ -12,8 +12,6 @@ from sumwise.errors import DataError
 from sumwise.margins import Margins
 from sumwise.nonvoting import choices
 
-__all__ = ["district_performance"]
-
 
 def district_performance(margins: Margins, plan: Mapping | Sequence) -> pd.DataFrame:
     """Add up the votes of each district of a plan (reconstituted elections): counts, no estimates.

@@ -27,8 +27,6 @@ from sumwise.fit import Fit, warn_not_converged
 from sumwise.margins import Margins
 from sumwise.progress import track
 
-__all__ = ["EcologicalEM"]
-
 PER_CELL, PER_TOTAL = 5, 3  # numbers held at the peak for a cell and for a total of every unit
 GUESS = 0.005  # overdispersion at the start, from which the fit's own is found
 MANY = 4000  # units from which standard errors come from parts of the data rather than from leaving parts out

@@ -19,8 +19,6 @@ from sumwise.fit import Fit, warn_not_converged
 from sumwise.margins import Margins
 from sumwise.progress import track
 
-__all__ = ["Goodman"]
-
 OUTSIDE = 1e-9
 
 

@@ -9,8 +9,6 @@ import numpy as np
 from sumwise.errors import DataError, ModelWarning
 from sumwise.margins import Margins
 
-__all__ = ["check_identified", "doubts"]
-
 HINT = "Bounds() holds whatever the model."
 
 

@@ -19,8 +19,6 @@ from sumwise.margins import Margins
 from sumwise.memory import check_fits
 from sumwise.progress import Progress
 
-__all__ = ["King"]
-
 PER_DRAW = 3  # numbers of a draw for a unit: both shares, and one of them sorted
 PARAMETERS = (
     "mean of the first group",

@@ -6,8 +6,6 @@ from sumwise.ecological.calibration import composition_variance, information
 from sumwise.errors import DataError
 from sumwise.margins import Margins
 
-__all__ = ["default_method"]
-
 # Information below which shares are extrapolated so far that intervals, at their widest, would say little more than the
 # bounds; on contests with known truth they hold down to it (benchmarks/ecological_few_units.py).
 LITTLE = 0.005

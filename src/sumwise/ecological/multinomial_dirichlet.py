@@ -22,8 +22,6 @@ from sumwise.margins import Margins
 from sumwise.memory import check_fits
 from sumwise.progress import track
 
-__all__ = ["MultinomialDirichlet"]
-
 PER_CHAIN = 4  # numbers of a cell that a chain holds; the result takes as many
 MOST_ROUNDED = 0.05  # share of a unit's people, beyond which tables of whole people say nothing
 MOST_PEOPLE = 1e9  # a sweep passes over all of them

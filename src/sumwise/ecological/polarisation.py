@@ -14,8 +14,6 @@ from sumwise.ecological.turnout_by_group import among_voters
 from sumwise.errors import DataError
 from sumwise.nonvoting import no_candidates
 
-__all__ = ["POLARISED", "decisive_groups", "polarised_voting"]
-
 POLARISED = (
     "A contest is called polarised for a group where the group's voters and all other voters prefer different "
     "candidates with probability 0.95 or more, and not polarised where that probability is 0.05 or less "

@@ -8,8 +8,6 @@ import pandas as pd
 from sumwise.errors import DataError
 from sumwise.margins import Margins
 
-__all__ = ["segregation"]
-
 
 def segregation(margins: Margins) -> pd.DataFrame:
     """Compute indices of segregation of every group, and Theil's H of all groups together.

@@ -16,8 +16,6 @@ from sumwise.errors import DataError
 from sumwise.frames import in_one_order
 from sumwise.margins import Margins
 
-__all__ = ["bisg", "uncertain_margins"]
-
 
 def bisg(surnames: Sequence, places: Sequence, surname_table: pd.DataFrame, place_table: pd.DataFrame) -> pd.DataFrame:
     """Compute each voter's probabilities of groups by Bayesian improved surname geocoding (Elliott et al. 2009).

@@ -18,8 +18,6 @@ from sumwise.estimate import Estimate
 from sumwise.margins import Margins
 from sumwise.nonvoting import no_candidates
 
-__all__ = ["Turnout", "turnout", "two_stage_turnout"]
-
 N_REFITS = 8  # of the second stage, with turnout drawn from the first
 
 

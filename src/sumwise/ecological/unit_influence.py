@@ -12,8 +12,6 @@ from sumwise.errors import DataError
 from sumwise.margins import Margins
 from sumwise.nonvoting import choices
 
-__all__ = ["homogeneous_units", "influence"]
-
 MOVED = 0.5  # standard errors by which a unit moves a share before it is said to drive it
 
 

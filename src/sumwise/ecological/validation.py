@@ -19,8 +19,6 @@ from sumwise.ecological.kernels.batched_raking import MANY_CONTESTS, compiled_ke
 from sumwise.errors import DataError
 from sumwise.frames import by_names, column_names, in_one_order
 
-__all__ = ["Validation", "error_index", "validate"]
-
 DEFINITIONS = (
     "Error index: half the sum of absolute differences between estimated and true cells, in percent of all people. "
     "Coverage: the share of cells whose interval holds the truth."

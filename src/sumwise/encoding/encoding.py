@@ -14,7 +14,6 @@ from sumwise.encoding.learning import (
     FrameSummary,
     fitted_rule,
     held_out_frame,
-    held_out_rows,
     learned_names,
     parsed_spec,
 )
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from sumwise.domain import Domain
-
-__all__ = ["Encoding", "held_out_rows"]
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,6 @@ from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.frames.conversion import column_names, is_frame, numeric, to_pandas
 
-__all__ = ["by_names", "in_one_order", "unnamed"]
-
 
 def in_one_order(given: dict[str, Any]) -> tuple[dict[str, Any], list | None]:
     """Put pandas objects with the same labels into the order of the first whose index isn't just 0, 1, ...

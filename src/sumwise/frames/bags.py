@@ -11,8 +11,6 @@ import numpy as np
 from sumwise import checks, frames
 from sumwise.errors import DataError
 
-__all__ = ["bags_from_frame"]
-
 
 def bags_from_frame(
     cls: type, frame: Any, bag: str, features: Sequence | None, weight: str | None, categorical: Sequence = ()

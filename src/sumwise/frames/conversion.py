@@ -12,8 +12,6 @@ import numpy as np
 from sumwise import checks
 from sumwise.errors import DataError, UnknownName
 
-__all__ = ["codes_and_levels", "column_names", "column_values", "is_frame", "numeric", "scalars_only", "to_pandas"]
-
 
 def is_frame(x: Any) -> bool:
     """Tell whether `x` is a data frame of a kind that sumwise takes.

@@ -15,8 +15,6 @@ from sumwise.errors import DataError
 from sumwise.table import Table
 from sumwise.tables import Tables
 
-__all__ = ["amount_sums", "amount_tables"]
-
 
 def amount_tables(
     frame: Any,

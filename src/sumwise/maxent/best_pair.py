@@ -16,8 +16,6 @@ from sumwise.maxent.sufficient_statistics import SufficientStatistics, sufficien
 from sumwise.maxent.tables_classifier import TablesClassifier
 from sumwise.tables import Tables
 
-__all__ = ["BestPair"]
-
 
 class BestPair(TablesClassifier):
     """Logistic regression with two features and their interaction, from the one table that holds them (B2f).

@@ -18,8 +18,6 @@ from sumwise.maxent.penalties import usual_penalties
 from sumwise.maxent.tables_classifier import TablesClassifier
 from sumwise.tables import Tables
 
-__all__ = ["CrossLogistic", "SampledLogistic", "skyline"]
-
 MOST_ROWS = 10**9  # that are drawn, unless as many are asked for
 
 

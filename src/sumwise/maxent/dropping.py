@@ -14,8 +14,6 @@ from sumwise.noise import Exact
 from sumwise.table import Table
 from sumwise.tables import Tables
 
-__all__ = ["drop_tied"]
-
 MOST_ROWS = 2_000_000  # individuals whose levels are shuffled, to see what chance does
 
 

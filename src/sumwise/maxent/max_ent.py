@@ -36,8 +36,6 @@ from sumwise.maxent.tables_classifier import TablesClassifier, refuse_amounts
 from sumwise.maxent.trainers import SAMPLING, Settings, Start, check_memory, train, train_on_rows
 from sumwise.tables import Tables
 
-__all__ = ["MaxEntClassifier"]
-
 if TYPE_CHECKING:
     import pandas as pd
 

@@ -19,8 +19,6 @@ from sumwise.sparse_table import SparseTable, table_of_arrays, table_of_cells
 from sumwise.table import Table, title
 from sumwise.tables import Tables
 
-__all__ = ["merge_levels"]
-
 WIDE = 100  # levels of another attribute beyond which it says too little of each to compare by
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from sumwise.tables import Tables
 
-__all__ = ["default_method"]
-
 
 def default_method(tables: Tables) -> tuple[str, str]:
     """Return the name of the estimator that `sumwise.advise` and ``sumwise fit`` use on these tables, and why.

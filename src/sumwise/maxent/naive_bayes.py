@@ -13,8 +13,6 @@ from sumwise.maxent.sufficient_statistics import SufficientStatistics, sufficien
 from sumwise.maxent.tables_classifier import TablesClassifier
 from sumwise.tables import Tables
 
-__all__ = ["NaiveBayesTables"]
-
 
 class NaiveBayesTables(TablesClassifier):
     """Naive Bayes from tables: every feature speaks for itself, as if the others weren't there.

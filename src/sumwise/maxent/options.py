@@ -10,8 +10,6 @@ from sumwise import checks
 from sumwise.display import record_html
 from sumwise.errors import DataError
 
-__all__ = ["SolverOptions"]
-
 FEWEST_CHAINS = 64
 PAPER = {"margins": False, "noise": "ignore", "shrink_large": False}  # Gilotte et al. 2022, Algorithm 1
 

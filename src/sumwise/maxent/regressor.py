@@ -25,8 +25,6 @@ from sumwise.maxent.sufficient_statistics import SufficientStatistics, parts_of
 from sumwise.maxent.thinning import drawn_noise, drawn_totals, spread_totals
 from sumwise.tables import Tables
 
-__all__ = ["MaxEntRegressor"]
-
 ROWS = 40_000  # drawn from the model of x where its joint table is too large to go through
 DRAWS = 40  # of the parameters' errors, for intervals
 ROUNDS = 3  # of estimating the dispersion and fitting again

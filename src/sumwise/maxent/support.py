@@ -16,8 +16,6 @@ from sumwise.maxent.sufficient_statistics import added, parts_of, sufficient_sta
 from sumwise.noise import Gaussian, Laplace
 from sumwise.table import Table, title
 
-__all__ = ["Support", "can_support"]
-
 THIN = 5.0  # positives in a cell of mean size, below which tables say little of pairs
 COVERED = 0.9  # share of pairs of attributes that should share a table
 NOISY = 1.0  # noise over sampling variance of one-way label sums, from which main effects suffer

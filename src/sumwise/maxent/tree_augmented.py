@@ -11,8 +11,6 @@ from sumwise.maxent.sufficient_statistics import SufficientStatistics, sufficien
 from sumwise.maxent.tables_classifier import TablesClassifier
 from sumwise.tables import Tables
 
-__all__ = ["TreeAugmentedNaiveBayes"]
-
 
 class TreeAugmentedNaiveBayes(TablesClassifier):
     """Naive Bayes with a tree between the features, in closed form from pairwise tables (Friedman et al. 1997).

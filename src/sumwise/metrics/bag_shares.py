@@ -13,8 +13,6 @@ from sumwise.errors import DataError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["bag_calibration"]
-
 
 def bag_calibration(bags: Bags, counts: Any, probabilities: Any, bins: int = 10) -> pd.DataFrame:
     """Predicted against observed shares of held-out bags, in groups of about equally many bags by prediction.

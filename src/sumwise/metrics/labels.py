@@ -12,8 +12,6 @@ from sumwise.errors import DataError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["auc", "calibration", "nllh"]
-
 TINY = 1e-15  # probabilities are kept this far from 0 and 1, so that one bold mistake costs much and not everything
 
 

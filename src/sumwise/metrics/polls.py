@@ -11,8 +11,6 @@ from sumwise.errors import DataError
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["compare_polls"]
-
 
 def compare_polls(predicted: Any, polls: Any, on: Sequence, missing: str = "raise") -> pd.DataFrame:
     """Put predicted and polled shares of the same groups side by side.

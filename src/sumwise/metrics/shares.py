@@ -9,8 +9,6 @@ import numpy as np
 from sumwise import checks
 from sumwise.errors import DataError
 
-__all__ = ["majority_hits", "pair_order", "share_scores", "weighted_rmse"]
-
 
 def majority_hits(predicted: Any, reference: Any) -> int:
     """In how many groups the prediction sees the right majority: on the same side of one half as the reference.

@@ -10,8 +10,6 @@ import numpy as np
 
 from sumwise.extras import require
 
-__all__ = ["SCHEDULES", "adamw", "rate_at", "restore", "state_arrays"]
-
 SCHEDULES = ("cosine", "plateau", "constant")
 MOMENTS = ("step", "exp_avg", "exp_avg_sq")
 

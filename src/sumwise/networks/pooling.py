@@ -8,8 +8,6 @@ import numpy as np
 
 from sumwise.extras import require
 
-__all__ = ["POOLS", "Segments"]
-
 POOLS = ("mean", "sum", "max")
 LONG = 64  # mean rows per bag from which one sum per bag is quicker than one pass over all, on the CPU
 

@@ -11,8 +11,6 @@ import numpy as np
 from sumwise.errors import DataError
 from sumwise.extras import require
 
-__all__ = ["as_arrays", "find_device", "threads"]
-
 
 @contextmanager
 def threads(n: int = 1) -> Iterator[None]:

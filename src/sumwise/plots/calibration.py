@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["plot_calibration"]
-
 
 def plot_calibration(tables: Mapping[str, Any], ax: Any = None) -> Any:
     """Draw calibration tables: observed shares with two standard errors, against the diagonal.

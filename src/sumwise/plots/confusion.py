@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["plot_confusion"]
-
 
 def plot_confusion(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """Draw what `diagnostics.confusion` returns: a square per pair, dark where many are, with its count.

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["plot_connectivity"]
-
 
 def plot_connectivity(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """Draw what `diagnostics.connectivity_numbers` returns: where the individuals of each region went.

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["plot_convergence"]
-
 
 def plot_convergence(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """Draw what `diagnostics.convergence` returns, on logarithmic axes.

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["plot_findings"]
-
 
 def plot_findings(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """Draw what `diagnostics.finding_numbers` returns: how far estimates are from the truth, with their intervals.

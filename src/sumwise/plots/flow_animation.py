@@ -12,8 +12,6 @@ from typing import Any
 from sumwise import checks
 from sumwise.errors import DataError
 
-__all__ = ["animate_flows"]
-
 
 def animate_flows(
     frames: Sequence[Mapping[str, Any]],

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["plot_flows"]
-
 COLOURS = ("#3a9bdc", "#9b6fd0", "#d81b60")  # from few to many, visible on white and on black
 
 

@@ -9,8 +9,6 @@ from pathlib import Path
 
 from sumwise.kernels.private_folder import private_folder
 
-__all__ = ["prepare_font_cache"]
-
 
 def prepare_font_cache() -> None:
     """Give Matplotlib a folder, unless it has one or was loaded before; it would otherwise warn, or fail.

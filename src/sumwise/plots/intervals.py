@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["plot_intervals"]
-
 
 def plot_intervals(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """Draw what `diagnostics.interval_numbers` returns: one line per group and outcome.

@@ -10,8 +10,6 @@ import numpy as np
 from sumwise.extras import require
 from sumwise.plots.labels import tips
 
-__all__ = ["plot_map_flows", "plot_map_routes", "plot_map_values"]
-
 EARTH = 6371.0088  # km
 NICE = (1.0, 2.0, 5.0, 10.0)
 

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["plot_polarisation"]
-
 
 def plot_polarisation(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """Draw what `diagnostics.polarisation_numbers` returns: one line per group and outcome around zero.

@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["plot_predicted"]
-
 MOST_DOTS = 2000  # drawn one by one, with hover text; more become one picture, which a browser shows at once
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["plot_share_density"]
-
 
 def plot_share_density(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """Draw what `diagnostics.share_density` returns.

@@ -10,8 +10,6 @@ from sumwise import checks, frames
 from sumwise.plots.labels import percent_axes
 from sumwise.plots.methods import COLOURS, MARKERS
 
-__all__ = ["plot_share_scatter"]
-
 
 def plot_share_scatter(table: Any, by: str | None = None, ax: Any = None) -> Any:
     """Draw what `metrics.compare_polls` returns: a point per group, with its interval where there is one.

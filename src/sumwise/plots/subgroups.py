@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["plot_subgroups"]
-
 
 def plot_subgroups(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """Draw what `diagnostics.subgroup_numbers` returns: one line per subgroup.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["plot_tomography"]
-
 
 def plot_tomography(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """Draw what `diagnostics.tomography` returns.

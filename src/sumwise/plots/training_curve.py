@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["plot_training_curve"]
-
 
 def plot_training_curve(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """Draw what `diagnostics.training_curve` returns.

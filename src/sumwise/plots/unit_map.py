@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["plot_unit_map"]
-
 COLOURS = {"share": "cividis", "uncertainty": "Greys", "residual": "PuOr"}
 
 

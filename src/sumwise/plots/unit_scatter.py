@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["plot_unit_scatter"]
-
 
 def plot_unit_scatter(numbers: Mapping[str, Any], ax: Any = None, bounds: bool = True) -> Any:
     """Draw what `diagnostics.unit_scatter` returns.

@@ -17,8 +17,6 @@ from sumwise.networks.optimiser import adamw
 from sumwise.networks.tensors import as_arrays, threads
 from sumwise.proportions.network import hidden_layers
 
-__all__ = ["SumData", "SumNetworks", "row_bytes", "train_networks"]
-
 FOLDS, MEMBERS = 4, 5
 MAX_STEPS, PATIENCE = 400, 40
 LEARNING_RATE, WEIGHT_DECAY = 0.01, 0.01

@@ -13,8 +13,6 @@ from sumwise.proportions.kernels.poisson_binomial_information import weighted_su
 from sumwise.proportions.likelihood import BagLikelihood, Value
 from sumwise.proportions.rows import Rows
 
-__all__ = ["Coordinates", "LinearProblem", "ShareLikelihood", "Solution", "maximise", "mean_embedding_start"]
-
 WIDE = 1500  # parameters per class from which only the diagonal of the information is used
 ROUND = 60  # steps between new coordinates
 SMALLEST_SCALE, LARGEST_SCALE = -6.0, 2.0  # of the log of the random intercept's deviation

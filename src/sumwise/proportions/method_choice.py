@@ -8,8 +8,6 @@ import numpy as np
 
 from sumwise.bags import Bags
 
-__all__ = ["default_method"]
-
 
 def default_method(bags: Bags, counts: Any) -> tuple[str, str]:
     """Return the name of the classifier that `sumwise.advise` and ``sumwise fit`` use on these bags, and why.

@@ -15,8 +15,6 @@ from sumwise.readers.files import Opening, open_sheet
 from sumwise.readers.numerals import styles_for
 from sumwise.readers.sheet import Sheet
 
-__all__ = ["read_bags"]
-
 
 def read_bags(
     source: Any,

@@ -24,8 +24,6 @@ from sumwise.noise import Exact
 from sumwise.table import Table
 from sumwise.tables import Tables
 
-__all__ = ["BirdFlow", "read_birdflow", "write_birdflow"]
-
 GEOMETRY = ("nrow", "ncol", "res", "ext", "crs", "mask")
 FREE_SIZE, EXPANSION = 2**28, 1000  # what a file may unpack to: so many bytes, or so many times its size
 MOST_GROUPS = 10_000

@@ -15,8 +15,6 @@ from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Noise, Poisson
 
-__all__ = ["BucketKey", "Part"]
-
 NOISES = {"geometric": Geometric, "laplace": Laplace, "gaussian": Gaussian, "poisson": Poisson}
 ROLES = ("attribute", "measure", "table")
 MEASURES = ("count", "label_sum")

@@ -14,8 +14,6 @@ from sumwise.errors import DataError, MissingExtra
 from sumwise.extras import require
 from sumwise.readers.sizes import check_packed
 
-__all__ = ["bucket_records"]
-
 
 def bucket_records(source: Any, wanted: list[str], records: str | None = None) -> list[tuple]:
     """The wanted fields of every record, as text, numbers or bytes, as they were written.

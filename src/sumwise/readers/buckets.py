@@ -19,8 +19,6 @@ from sumwise.readers.bucket_records import bucket_records
 from sumwise.table import Table
 from sumwise.tables import Tables
 
-__all__ = ["read_buckets"]
-
 BELOW = re.compile(r"<\s*(\d+)")
 
 

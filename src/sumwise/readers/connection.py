@@ -14,8 +14,6 @@ from typing import Any
 
 from sumwise.errors import DataError
 
-__all__ = ["as_pattern", "connect", "expand_pattern", "one_select", "one_statement", "reason"]
-
 CLOSED: dict[str, Any] = {
     "autoload_known_extensions": False,
     "autoinstall_known_extensions": False,

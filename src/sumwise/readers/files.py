@@ -27,8 +27,6 @@ from sumwise.readers.statistical import STATISTICAL, open_statistical
 from sumwise.readers.text import TextFile, as_utf8, encoding_remark, inspect_text, is_gzip
 from sumwise.storage.remote import RemoteFile, is_remote
 
-__all__ = ["Opening", "open_sheet"]
-
 TEXT, PARQUET = {".csv", ".tsv", ".txt", ".tab", ".dat"}, {".parquet", ".pq"}
 ARROW, DATABASE = {".arrow", ".feather", ".ipc", ".arrows"}, {".duckdb", ".ddb", ".db"}
 SQL = re.compile(r"\s*(select|with|from|values|table)\s", re.IGNORECASE)

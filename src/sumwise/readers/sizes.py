@@ -11,8 +11,6 @@ import numpy as np
 
 from sumwise.errors import DataError
 
-__all__ = ["arrow_size", "check_decoded", "check_packed", "check_rows", "decoded_limit"]
-
 FREE_SIZE, EXPANSION = 2**28, 200  # what a packed file may come to: so many bytes, or so many times its size
 PIECE = 1 << 16
 

@@ -31,8 +31,6 @@ from sumwise.readers.write import write_frame
 from sumwise.sparse_table import SparseTable, pays
 from sumwise.tables import Table, Tables
 
-__all__ = ["read_tables", "write_tables"]
-
 NUMBERS = ("count", "scale", "draws", "label_scale", "low", "high")
 NAMES = {c: c for c in (*NUMBERS, "label_sum", "table", "noise", "absent")}
 NOISES = {"exact": Exact, "poisson": Poisson, "gaussian": Gaussian, "laplace": Laplace, "geometric": Geometric}

@@ -16,8 +16,6 @@ from sumwise.readers.tables import write_tables
 from sumwise.storage import atomic
 from sumwise.tables import Tables
 
-__all__ = ["read_tables_folder", "write_tables_folder"]
-
 TABLES, FACTS, CELLS, ENCODING = "tables.sumwise", "summary.json", "cells.parquet", "encoding.json"
 RESERVE = ".reserve"
 

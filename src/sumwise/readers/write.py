@@ -13,8 +13,6 @@ import pandas as pd
 from sumwise.errors import DataError
 from sumwise.storage.atomic import new_file
 
-__all__ = ["harmless", "write_frame", "write_tables"]
-
 FORMATS = {
     ".csv": "FORMAT csv, HEADER",
     ".csv.gz": "FORMAT csv, HEADER, COMPRESSION gzip",

@@ -12,8 +12,6 @@ from sumwise.report.context import plural
 from sumwise.report.model_report import Report
 from sumwise.report.summary import Summary, figure, finding, links, table, text
 
-__all__ = ["contests_overview"]
-
 MOST_CARDS, MOST_LINES = 6, 24
 SHARES = dict.fromkeys(
     ("cohesion", "cohesion low", "cohesion high", "crossover", "crossover low", "crossover high", "overlap"), "share"

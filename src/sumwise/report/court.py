@@ -14,8 +14,6 @@ from sumwise.report.html import defined, template_text, templates, typographic
 from sumwise.report.rounding import cell
 from sumwise.report.summary import plain, table
 
-__all__ = ["CASE", "court_edition"]
-
 CASE = {
     "court": "the court, as in the caption",
     "case": "the name of the case",

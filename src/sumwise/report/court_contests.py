@@ -10,8 +10,6 @@ from sumwise.report import court
 from sumwise.report.court import Pages, edition_page
 from sumwise.report.summary import table
 
-__all__ = ["ContestResult", "court_edition_contests"]
-
 TOGETHER = (
     *("contest", "group", "candidate of choice", "probability", "cohesion", "crossover", "polarised", "candidate won"),
 )

@@ -10,8 +10,6 @@ from typing import Any, NamedTuple
 from sumwise.errors import DataError
 from sumwise.extras import require
 
-__all__ = ["export_figures", "export_tables"]
-
 LATEX = {
     "\\": r"\textbackslash{}",
     "{": r"\{",

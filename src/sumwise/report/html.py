@@ -11,8 +11,6 @@ from typing import Any
 from sumwise.progress import Progress
 from sumwise.report.rounding import NUMERIC, cell, column_digits, finding_digits, span
 
-__all__ = ["defined", "page", "typographic"]
-
 FAMILIES = {
     "ecological": "Ecological inference",
     "proportions": "Learning from label proportions",

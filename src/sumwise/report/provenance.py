@@ -6,8 +6,6 @@ from typing import Any
 
 from sumwise.report.summary import SECTIONS, facts
 
-__all__ = ["with_provenance"]
-
 
 def with_provenance(summary: dict[str, Any], provenance: dict[str, Any]) -> dict[str, Any]:
     """Return the summary with a last section that says how to get the same numbers.

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping
 from statistics import median
 from typing import Any
 
-__all__ = ["cell", "column_digits", "finding_digits", "span"]
-
 NUMERIC = ("share", "points", "distance", "count", "number", "p", "chance")
 WIDE = 0.1  # intervals of shares at least this wide are given in whole percents
 SAME_SCALE = ("low", "high", "actual", "predicted", "estimated", "estimate", "truth", "value")

@@ -15,8 +15,6 @@ from typing import Any
 from sumwise.display import finding_html
 from sumwise.report.rounding import cell, finding_digits, span
 
-__all__ = ["SECTIONS", "Summary", "bullets", "facts", "figure", "finding", "links", "note", "plain", "table", "text"]
-
 FORMAT = 2
 SECTIONS = {
     "found": "Findings",

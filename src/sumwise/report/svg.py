@@ -16,8 +16,6 @@ from sumwise import plots
 from sumwise.errors import DataError
 from sumwise.plots.labels import line_names, short_names
 
-__all__ = ["draw"]
-
 SETTINGS: dict[Any, Any] = {
     "text.parse_math": False,  # a precinct called "$x" is no formula
     "svg.fonttype": "none",

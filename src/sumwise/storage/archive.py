@@ -19,8 +19,6 @@ from sumwise.storage.arrays import KINDS
 from sumwise.storage.atomic import new_file
 from sumwise.version import __version__
 
-__all__ = ["FORMAT", "read", "write"]
-
 FORMAT = 1
 """The version of the layout; a file with a higher one is refused."""
 

@@ -10,8 +10,6 @@ import numpy as np
 from sumwise.errors import DataError
 from sumwise.storage.walk import Decoder, Encoder, refuse
 
-__all__ = ["KINDS", "decode", "encode"]
-
 KINDS = "biufcUSmM"
 """Kinds of dtype that go to ``.npy`` as they are: nothing that NumPy would have to pickle."""
 

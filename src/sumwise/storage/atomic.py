@@ -20,8 +20,6 @@ from typing import IO, Any
 
 from sumwise.errors import DataError
 
-__all__ = ["lock", "new_file", "new_folder", "open_lock", "unlock"]
-
 MARK = ".being-written"
 NOT_ORDINARY = (errno.ELOOP, errno.EISDIR, errno.ENXIO)  # a link, a folder, a pipe or a device
 

@@ -10,8 +10,6 @@ from typing import Any
 from sumwise.errors import DataError, SumwiseError
 from sumwise.storage.walk import Decoder, Encoder, refuse
 
-__all__ = ["PUBLIC", "decode", "encode", "public_class", "public_name"]
-
 PUBLIC = (
     "sumwise.domain",
     "sumwise.margins",

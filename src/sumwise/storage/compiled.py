@@ -13,8 +13,6 @@ import numpy as np
 
 from sumwise.errors import DataError
 
-__all__ = ["check"]
-
 
 def check(estimator: Any, where: str) -> None:
     """Refuse an estimator whose learned parts don't have the sizes that its compiled code relies on."""

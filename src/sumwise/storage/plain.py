@@ -10,8 +10,6 @@ import numpy as np
 from sumwise.errors import DataError
 from sumwise.storage.walk import Decoder, Encoder, refuse
 
-__all__ = ["decode", "encode"]
-
 SCALAR_TYPES = {kind.__name__: kind for kind in {np.dtype(c).type for c in np.typecodes["All"] if c not in "OV"}}
 """The classes that may be saved themselves, as a parameter ``dtype=np.float64`` is."""
 

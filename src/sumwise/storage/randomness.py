@@ -9,8 +9,6 @@ import numpy as np
 from sumwise.errors import DataError
 from sumwise.storage.walk import Decoder, Encoder, refuse
 
-__all__ = ["decode", "encode"]
-
 BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 # Positions in a buffer, which NumPy takes from the state unchecked: (field, largest).
 POSITIONS = {"MT19937": ("pos", 624), "Philox": ("buffer_pos", 4)}

@@ -12,8 +12,6 @@ from sumwise.storage import compiled
 from sumwise.storage.classes import check_attributes
 from sumwise.storage.walk import Decoder, Encoder, refuse
 
-__all__ = ["CLASSES", "decode", "encode"]
-
 CLASSES = {
     "sklearn.cluster": "KMeans MiniBatchKMeans",
     "sklearn.compose": "ColumnTransformer TransformedTargetRegressor",

@@ -10,8 +10,6 @@ from pathlib import Path
 
 from sumwise.errors import DataError
 
-__all__ = ["scratch_file", "scratch_folder", "temporary_files_beside"]
-
 
 @contextmanager
 def scratch_file(name: str) -> Iterator[Path]:

@@ -14,8 +14,6 @@ import numpy as np
 from sumwise.errors import DataError
 from sumwise.storage.walk import Decoder, Encoder
 
-__all__ = ["decode", "encode"]
-
 
 def encode(encoder: Encoder, value: Any, where: str) -> Any:
     """Encode a tree or a histogram tree; None for anything else."""

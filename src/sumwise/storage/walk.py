@@ -12,8 +12,6 @@ import numpy as np
 
 from sumwise.errors import DataError, SumwiseError
 
-__all__ = ["Decoder", "Encoder", "refuse"]
-
 HANDLERS = {
     "builtins": ("plain",),
     "numpy": ("arrays", "randomness"),

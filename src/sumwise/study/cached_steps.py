@@ -11,8 +11,6 @@ from typing import Any
 from sumwise.checkpoint import Checkpoint
 from sumwise.grouped_warnings import is_ours, one_line
 
-__all__ = ["Work"]
-
 
 class Work:
     """Do steps once: what a step returned is kept in a folder, with what it warned of.

@@ -7,8 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sumwise.nonvoting import no_candidates
 
-__all__ = ["display_names"]
-
 MEASURES = frozenset(
     {
         "pct",

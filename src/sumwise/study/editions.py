@@ -18,8 +18,6 @@ from sumwise.report.exports import export_figures, export_tables
 from sumwise.study.contests import INDEX
 from sumwise.study.problem import Problem
 
-__all__ = ["EDITIONS", "write_edition"]
-
 EDITIONS = ("plain", "court")
 
 

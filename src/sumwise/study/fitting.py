@@ -30,8 +30,6 @@ from sumwise.study.problem import Problem
 from sumwise.study.provenance import file_facts, versions
 from sumwise.study.sources import all_met
 
-__all__ = ["compare_folders", "fit_problem", "read_result", "write_page"]
-
 MOST_CSV = 200_000  # rows of a frame that is written as CSV too
 
 

@@ -17,8 +17,6 @@ from sumwise.readers.sheet import Sheet
 from sumwise.study.problem import Problem
 from sumwise.study.sources import open_source
 
-__all__ = ["birdflow_rows", "coordinate_columns", "counted_rows"]
-
 
 def birdflow_rows(path: Path) -> tuple[pd.DataFrame, Places]:
     """Weekly shares of a BirdFlow model as columns time, place, count and mask; and its cells."""

@@ -10,8 +10,6 @@ from typing import Any
 from sumwise.errors import DataError
 from sumwise.storage.atomic import lock, unlock
 
-__all__ = ["MARK", "ResultFolder"]
-
 MARK = "provenance.json"  # every result has it, and nothing else has it beside summary.json
 
 

@@ -11,8 +11,6 @@ from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.noise import Exact, Gaussian, Geometric, Laplace, NegativeBinomial, Noise, Poisson
 
-__all__ = ["NEGATIVE", "NOISES", "noise_of"]
-
 NEGATIVE = ("gaussian", "laplace", "geometric")  # kinds of noise that can make a count negative
 NOISES: dict[str, tuple[str, ...]] = {  # kind -> its parameters
     "auto": (),

@@ -13,8 +13,6 @@ from sumwise.study.families import study_of
 from sumwise.study.fitting import read_result
 from sumwise.study.problem import Problem
 
-__all__ = ["predict_file"]
-
 
 def predict_file(folder: Any, source: Any) -> pd.DataFrame:
     """Return the predictions of a result's model for a file.

@@ -16,8 +16,6 @@ from sumwise.errors import DataError, SumwiseError, UnknownName
 from sumwise.report.court import CASE
 from sumwise.study.toml_lines import key_lines, value_line
 
-__all__ = ["Problem"]
-
 TOP = {
     "family": "which family of methods",
     "title": "the title of the report",

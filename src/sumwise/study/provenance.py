@@ -11,8 +11,6 @@ from typing import Any
 
 from sumwise.version import __version__
 
-__all__ = ["file_facts", "versions"]
-
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "duckdb", "pyarrow", "matplotlib")
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["key_lines", "value_line"]
-
 KEY = re.compile(
     r"""\s*((?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')(?:\s*\.\s*(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*'))*)\s*="""
 )

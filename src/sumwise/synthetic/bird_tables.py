@@ -16,8 +16,6 @@ from sumwise.synthetic.draws import cell_centres, logsumexp, multinomial
 from sumwise.synthetic.record import Record
 from sumwise.tables import Table, Tables
 
-__all__ = ["FEATURES", "Birds", "birds"]
-
 FEATURES = ("minus_distance", "wind", "destination", "move")
 
 

@@ -9,18 +9,6 @@ import numpy as np
 
 from sumwise.errors import DataError
 
-__all__ = [
-    "cell_centres",
-    "chain_tables",
-    "dirichlet",
-    "float_dtype",
-    "logistic",
-    "logsumexp",
-    "multinomial",
-    "scaled_dirichlet",
-    "softmax",
-]
-
 
 def float_dtype(given: Any) -> np.dtype:
     """Return the dtype asked for, float32 or float64; anything else is refused.

@@ -18,8 +18,6 @@ from sumwise.synthetic.record import Record
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Election", "election"]
-
 CLASSES = {2: ("R", "D"), 3: ("R", "D", "no vote")}
 
 

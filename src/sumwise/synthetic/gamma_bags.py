@@ -13,8 +13,6 @@ from sumwise.errors import DataError
 from sumwise.synthetic.draws import softmax
 from sumwise.synthetic.record import Record
 
-__all__ = ["Gamma", "gamma"]
-
 N_SHAPES = 801  # points of the grid over y on which posteriors are computed
 X_STEP = 0.01  # grid step of the noisy density, in units of the noise or of 1, whichever is smaller
 CHUNK = 2**21  # histogram cells held at once

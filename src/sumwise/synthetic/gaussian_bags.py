@@ -13,8 +13,6 @@ from sumwise.errors import DataError
 from sumwise.synthetic.draws import logistic
 from sumwise.synthetic.record import Record
 
-__all__ = ["GaussianRegions", "gaussian"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GaussianRegions(Record):

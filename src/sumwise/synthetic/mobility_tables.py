@@ -16,8 +16,6 @@ from sumwise.synthetic.draws import cell_centres, chain_tables
 from sumwise.synthetic.record import Record
 from sumwise.tables import Table, Tables
 
-__all__ = ["Mobility", "mobility"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Mobility(Record):

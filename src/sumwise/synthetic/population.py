@@ -8,8 +8,6 @@ import numpy as np
 
 from sumwise.synthetic.draws import softmax
 
-__all__ = ["ATTRIBUTES", "Population"]
-
 N_FACTORS = 4
 CHUNK = 2**16  # individuals drawn at once
 

@@ -13,8 +13,6 @@ from sumwise.margins import Margins
 from sumwise.synthetic.draws import multinomial, scaled_dirichlet, softmax
 from sumwise.synthetic.record import Record
 
-__all__ = ["Precincts", "precincts"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Precincts(Record):

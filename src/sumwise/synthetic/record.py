@@ -9,8 +9,6 @@ import numpy as np
 
 from sumwise.display import finding_html
 
-__all__ = ["Record"]
-
 
 class Record:
     """Base of the generators' frozen records: arrays can't be written to, and `repr` has one line per field.

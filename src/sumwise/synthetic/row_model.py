@@ -10,8 +10,6 @@ import numpy as np
 from sumwise.display import record_html
 from sumwise.synthetic.draws import logistic
 
-__all__ = ["BLOCK", "RowModel"]
-
 BLOCK = 2**16  # rows drawn at once; each block has a seed of its own
 CALIBRATION = 2**62  # number of the block on which the intercept is set; no table is long enough to reach it
 

@@ -20,8 +20,6 @@ from sumwise.tables import Table, Tables
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["PRESETS", "Rows", "rows"]
-
 PRESETS: dict[str, dict[str, Any]] = {
     "plain": {"sizes": (2, 3, 4, 5, 6, 8, 10, 12), "skew": 0.5, "correlation": 0.3, "rate": 0.3},
     "adkdd": {

@@ -14,8 +14,6 @@ from sumwise.errors import DataError
 from sumwise.synthetic.draws import float_dtype
 from sumwise.synthetic.record import Record
 
-__all__ = ["SHAPES", "Shapes", "shapes"]
-
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Shapes(Record):

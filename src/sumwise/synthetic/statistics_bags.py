@@ -13,8 +13,6 @@ from sumwise.errors import DataError
 from sumwise.synthetic.draws import float_dtype, softmax
 from sumwise.synthetic.record import Record
 
-__all__ = ["TASKS", "Statistics", "statistics"]
-
 TASKS = ("rotation", "correlation", "rank1", "random")
 CHUNK = 2**22  # numbers transformed at once
 

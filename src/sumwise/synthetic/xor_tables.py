@@ -15,8 +15,6 @@ from sumwise.tables import Table, Tables
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Xor", "xor"]
-
 PAIRS = ((0, 1), (0, 2), (1, 2))
 
 

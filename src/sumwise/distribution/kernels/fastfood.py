@@ -11,8 +11,6 @@ from sumwise.distribution.kernels.segments import read_only
 from sumwise.kernels.compiled import njit
 from sumwise.kernels.threads import over_bags
 
-__all__ = ["Fastfood", "draw_fastfood", "hadamard", "mean_fastfood_waves"]
-
 CACHED = 1 << 15  # numbers of a block of rows that are worked on at once
 
 

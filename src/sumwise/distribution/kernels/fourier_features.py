@@ -8,8 +8,6 @@ from sumwise.distribution.kernels.segments import read_only
 from sumwise.kernels.compiled import njit
 from sumwise.kernels.threads import over_bags
 
-__all__ = ["mean_waves"]
-
 ROWS = 512  # of a bag that are worked on at once: all that is needed of them stays in the nearest cache
 SHORT = 40  # rows below which vector units run along frequencies, else along rows (measured to be equally fast)
 TURN = 2 * np.pi

@@ -6,8 +6,6 @@ import numpy as np
 
 from sumwise.distribution.kernels.fastfood import draw_fastfood
 
-__all__ = ["ALIASES", "KINDS", "draw_frequencies"]
-
 KINDS = ("orthogonal", "random", "fastfood", "quadrature")
 ALIASES = {"structured": "fastfood"}  # what the theses call it
 

@@ -9,8 +9,6 @@ from scipy.special import log_softmax
 
 from sumwise.kernels.minimise import minimise
 
-__all__ = ["LogisticSolution", "cross_entropy", "fit_logistic"]
-
 
 class LogisticSolution(NamedTuple):
     """Coefficients (D, K), intercepts (K,), and how they were reached."""

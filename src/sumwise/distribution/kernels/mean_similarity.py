@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-__all__ = ["mean_similarity"]
-
 BLOCK = 2**21  # pairs of rows at once
 
 

@@ -8,8 +8,6 @@ from sumwise.distribution.kernels.segments import read_only
 from sumwise.kernels.compiled import njit
 from sumwise.kernels.threads import over_bags
 
-__all__ = ["mean_gradients"]
-
 
 def mean_gradients(
     values: np.ndarray,

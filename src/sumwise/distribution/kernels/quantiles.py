@@ -8,8 +8,6 @@ import numpy as np
 from sumwise.kernels.compiled import njit
 from sumwise.kernels.threads import over_parts
 
-__all__ = ["cell_quantiles", "line_distances"]
-
 TILE = 16  # bags of the other side whose quantiles stay in the nearest cache
 
 

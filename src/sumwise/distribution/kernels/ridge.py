@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["GRID", "Path", "gram_path", "ridge_path"]
-
 GRID = 10.0 ** np.arange(-10, 3.01, 0.5)
 """Penalties that are tried, relative to the largest squared singular value of the centred features."""
 

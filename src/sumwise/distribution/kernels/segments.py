@@ -13,8 +13,6 @@ from sumwise.kernels.threads import over_bags
 
 BLOCK = 2**22  # numbers held at once
 
-__all__ = ["block_means", "blocks_of_rows", "read_only", "segment_means", "segment_moments"]
-
 
 def read_only(array: np.ndarray) -> np.ndarray:
     """Return the array as it lies, contiguous and read-only: one compiled version serves containers and copies.

@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-__all__ = ["Shrinkage", "shrink", "shrinkage"]
-
 
 class Shrinkage(NamedTuple):
     """Mean (D,), axes (D, r) in which the noise is white, the way back (r, D), and the variance between units (r,)."""

@@ -47,19 +47,6 @@ __all__ = [
     "sweep_halves",
 ]
 
-__all__ = [
-    "Chains",
-    "Jump",
-    "PairJump",
-    "Plan",
-    "draw_chains",
-    "expectation",
-    "halfway",
-    "plan",
-    "sweep",
-    "sweep_halves",
-]
-
 GROUPS = 16  # sums are taken by group of chains, whatever the number of threads
 SUM_BYTES = 2**28  # memory for the groups' sums; fewer groups where tables are large
 SMALL = 500  # chains below which threads don't pay

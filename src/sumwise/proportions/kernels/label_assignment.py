@@ -11,8 +11,6 @@ from numpy.typing import ArrayLike
 
 from sumwise.kernels.compiled import njit
 
-__all__ = ["most_likely_labels", "top_labels"]
-
 MANY = 20_000  # rows from which a kernel is worth its compilation; sorting takes three milliseconds there
 
 

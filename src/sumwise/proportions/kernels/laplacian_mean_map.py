@@ -12,8 +12,6 @@ from scipy.spatial import KDTree
 if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
 
-__all__ = ["bag_similarity", "class_means", "laplacian_class_means", "laplacian_class_sums"]
-
 DENSE = 1000  # bags up to which every pair is compared
 RIDGE = 1e-9  # makes the system solvable where shares are all equal; it pulls to the centre of the means
 EXACT = 1e-11  # residual of conjugate gradients, relative

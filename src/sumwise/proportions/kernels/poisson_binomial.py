@@ -22,8 +22,6 @@ from sumwise.proportions.kernels.poisson_binomial_fourier import fourier, fourie
 from sumwise.proportions.kernels.poisson_binomial_saddlepoint import saddlepoint_bags
 from sumwise.proportions.kernels.poisson_binomial_tree import tree
 
-__all__ = ["METHODS", "CountPosterior", "Evidence", "count_posterior", "exact_counts", "noisy_counts"]
-
 METHODS = ("auto", "direct", "banded", "tree", "fourier", "saddlepoint")
 NOISES = {
     "gaussian": tilting.GAUSSIAN,

@@ -22,8 +22,6 @@ from sumwise.proportions.kernels.poisson_multinomial_linear import cholesky, dot
 from sumwise.proportions.kernels.poisson_multinomial_saddlepoint import saddlepoint
 from sumwise.proportions.kernels.poisson_multinomial_tree import tree
 
-__all__ = ["VECTOR_METHODS", "VectorPosterior", "class_posterior", "vector_posterior"]
-
 VECTOR_METHODS = ("auto", "direct", "fourier", "tree", "saddlepoint")
 _AUTO, _DIRECT, _FOURIER, _SADDLEPOINT, _TILT_ONLY = 0, 1, 2, 3, 4
 _CODES = {"auto": _AUTO, "direct": _DIRECT, "fourier": _FOURIER, "saddlepoint": _SADDLEPOINT, "tree": _TILT_ONLY}

@@ -16,8 +16,6 @@ from sumwise.study.sources import OPENING
 if TYPE_CHECKING:
     from sumwise.report import Report
 
-__all__ = ["Study"]
-
 
 class Study:
     """A problem of one family: `read` its files into containers, `fit` a method, `report` on it.

@@ -22,8 +22,6 @@ from sumwise.study.flow_files import birdflow_rows, counted_rows
 from sumwise.study.noises import NEGATIVE, NOISES, noise_of
 from sumwise.study.sources import is_birdflow, open_source
 
-__all__ = ["STUDY"]
-
 TIME_WORDS = re.compile(r"(week|day|hour|month|year|season|quarter|minute)(?=s?([\W_\d]|$))", re.IGNORECASE)
 MOVED = 1e-6  # of the largest coordinate, by which those of a place may differ
 OF_NOISE = ("noise", "rate", "sd", "dispersion")

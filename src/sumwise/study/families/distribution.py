@@ -16,8 +16,6 @@ from sumwise.study.families.base import Study
 from sumwise.study.features import bags_of, column_kind, column_notes, level_texts, other_bags
 from sumwise.study.sources import open_source
 
-__all__ = ["STUDY"]
-
 
 class Distribution(Study):
     """A response per bag, from the samples in it."""

@@ -20,8 +20,6 @@ from sumwise.readers.sheet import Sheet
 from sumwise.study.families.base import Study
 from sumwise.study.sources import join, named_together, numbered_again, only_rows, open_source
 
-__all__ = ["STUDY"]
-
 MOST_REST = 0.95  # of everybody, in a rest that a report names without a word
 
 

@@ -18,8 +18,6 @@ from sumwise.study.noises import NOISES, noise_of
 from sumwise.study.sources import open_source
 from sumwise.tables import Tables
 
-__all__ = ["STUDY"]
-
 OF_CELLS = {kind: NOISES[kind] for kind in ("exact", "poisson", "gaussian", "laplace", "geometric")}
 FEW = 500  # rows below which none are held out
 RARE = 20  # rows below which levels are put together

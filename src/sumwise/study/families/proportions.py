@@ -16,8 +16,6 @@ from sumwise.study.families.base import Study
 from sumwise.study.features import bags_of, column_notes, level_texts, typed_frame
 from sumwise.study.sources import only_rows, open_source
 
-__all__ = ["STUDY"]
-
 MOST_GROUPS = 12  # levels of a column that is shown as subgroups
 MOST_CLASSES = 30
 
