@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from run_record import run_record
 
 from sumwise import Domain, NotConverged, Tables, datasets, synthetic
 from sumwise.aggregate import aggregate
@@ -255,7 +256,7 @@ def gibbs_samples() -> list[dict]:
         task = load(name, "width")
         for n in (100, 300, 1_000, 3_000, 10_000):
             options, found = SolverOptions(n_chains=n, max_iter=150, tol=0.0), []
-            for seed in range(10 if n < 10_000 else 3):
+            for seed in range(10):
                 model, cpu = fitted(MaxEntClassifier(options=options, random_state=seed), task)
                 found.append(score(model, task))
             error = float(np.std(found, ddof=1) / np.sqrt(len(found)))
@@ -265,26 +266,47 @@ def gibbs_samples() -> list[dict]:
     return out
 
 
-def training_curves(settings: dict[str, dict], task: Task, at=(25, 50, 100, 200)) -> list[dict]:
+def training_curves(settings: dict[str, dict], task: Task, at=(25, 50, 100, 200), seeds=(0,)) -> list[dict]:
+    """Test scores by step, means over seeds of the chains, with standard errors where there are several."""
     out = []
     for name, options in settings.items():
-        given = MaxEntClassifier(random_state=0, options=SolverOptions(max_iter=max(at), tol=0.0, **options))
-        model, _ = fitted(given, task, held_out=(task.test, task.y_test))
-        held = model.fit_.history["held_out"]
-        out.append({"setting": name, **{f"step {t}": float(held[t - 1]) for t in at}})
+        held = np.array([training_curve(options, task, max(at), seed) for seed in seeds])
+        mean, error = held.mean(axis=0), spread_of(held)
+        out.append({"setting": name, **{f"step {t}": float(mean[t - 1]) for t in at}})
         show(out[-1:], head=len(out) == 1)
-        out[-1]["course"] = [[t, round(float(held[t - 1]), 5)] for t in (1, 2, *range(5, max(at) + 1, 5))]
+        out[-1]["course"] = [[t, round(float(mean[t - 1]), 5)] for t in (1, 2, *range(5, max(at) + 1, 5))]
+        if error is not None:
+            out[-1] |= {"seeds": len(held), **{f"error {t}": float(error[t - 1]) for t in at}}
+            out[-1]["by seed"] = held[:, [t - 1 for t in at]].round(6).tolist()
     return out
 
 
-def rescale() -> list[dict]:
-    """Figure 2: the rescaled gradient on Adult, with the paper's steps and with ours."""
+def training_curve(options: dict, task: Task, steps: int, seed: int) -> np.ndarray:
+    """Test score after every step of one fit."""
+    given = MaxEntClassifier(random_state=seed, options=SolverOptions(max_iter=steps, tol=0.0, **options))
+    model, _ = fitted(given, task, held_out=(task.test, task.y_test))
+    return np.asarray(model.fit_.history["held_out"], dtype=float)
+
+
+def spread_of(draws: np.ndarray) -> np.ndarray | None:
+    """Standard errors of means over draws (first axis)."""
+    return draws.std(axis=0, ddof=1) / np.sqrt(len(draws)) if len(draws) > 1 else None
+
+
+def rescale(seeds=range(10)) -> list[dict]:
+    """Figure 2: the rescaled gradient on Adult, with the paper's steps and with ours; ten seeds of the chains."""
     paper = {"preset": "paper", "n_chains": 10_000}
-    settings = {"paper, rescaled": paper, "paper, plain": paper | {"rescale": False}}
-    settings |= {"ours, rescaled": {}, "ours, plain": {"rescale": False}}
-    settings["diagonal, plain"] = {"precondition": "diagonal", "average": False, "decay": 0.0, "rescale": False}
-    settings["diagonal, rescaled"] = {"precondition": "diagonal", "average": False, "decay": 0.0}
-    return training_curves(settings, load("adult", "width"))
+    diagonal = {"precondition": "diagonal", "average": False, "decay": 0.0}
+    settings = {}
+    for name, options in {"paper": paper, "ours": {}, "diagonal": diagonal}.items():
+        settings |= {f"{name}, rescaled": options, f"{name}, plain": options | {"rescale": False}}
+    out = training_curves(settings, load("adult", "width"), seeds=seeds)
+    for rescaled, plain in zip(out[::2], out[1::2]):
+        gain = np.array(rescaled["by seed"]) - np.array(plain["by seed"])  # paired: the same seed
+        for k, t in ((0, 25), (-1, 200)):
+            rescaled[f"gain {t}"] = float(gain[:, k].mean())
+            rescaled[f"gain {t} error"] = float(gain[:, k].std(ddof=1) / np.sqrt(len(gain)))
+    return out
 
 
 def ad_shape() -> Task:
@@ -485,10 +507,12 @@ PARTS = {
 
 
 def keep(name: str, rows: list[dict]) -> None:
-    """Write the rows of a part; what other runs wrote stays."""
+    """Write the rows of a part and how they were made; what other runs wrote stays."""
     RESULTS.parent.mkdir(exist_ok=True)
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    RESULTS.write_text(json.dumps(results | {name: rows}, indent=1))
+    results[name] = rows
+    results.setdefault("runs", {})[name] = run_record()
+    RESULTS.write_text(json.dumps(results, indent=1))
 
 
 def merge(paths: list[Path]) -> None:

@@ -8,6 +8,7 @@ A TOML file is a page: `title`, `intro`, and per table or figure an `[[item]]` w
 - `each`: ``file.json path``, a list of records, with `columns` = {heading = "key format"}, or all their keys;
 - `bars`: labels and cells, `draw`: a key of every record, drawn as bars;
 - `plot`: lines or points over two axes, with `x`, `y`, `by` (what names a line), `only`, `log`, `kind` and `title`;
+- `seeds`: of the draws, where the results don't name them;
 - `differ`: where we differ and why; `missing`: which data or run is not there;
 - `covers`: which of the paper's numbered tables and figures it is the counterpart of (a test knows all of them).
 An item without a result says "not run". Numbers of a paper are typed in the TOML file; ours never are.
@@ -21,8 +22,10 @@ import tomllib
 from functools import cache
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 sys.path.insert(0, str(Path(__file__).parent))
 from book_figures import bars, plot
+from run_record import digest, part_of
 
 HERE = Path(__file__).parent
 BOOK = HERE / "book"
@@ -138,12 +141,51 @@ def plot_figure(spec: dict, item: dict) -> str:
     return plot(series, spec | {k: spec.get(f"{k} label", spec[k]) for k in "xy"})
 
 
-def provenance(item: dict) -> str:
-    """What the results say about how they were made."""
-    name, _, path = item["source"].partition(" ")
-    made = value_at(name, path)
-    words = [f"{key} {_short(made[key])}" for key in SHOWN if key in made]
-    return f"`benchmarks/results/{name}`" + (f" ({', '.join(words)})" if words else "")
+def provenance(item: dict, name: str, path: str) -> str:
+    """Which file has an item's results, and by which commit and seeds they were made."""
+    part = path.partition("/")[0].removesuffix(" means")
+    made = run_of(name, part)
+    words = {key: _short(made[key]) for key in SHOWN if key in made}
+    words.setdefault("commit", stored_by(name, part) or "not recorded")
+    if not {"seed", "seeds"} & set(words):
+        words["seeds"] = item.get("seeds") or seeds_of(results(name).get(part)) or "in the script"
+    return f"`benchmarks/results/{name}` ({', '.join(f'{key} {words[key]}' for key in SHOWN if key in words)})"
+
+
+def source_of(item: dict) -> tuple[str, str] | None:
+    """The file and the part of it that an item is made from: `source`, or where its records or first cell come from."""
+    cells = [c[1:].rpartition(" ")[0] for row in item.get("rows", []) for c in row if str(c).startswith("@")]
+    given = [item.get(key, "") for key in ("source", "each")]
+    given.sort(key=lambda where: not where.partition(" ")[2])  # one that names a part comes before a file alone
+    found = [where for where in given + cells if where and not where.startswith("published.json")]
+    name, _, path = found[0].partition(" ") if found else ("", "", "")
+    return (name, path) if name else None
+
+
+def run_of(name: str, part: str) -> dict:
+    """What a file says about the run behind a part of it: its own record, one within the part, or the whole file's."""
+    held = results(name)
+    within = held.get(part)
+    own = within if isinstance(within, dict) and {"commit", "command"} & set(within) else held
+    return held.get("runs", {}).get(part, own)
+
+
+def stored_by(name: str, part: str) -> str | None:
+    """The commit that stored a part whose run recorded none, as long as the part is still what that commit stored."""
+    if not (RESULTS / "stored.json").exists():
+        return None
+    held, kept = results(name), results("stored.json").get(name, {})
+    for key in (part, ""):
+        if key in kept and kept[key]["digest"] == digest(part_of(held, key)):
+            return f"{kept[key]['commit']} (which stored it)"
+    return None
+
+
+def seeds_of(records: object) -> str | None:
+    """The seeds that records name, as a range where they have many."""
+    rows = records if isinstance(records, list) else []
+    found = sorted({r["seed"] for r in rows if isinstance(r, dict) and isinstance(r.get("seed"), int)})
+    return None if not found else ", ".join(map(str, found)) if len(found) < 4 else f"{found[0]} to {found[-1]}"
 
 
 def _short(value: object) -> object:
@@ -162,8 +204,8 @@ def entry(item: dict, name: str, k: int) -> tuple[str, dict[str, str]]:
             figure = f"figures/{name}-{k}.svg"
             figures[figure] = bar_figure(item)
             body.append(f"![{item['what']}: {item.get('unit', 'values of the table')}]({figure})\n")
-        if "source" in item:
-            body.append(f"Ours: {provenance(item)}.\n")
+        if body and (source := source_of(item)):
+            body.append(f"Ours: {provenance(item, *source)}.\n")
         for n, spec in enumerate(item.get("plot", [])):
             figure = f"figures/{name}-{k}{'abcdefghij'[n]}.svg"
             figures[figure] = plot_figure(spec, item)

@@ -77,8 +77,37 @@ def test_entry_shows_values_and_where_they_come_from(made):
         0,
     )
     assert "| 1.2 |" in text
-    assert "(commit abc)" in text
+    assert "(commit abc, seeds in the script)" in text
     assert ">1.25</text>" in figures["figures/p-0.svg"]
+
+
+def test_every_result_of_a_paper_says_command_commit_and_seed():
+    """A commit that no run recorded is that which stored the numbers; seeds are named by results or by the page."""
+    for name in NUMBERED:
+        for item in tomllib.loads((write_book.BOOK / f"{name}.toml").read_text("utf-8"))["item"]:
+            if (source := write_book.source_of(item)) is not None:
+                words = write_book.provenance(item, *source)
+                assert "command" in item, item["what"]
+                assert "commit" in words, (item["what"], words)
+                assert "seed" in words, (item["what"], words)
+
+
+def test_a_part_that_changed_since_it_was_stored_names_no_commit(made, tmp_path):
+    part = [{"x": 1.0}]
+    (tmp_path / "a.json").write_text(json.dumps({"part": part}))
+    for digest, said in ((write_book.digest(part), "commit abc (which stored it)"), ("other", "commit not recorded")):
+        kept = {"a.json": {"part": {"commit": "abc", "digest": digest}}}
+        (tmp_path / "stored.json").write_text(json.dumps(kept))
+        write_book.results.cache_clear()
+        assert said in write_book.provenance(ITEM, "a.json", "part")
+
+
+def test_the_run_of_a_part_comes_before_that_of_its_file(made, tmp_path):
+    held = json.loads((tmp_path / "a.json").read_text()) | {"commit": "old", "seed": 1}
+    (tmp_path / "a.json").write_text(json.dumps(held | {"runs": {"part": {"commit": "new", "seeds": "2 to 5"}}}))
+    write_book.results.cache_clear()
+    assert "(commit new, seeds 2 to 5)" in write_book.provenance(ITEM, "a.json", "part means")
+    assert "(commit old, seed 1)" in write_book.provenance(ITEM, "a.json", "other")
 
 
 def test_entry_says_what_was_not_run(made):
