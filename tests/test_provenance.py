@@ -1,5 +1,6 @@
 """Provenance: what is stated, what is combined, and that it travels."""
 
+import pandas as pd
 import pytest
 
 from sumwise import Domain, Table, Tables, load, save
@@ -7,7 +8,7 @@ from sumwise.aggregate import aggregate
 from sumwise.encoding import Encoding
 from sumwise.errors import DataError
 from sumwise.maxent import merge_levels
-from sumwise.privacy import plan_release
+from sumwise.privacy import PersonBounds, plan_release
 from sumwise.provenance import Provenance
 
 ROWS = {"a": [0, 1, 1, 2], "b": ["x", "y", "y", "x"], "y": [0, 1, 1, 0], "w": [1, 2, 3, 4]}
@@ -68,12 +69,45 @@ def test_rows_of_a_person_in_each_part_are_not_taken_for_one():
 def test_combined_provenance_is_the_weaker_one():
     known = Provenance(weighted=False, rows_per_person=2, learned=("a",))
     assert Provenance.combined([known, known]).rows_per_person == 4
-    assert Provenance.combined([known, Provenance()]) == Provenance()
+    assert Provenance.combined([known, Provenance()]) == Provenance(learned=("a",))
     heavy = Provenance(weighted=True, max_weight=3.0, rows_per_person=1, learned=("b",))
     both = Provenance.combined([known, heavy])
     assert both == Provenance(True, 3.0, 3, ("a", "b"))
     assert Provenance.combined([heavy, Provenance(weighted=True)]).max_weight is None
     assert known.of(["b"]).learned == ()
+
+
+def test_weighted_rows_of_a_person_in_each_part_are_not_taken_for_one():
+    day = {"a": [0, 1, 1], "w": [1.0, 2.5, 3.0]}
+    options = {"order": 1, "domain": Domain({"a": 2}), "weight": "w", "max_weight": 3.0}
+    both = Tables.combine([aggregate(pd.DataFrame(day), ["a"], **options)] * 2)
+    with pytest.raises(DataError, match="nor how many one person has"):
+        plan_release(both, mechanism="laplace")
+    with pytest.raises(DataError, match="how large a weight"):
+        plan_release(both, mechanism="laplace", bounds=PersonBounds(rows=2))
+    assert plan_release(both, mechanism="laplace", bounds=2).sensitivities == (6.0,)
+
+
+def test_rows_without_weights_weigh_one_beside_light_ones():
+    light = Provenance(weighted=True, max_weight=0.5, rows_per_person=1)
+    assert Provenance.combined([light, Provenance(weighted=False, rows_per_person=1)]).max_weight == 1.0
+    assert Provenance.combined([light, light]).max_weight == 0.5
+
+
+def test_levels_that_one_part_learned_are_learned():
+    """A village of one in the rows of one part is no less a secret because another part says nothing."""
+    read = Tables.from_frame({"a": ["Bern", "Alp"]}, ["a"], order=1)
+    silent = Tables([Table("a", [3.0, 2.0])], read.domain)
+    with pytest.raises(DataError, match="were read from the rows"):
+        plan_release(Tables.combine([read, silent]), bounds=2)
+
+
+def test_a_promise_for_one_part_is_none_for_the_sum():
+    released = Provenance(releases=[{"epsilon": 1.0, "mechanism": "geometric"}])
+    levels = Provenance(releases=[{"epsilon": 0.1, "of": "levels and cut points"}])
+    assert Provenance.combined([released, released]).promised
+    assert not Provenance.combined([released, Provenance()]).releases
+    assert Provenance.combined([released, levels]).releases == levels.releases
 
 
 @pytest.mark.parametrize(

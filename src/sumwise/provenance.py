@@ -73,6 +73,18 @@ class Provenance:
         """The provenance of tables to which noise was added."""
         return replace(self, releases=(*self.releases, facts))
 
+    @property
+    def promised(self) -> bool:
+        """Whether counts were released: noise on levels and cut points alone promises nothing for them.
+
+        Examples
+        --------
+        >>> from sumwise.provenance import Provenance
+        >>> Provenance(releases=[{"of": "levels and cut points", "epsilon": 0.1}]).promised
+        False
+        """
+        return any("of" not in r for r in self.releases)
+
     def of(self, attributes: Iterable[str]) -> Provenance:
         """The provenance of tables over some of the attributes (and the label, if named)."""
         if self.learned is None:
@@ -85,6 +97,8 @@ class Provenance:
         """The provenance of parts that were added: rows of one person may be in each of them.
 
         Where parts don't bound the rows of a person, how many there are in all is not stated; a release asks for it.
+        Rows without weights beside rows with weights weigh 1. What was promised for the counts of some parts is not
+        promised for sums with parts that have no release.
 
         Examples
         --------
@@ -96,10 +110,12 @@ class Provenance:
         flags = [p.weighted for p in parts]
         weighted = True if True in flags else None if None in flags else False
         rows = [p.rows_per_person for p in parts]
-        if len(parts) > 1 and None in rows and not weighted:
+        weights = [1.0 if p.weighted is False else p.max_weight for p in parts] if weighted else [None]
+        heaviest = None if None in weights else max(w for w in weights if w is not None)
+        if len(parts) > 1 and None in rows and not (weighted and heaviest is None):
             weighted = None  # one row a person in each part is not one in all: a release asks for bounds
-        heaviest = [p.max_weight for p in parts if p.weighted is not False]
-        learned = [p.learned for p in parts]
+        learned = [p.learned for p in parts if p.learned is not None]
+        promised = [p.promised for p in parts]
         ranges = {p.amount for p in parts}
         if len(ranges) > 1:
             raise DataError(
@@ -108,11 +124,11 @@ class Provenance:
             )
         return cls(
             weighted,
-            None if not heaviest or None in heaviest else max(w for w in heaviest if w is not None),
+            heaviest,
             None if None in rows else sum(r for r in rows if r is not None),
-            None if None in learned else tuple(dict.fromkeys(a for names in learned for a in names or ())),
+            tuple(dict.fromkeys(a for names in learned for a in names)) if learned else None,
             any(p.withheld for p in parts),
-            tuple(r for p in parts for r in p.releases),
+            tuple(r for p in parts for r in p.releases if all(promised) or not any(promised) or "of" in r),
             ranges.pop() if ranges else None,
         )
 

@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,10 +12,11 @@ import pytest
 import sumwise
 from sumwise import DataError, Table, Tables, synthetic
 from sumwise.aggregate import aggregate
-from sumwise.maxent import MaxEntClassifier
+from sumwise.maxent import MaxEntClassifier, NaiveBayesTables, SolverOptions
 from sumwise.maxent.synthetic_rows import NO_PROMISE
 from sumwise.noise import Gaussian
 from sumwise.privacy import private_encoding, release
+from sumwise.provenance import Provenance
 
 
 @pytest.fixture(scope="module")
@@ -88,3 +90,40 @@ def test_from_rows_to_synthetic_rows_nothing_is_copied_and_the_promise_is_stated
         for content in (file.read_bytes(), *unpacked):
             assert b"Zzyzxville" not in content
             assert b"77.12345678" not in content
+
+
+@pytest.fixture(scope="module")
+def promised(world):
+    """Exact tables counted with a private encoding, tables that state a release, and tables that are silent."""
+    _, _, pairs, _ = world
+    spent = {"mechanism": "gaussian", "epsilon": 0.1, "delta": 1e-6, "of": "levels and cut points"}
+    exact = replace(pairs, provenance=Provenance(weighted=False, releases=[spent]))
+    noisy = [Table(t.attributes, t.counts + 1, t.label_sums + 1, Gaussian(3.0)) for t in pairs]
+    stated = Provenance(weighted=False, releases=[{"mechanism": "gaussian", "epsilon": 1.0, "delta": 1e-6}])
+    released = Tables(noisy, pairs.domain, label="label", classes=pairs.classes, provenance=stated)
+    return exact, released, pairs
+
+
+def test_private_levels_promise_nothing_for_exact_counts(promised):
+    exact, _, _ = promised
+    assert NaiveBayesTables().fit(exact).releases_ == []
+
+
+def test_a_release_promises_nothing_for_exact_tables_beside_it(promised):
+    _, released, exact = promised
+    assert NaiveBayesTables().fit(released).releases_
+    for how in ("add", "merge"):
+        assert NaiveBayesTables().fit(Tables.combine([released, exact], how=how)).releases_ == []
+    brief = MaxEntClassifier(options=SolverOptions(max_iter=1), random_state=0)
+    assert brief.fit([released, exact]).releases_ == []
+    assert brief.fit([released, released]).releases_
+
+
+def test_a_warm_start_from_exact_tables_promises_nothing(promised):
+    """Parameters that exact tables left are where the fit to released ones begins."""
+    _, released, exact = promised
+    model = MaxEntClassifier(options=SolverOptions(max_iter=1), warm_start=True, random_state=0)
+    assert model.fit(released).releases_
+    assert len(model.fit(released).releases_) == 1
+    model.fit(exact)
+    assert model.fit(released).releases_ == []

@@ -182,3 +182,25 @@ def test_entries_of_other_data_may_follow(tables, tmp_path):
     for now in (tables, other, tables):
         spend(now, tmp_path / "budget.json", 0.3)
     assert len(Budget.from_file(tmp_path / "budget.json").entries) == 3
+
+
+def test_a_ledger_that_is_mounted_twice_is_one(tables, tmp_path, monkeypatch):
+    """A second mount of a folder has another path, and the same files."""
+    (tmp_path / "one").mkdir()
+    spend(tables, tmp_path / "one" / "budget.json", 0.5)
+    (tmp_path / "two").symlink_to(tmp_path / "one")
+    monkeypatch.setattr(ledger.os.path, "realpath", lambda path: path)  # no link is followed, as none is in a mount
+    spend(tables, tmp_path / "two" / "budget.json", 0.25)
+    with pytest.raises(DataError, match=r"has 0.25 left"):
+        spend(tables, tmp_path / "one" / "budget.json", 0.5)
+
+
+def test_rows_are_known_by_their_content(tmp_path):
+    for folder, values in (("a", "x=1"), ("b", "x=1"), ("c", "x=2")):
+        (tmp_path / folder / values).mkdir(parents=True)
+        (tmp_path / folder / values / "part.csv").write_text("y\n1\n")
+    first, copy, other = (ledger.file_fingerprints(str(tmp_path / f)) for f in "abc")
+    assert first == copy != other
+    one = ledger.file_fingerprints(str(tmp_path / "a" / "x=1" / "part.csv"))
+    assert one == ledger.file_fingerprints(str(tmp_path / "c" / "*" / "*.csv"))
+    assert ledger.file_fingerprints("s3://bucket/rows.parquet") == []

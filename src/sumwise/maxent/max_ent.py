@@ -214,7 +214,11 @@ class MaxEntClassifier(TablesClassifier):
             model = train_on_rows(stats, schema, settings, penalty, rows)
         else:
             model = train(stats, schema, settings, penalty, begin, held_out)
-        self._remember(parts[0], stats.n)
+        before = getattr(self, "releases_", [])
+        self._remember(parts[0], stats.n, parts)
+        if begin is not None:  # it began from what other tables had shown
+            now = [r for r in self.releases_ if r not in before]
+            self.releases_ = [*before, *now] if before and self.releases_ else []
         self._keep(model)
         self.penalty_theta_, self.choice_ = penalty, choice
         self.__dict__.pop("replicates_", None)  # they are of another fit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,8 @@ from sumwise.encoding.unseen import count_unseen, report_unseen
 from sumwise.encoding.values import canonical, looked_up
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
+from sumwise.noise import Exact
+from sumwise.provenance import Provenance
 from sumwise.tables import Tables
 
 
@@ -31,7 +34,8 @@ class TablesClassifier(Estimator):
     n_ : float
         The number of individuals that were counted.
     releases_ : list of dict
-        What noise the tables had, under which promise; empty where they were not released.
+        What noise the tables had, under which promise; empty where any of them were not released, or where the fit
+        began from one of such tables (``warm_start``).
 
     Examples
     --------
@@ -111,14 +115,22 @@ class TablesClassifier(Estimator):
         """Log-probabilities up to a constant per row, (n, K), of level codes (n, D)."""
         raise NotImplementedError
 
-    def _remember(self, tables: Tables, n: float) -> None:
+    def _remember(self, tables: Tables, n: float, parts: Sequence[Tables] = ()) -> None:
+        """Keep what tables are about; `parts` are all tables that were learned from, where there are several."""
         refuse_amounts(tables)
         self.domain_ = tables.domain
         self.encoding_ = tables.encoding
         self.label_ = tables.label
         self.classes_ = np.array(tables.classes)
         self.n_ = n
-        self.releases_ = [dict(r) for r in tables.provenance.releases]
+        self.releases_ = promises(parts or [tables])
+
+
+def promises(parts: Sequence[Tables]) -> list[dict[str, Any]]:
+    """What was promised to all people behind the counts of tables; nothing where any of them are exact."""
+    exact = any(isinstance(noise, Exact) for p in parts for t in p for noise in (t.noise, t.noise_of_sums))
+    known = Provenance.combined(p.provenance for p in parts)
+    return [] if exact or not known.promised else [dict(r) for r in known.releases]
 
 
 def refuse_amounts(tables: Tables) -> None:

@@ -61,6 +61,7 @@ class Budget:
         self.path = None if path is None else ledger.real_path(path)
         self.entries: list[dict[str, Any]] = []
         self.id: str | None = None
+        self.source: Sequence[str] = ()  # names of the rows behind all releases, noted besides the data of each
         if self.path is not None and self.path.exists():
             self._take_over(self.path)
 
@@ -144,7 +145,7 @@ class Budget:
                 identity = self.id or ledger.new_id()
                 before = ledger.Kept(self.epsilon, self.delta, self.entries, identity)
                 after = replace(before, entries=[*self.entries, entry])
-                with ledger.registered(data, self.path, before, after):
+                with ledger.registered([*data, *self.source], self.path, before, after):
                     ledger.write(self.path, after)
         except OSError as error:
             raise DataError(f"The budget can't be written to {str(self.path)!r}: {error}.") from None

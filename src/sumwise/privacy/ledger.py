@@ -8,6 +8,7 @@ the exact tables can release them elsewhere, or remove these notes; no file coul
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import math
@@ -139,6 +140,23 @@ def rows_fingerprint(frame: pd.DataFrame) -> str:
     return digest.hexdigest()
 
 
+def file_fingerprints(path: str) -> list[str]:
+    """A name for the content of a file, or of all files of a folder or pattern; none where nothing is here.
+
+    The same for copies and links. It belongs with the rows, never with a release.
+    """
+    place = Path(path)
+    found = [f for f in place.rglob("*") if f.is_file()] if place.is_dir() else map(Path, glob.glob(path))
+    files = [place] if place.is_file() else sorted(found)
+    digest = hashlib.sha256()
+    for file in files:
+        if place.is_dir():
+            digest.update(str(file.relative_to(place)).encode())  # folders of partitions hold values
+        with file.open("rb") as source:
+            digest.update(hashlib.file_digest(source, "sha256").digest())
+    return [digest.hexdigest()] if files else []
+
+
 @contextmanager
 def registered(data: Sequence[str], path: Path, before: Kept, after: Kept) -> Iterator[None]:
     """Spend within: data of which any part was released from another ledger, from a copy, or from one that has lost
@@ -179,8 +197,8 @@ def _refuse_known(data: Sequence[str], known: dict[str, dict[str, Any]], path: P
 
 def _refuse_second(first: dict[str, Any], path: Path, identity: str | None) -> None:
     known = Path(first["ledger"])
-    if first["id"] == identity and (not known.exists() or known == path):
-        return  # the ledger was moved, with its entries
+    if first["id"] == identity and (not known.exists() or (path.exists() and known.samefile(path))):
+        return  # the ledger was moved, with its entries, or is mounted at a second place
     why = "a copy of" if first["id"] == identity else "another than"
     raise DataError(
         f"The ledger {str(path)!r} is {why} the one that these data were released from, {first['ledger']!r}.",

@@ -381,8 +381,8 @@ def _bounds(given: Any, known: Provenance) -> PersonBounds:
         if known.weighted is None:
             raise DataError(
                 "The tables don't say whether rows had weights, nor how many one person has.",
-                hint="say it: bounds=1 for one row without a weight, or PersonBounds(rows=..., weight=...). In parts "
-                "that were added, a person may have rows in each.",
+                hint="say it: bounds=1 for one row without a weight, or PersonBounds(rows=..., weight=...), or "
+                "--rows-per-person. In parts that were added, a person may have rows in each.",
             )
         given = PersonBounds(known.rows_per_person or 1, known.max_weight)
     elif isinstance(given, int | np.integer) and not isinstance(given, bool):
@@ -391,7 +391,7 @@ def _bounds(given: Any, known: Provenance) -> PersonBounds:
         raise DataError(
             f"bounds is {given!r}.", hint="give the most rows of a person, or PersonBounds(rows=..., weight=...)."
         )
-    if known.weighted and given.weight is None:
+    if (known.weighted or known.max_weight is not None) and given.weight is None:
         raise DataError(
             "The tables were counted with weights; bounds don't say how large a weight can be.",
             hint="bounds=PersonBounds(weight=...), or --max-weight, is the largest weight of a row.",

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from sumwise import Tables
 from sumwise.cli import main as run
 from sumwise.noise import Gaussian, Summed
-from sumwise.readers import read_tables_folder
+from sumwise.readers import read_tables_folder, write_tables_folder
 
 pytest.importorskip("opendp", reason="the extra 'privacy' isn't installed")
 
@@ -249,3 +251,25 @@ def test_rows_and_tables_are_not_mixed(tables, capsys, arguments, line):
     capsys.readouterr()
     assert main(["release", *arguments]) == 2
     assert capsys.readouterr().err.startswith(line)
+
+
+def test_links_to_rows_and_copies_of_them_have_no_ledger_of_their_own(tables, capsys):
+    """Other tables of the same rows are other data to a ledger that knows tables alone."""
+    os.symlink("rows.parquet", "link.parquet")
+    shutil.copy("rows.parquet", "copy.parquet")
+    options = ["--label", "click", "--epsilon", "1"]
+    assert main(["release", "--rows", "rows.parquet", "--out", "noisy", *options]) == 0
+    for name, why in (("link", "has 0 left"), ("copy", "is another than the one that these data were released from")):
+        capsys.readouterr()
+        assert main(["release", "--rows", f"{name}.parquet", "--order", "1", "--out", name, *options]) == 2
+        assert why in capsys.readouterr().err
+        assert not os.path.exists(name)
+
+
+def test_parts_that_were_added_ask_for_rows_per_person(tables, capsys):
+    """--replace says nothing about how many rows one person has."""
+    write_tables_folder(Tables.combine([tables, tables]), "both")
+    assert main(["release", "both", "--replace", "--out", "noisy"]) == 2
+    assert "--rows-per-person" in capsys.readouterr().err
+    assert main(["release", "both", "--replace", "--rows-per-person", "2", "--out", "noisy"]) == 0
+    assert read_tables_folder("noisy").tables[0].label_noise.scale == pytest.approx(4 * 15)  # two rows, out and in

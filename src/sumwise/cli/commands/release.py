@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass
 from dataclasses import replace as replaced
 from pathlib import Path
@@ -69,13 +70,15 @@ def command(
       $ sumwise release tables/ --epsilon 1 --out noisy/
 
     With --rows nothing exact is written: levels and cut points are learned privately by the rules of --encode, the
-    rows are counted in memory, and the tables released, all from one ledger.
+    rows are counted in memory, and the tables released, all from one ledger, FILE.budget.json beside the rows. Links
+    to the rows and copies of them have no ledger of their own.
 
       $ sumwise release --rows people.parquet --encode rules.toml --label ill --mechanism gaussian --delta 1e-6 \\
             --epsilon 1 --out noisy/
     """
     from sumwise.aggregate import aggregate
     from sumwise.errors import DataError
+    from sumwise.privacy.ledger import file_fingerprints
     from sumwise.readers import read_tables_folder
     from sumwise.readers.tables_folder import check_free, new_folder
 
@@ -99,7 +102,9 @@ def command(
         _show(arithmetic, facts, out if not plan else None, json, quiet)
         return
     with new_folder(out or "", reserve=2**24) as building:
-        ledger = _ledger(Path(f"{rows.rstrip('/')}.budget.json"), budget, total_epsilon, epsilon, delta)
+        beside = os.path.realpath(rows) if os.path.exists(rows) else rows.rstrip("/")  # links to rows are those
+        ledger = _ledger(Path(f"{beside}.budget.json"), budget, total_epsilon, epsilon, delta)
+        ledger.source = file_fingerprints(rows)
         levels, rest = options.split(0.0 if encode is None else level_share)
         if encode is not None:
             _check_before_spending(rows, label, person, rest)
@@ -230,6 +235,8 @@ def _bounds(tables: Any, rows: int | None, weight: float | None, replace: bool) 
     if rows is None and weight is None and not replace:
         return None
     known = tables.provenance
+    if rows is None and known.weighted is None and known.rows_per_person is None:
+        return None  # nobody says how many rows a person has: the release asks
     return PersonBounds(
         (known.rows_per_person or 1) if rows is None else rows, known.max_weight if weight is None else weight, replace
     )
