@@ -60,6 +60,7 @@ def test_dialects_quote_names_and_text_and_refuse_what_they_cant_write():
     assert quoted["duckdb"] == ('"a`b""c"', "'it''s \\ so'")
     assert quoted["spark"] == ('`a``b"c`', "'it\\'s \\\\ so'")
     assert quoted["bigquery"] == ('`a\\`b"c`', "'it\\'s \\\\ so'")
+    assert DIALECTS["bigquery"].identifier("a\\`; DROP TABLE b; --") == "`a\\\\\\`; DROP TABLE b; --`"
     for dialect in DIALECTS.values():
         for write in (dialect.identifier, dialect.literal):
             with pytest.raises(DataError, match="control character"):

@@ -88,6 +88,7 @@ class Evil:
         (npy(np.eye(2)).replace(b"(2, 2), ", b"(-2,-2),"), "says shape"),
         (npy(np.eye(2)).replace(b"(2, 2)", b"(2, x)"), "damaged"),
         (npy(np.eye(2)).replace(b"<f8", b"|O8"), "no pickles"),
+        (npy(np.zeros(9)).replace(b"<f8", b"<U0").replace(b"(9,), }    ", b"(99999,), }")[:-72], "says shape"),
         (npy(np.eye(2)).replace(b"NUMPY\x01", b"NUMPY\x03"), "unknown .npy version"),
     ],
 )
@@ -195,6 +196,14 @@ def test_document_that_unpacks_to_far_more_than_the_file_is_not_parsed(tmp_path)
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("object.json", "[" + "[]," * 2**21 + "[]]")
     with pytest.raises(DataError, match=r"unpacks to 62914\d+; it isn't read"):
+        archive.read(path, "object", plain)
+
+
+def test_document_of_more_values_than_a_file_of_its_size_holds_is_not_parsed(tmp_path):
+    path = tmp_path / "x"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("object.json", "[" + "[]," * 10**6 + "[]]")  # 3 MB of text, 120 MB of lists
+    with pytest.raises(DataError, match=r"unpacks to 2000002 values or more; it isn't read"):
         archive.read(path, "object", plain)
 
 

@@ -113,3 +113,11 @@ def test_key_that_cannot_be_saved_is_named():
 def test_damaged_nodes_are_refused(node):
     with pytest.raises(DataError, match=r"^x: "):
         Decoder({}.get).decode(node, "x")
+
+
+@pytest.mark.parametrize("tag", ["set", "frozenset", "items"])
+def test_keys_that_were_chosen_to_share_a_hash_are_refused(tag):
+    keys = [{"int": hex(i * (2**61 - 1))} for i in range(1, 201)]  # 60,000 of them took minutes
+    node = [[key, 0] for key in keys] if tag == "items" else keys
+    with pytest.raises(DataError, match=r"^x: the file holds 200 keys of the same hash"):
+        Decoder({}.get).decode({tag: node}, "x")

@@ -70,6 +70,9 @@ def test_position_outside_the_buffer_is_refused(position):
         (("state", "dict", "state"), None),
         (("seeds", "dict", "pool_size"), 10**12),
         (("seeds", "dict", "entropy"), "x"),
+        (("seeds", "dict", "entropy"), {"int": "0x" + "f" * 20_000}),  # two million took minutes
+        (("seeds", "dict", "entropy"), ["0x" + "f" * 20_000]),
+        (("seeds", "dict", "spawn_key"), {"tuple": [[{"int": "0x" + "f" * 20_000}]]}),
         (("seeds",), {"dict": {}}),
     ],
 )

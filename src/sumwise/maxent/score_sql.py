@@ -36,7 +36,7 @@ class Dialect:
     def identifier(self, name: str) -> str:
         """A name as identifier, whatever it holds."""
         _printable(name)
-        inner = name if self.doubled or self.quote == "`" else name.replace("\\", "\\\\")
+        inner = name if self.doubled else name.replace("\\", "\\\\")
         inside = inner.replace(self.quote, 2 * self.quote if self.doubled else "\\" + self.quote)
         return f"{self.quote}{inside}{self.quote}"
 

@@ -26,7 +26,9 @@ DOCUMENT = "object.json"
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same object gives the same bytes, whenever it is saved
 FREE_SIZE = 64 * 2**20  # what the members of a small file may unpack to, and its values come to
 EXPANSION = 50  # beyond that, how many times the size of the file
+VALUE_SIZE = 64  # about what a value of the document takes in memory, however short its text
 FREE_TEXT, TEXT_EXPANSION = 4 * 2**20, 10  # the same for the document, whose values take far more room than their text
+NO_FILE = (errno.ELOOP, errno.ENAMETOOLONG, errno.ENOTDIR)  # links in a circle, a name too long, a file as folder
 
 
 def write(path: str | os.PathLike, kind: str, tree: Any, arrays: list[np.ndarray]) -> None:
@@ -81,6 +83,8 @@ def _of_this_machine(error: MemoryError | OSError, name: str) -> Exception:
     if isinstance(error, MemoryError):
         hint = "close other programs, or load it on a machine with more memory."
         return DataError(f"{name!r} needs more memory than is free.", hint=hint)
+    if error.errno in NO_FILE:
+        return DataError(f"{name!r} leads to no file: {error.strerror}.", hint="give the name of a file.")
     if error.errno == errno.EINVAL:  # a place before the beginning of the file
         return DataError(f"{name!r} is damaged ({error}).", hint="copy it again, or save it again.")
     return error
@@ -123,10 +127,14 @@ def _document(archive: zipfile.ZipFile, file_size: int, name: str) -> dict[str, 
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or info.flag_bits & 1:
             raise DataError(f"{name!r} holds a member {info.filename!r} that is encrypted or oddly compressed.")
     size = sum(info.file_size for info in infos)
-    text = archive.getinfo(DOCUMENT).file_size
-    if size > _limit(file_size) or text > max(FREE_TEXT, TEXT_EXPANSION * file_size):
+    text_size = archive.getinfo(DOCUMENT).file_size
+    if size > _limit(file_size) or text_size > max(FREE_TEXT, TEXT_EXPANSION * file_size):
         raise DataError(f"{name!r} has {file_size} bytes and says that it unpacks to {size}; it isn't read.")
-    document = json.loads(archive.read(DOCUMENT), parse_constant=_no_constant)
+    text = archive.read(DOCUMENT)
+    values = sum(map(text.count, (b",", b"[", b"{")))
+    if values * VALUE_SIZE > _limit(file_size):
+        raise DataError(f"{name!r} has {file_size} bytes and unpacks to {values} values or more; it isn't read.")
+    document = json.loads(text, parse_constant=_no_constant)
     if not isinstance(document, dict):
         raise DataError(f"{name!r} is no sumwise file: {DOCUMENT!r} holds no object.")
     return document
@@ -158,7 +166,7 @@ def _check_digest(document: dict[str, Any], name: str) -> None:
 def _array(archive: zipfile.ZipFile, document: dict[str, Any], member: Any) -> np.ndarray:
     """Read one ``.npy`` member after its header was found to agree with its size."""
     listed = document["members"].get(member) if isinstance(member, str) else None
-    if listed is None or member not in archive.namelist():
+    if listed is None or member not in archive.NameToInfo:
         raise DataError(f"The member {member!r} is missing.", hint="copy the file again, or save it again.")
     info = archive.getinfo(member)
     if listed != {"size": info.file_size, "crc32": info.CRC}:
@@ -167,7 +175,8 @@ def _array(archive: zipfile.ZipFile, document: dict[str, Any], member: Any) -> n
         shape, dtype = _npy_header(file, member)
         if dtype.kind not in KINDS:
             raise DataError(f"The member {member!r} holds dtype {dtype}, which sumwise doesn't read: no pickles.")
-        if any(n < 0 for n in shape) or file.tell() + math.prod(shape) * dtype.itemsize != info.file_size:
+        n_bytes = math.prod(shape) * max(dtype.itemsize, 1)  # text of no length would be any number of it
+        if any(n < 0 for n in shape) or file.tell() + n_bytes != info.file_size:
             raise DataError(f"The member {member!r} says shape {shape} and has {info.file_size} bytes.")
     with archive.open(info) as file:
         array = np.lib.format.read_array(file, allow_pickle=False)

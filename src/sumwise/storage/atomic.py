@@ -41,6 +41,8 @@ def new_file(path: str | os.PathLike) -> Iterator[IO[bytes]]:
     ['x']
     """
     target = os.path.realpath(path)  # a link stays a link
+    if os.path.islink(target):
+        raise DataError(f"{os.fspath(path)!r} is one of links that lead in a circle.", hint="remove them.")
     folder, name = os.path.split(target)
     if not os.path.isdir(folder):
         raise DataError(f"There is no folder {folder!r} to save {name!r} in.", hint="make it first.")

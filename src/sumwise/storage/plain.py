@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from sumwise.storage.walk import Decoder, Encoder, refuse
 
 SCALAR_TYPES = {kind.__name__: kind for kind in {np.dtype(c).type for c in np.typecodes["All"] if c not in "OV"}}
 """The classes that may be saved themselves, as a parameter ``dtype=np.float64`` is."""
+
+ALIKE = 100  # keys of one hash that a set or a dict may have: each is compared with all the others
 
 
 def encode(encoder: Encoder, value: Any, where: str) -> Any:
@@ -69,11 +72,19 @@ def _tuple(decoder: Decoder, body: list, where: str) -> tuple:
 
 
 def _set(decoder: Decoder, body: list, where: str) -> set:
-    return set(decoder.each(body, where))
+    return set(_hashed(decoder.each(body, where), where))
 
 
 def _frozenset(decoder: Decoder, body: list, where: str) -> frozenset:
-    return frozenset(decoder.each(body, where))
+    return frozenset(_hashed(decoder.each(body, where), where))
+
+
+def _hashed(keys: list, where: str) -> list:
+    """Return the keys; refuse a file whose keys were chosen to share a hash, which would take minutes to read."""
+    alike = Counter(map(hash, keys)).most_common(1)
+    if alike and alike[0][1] > ALIKE:
+        raise DataError(f"{where}: the file holds {alike[0][1]} keys of the same hash.")
+    return keys
 
 
 def _slice(decoder: Decoder, body: list, where: str) -> slice:
@@ -91,6 +102,7 @@ def _dict(decoder: Decoder, body: dict, where: str) -> dict:
 
 def _items(decoder: Decoder, body: list, where: str) -> dict:
     pairs = [(decoder.decode(key, f"{where} (key)"), decoder.decode(node, where)) for key, node in body]
+    _hashed([key for key, _ in pairs], where)
     result = dict(pairs)
     if len(result) != len(pairs):
         raise DataError(f"{where}: the file holds a dict with a key twice.")

@@ -12,6 +12,7 @@ from sumwise.storage.walk import Decoder, Encoder, refuse
 BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 # Positions in a buffer, which NumPy takes from the state unchecked: (field, largest).
 POSITIONS = {"MT19937": ("pos", 624), "Philox": ("buffer_pos", 4)}
+MOST_BITS = 2**16  # of a seed: NumPy takes it apart in time that is quadratic in its length
 SEEDING = ("entropy", "spawn_key", "pool_size", "n_children_spawned")
 
 
@@ -42,10 +43,21 @@ def decode(decoder: Decoder, tag: str, body: Any, where: str) -> Any:
     _check(state, where)
     if set(seeds) != set(SEEDING) or not 4 <= seeds["pool_size"] <= 1024:
         raise DataError(f"{where}: the file holds no valid seeds of a random generator.")
+    if _longest(list(seeds.values())) > MOST_BITS:
+        raise DataError(f"{where}: the file seeds a random generator with an integer of more than {MOST_BITS} bits.")
     sequence = np.random.SeedSequence(**seeds)
     bits = getattr(np.random, state["bit_generator"])(sequence)
     bits.state = state
     return np.random.Generator(bits)
+
+
+def _longest(seed: Any) -> int:
+    """Bits of the longest integer in a seed, which may be a list of them, or hexadecimal text."""
+    if isinstance(seed, (list, tuple)):
+        return max(map(_longest, seed), default=0)
+    if isinstance(seed, str):
+        return 4 * len(seed)
+    return seed.bit_length() if isinstance(seed, int) else 0
 
 
 def _check(state: Any, where: str) -> None:

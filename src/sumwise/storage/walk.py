@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import reprlib
 from collections.abc import Callable, Iterable
 from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any, NoReturn
@@ -36,6 +37,8 @@ TAGS = {
 
 FILE_OF_TAG = {tag: name for name, tags in TAGS.items() for tag in tags}
 LARGEST_JSON_INT = 2**53  # beyond it other readers of JSON round
+MOST_AXES = 64  # of an array of NumPy
+LONGEST_PLACE = 1000  # characters of a path to a value; long names in each other would take far more room than the file
 
 
 class Encoder:
@@ -120,8 +123,10 @@ class Decoder:
     def spend(self, shape: Iterable[int], itemsize: int, where: str) -> None:
         """Count what an array of some shape takes, before it is made; an axis of no length counts as one."""
         shape = tuple(shape)
-        if any(type(n) is not int or n < 0 for n in shape):
-            raise DataError(f"{where}: the file says shape {shape}.")
+        if len(shape) > MOST_AXES:
+            raise DataError(f"{where}: the file says a shape of {len(shape)} axes.")
+        if any(type(n) is not int or not 0 <= n < 2**63 for n in shape):
+            raise DataError(f"{where}: the file says shape {reprlib.repr(shape)}.")
         self._spent += itemsize * math.prod(max(n, 1) for n in shape)
         if self._spent > self._limit:
             raise DataError(
@@ -131,6 +136,8 @@ class Decoder:
 
     def decode(self, node: Any, where: str) -> Any:
         """Decode one node; any failure is a DataError that says where."""
+        if len(where) > LONGEST_PLACE:
+            where = f"{where[:100]}...{where[-100:]}"
         if node is None or isinstance(node, bool | int | float | str):
             return node
         if isinstance(node, list):
