@@ -492,7 +492,9 @@ def _options(
     amounts = np.asarray(count.amounts)
     below = amounts[amounts < 0]
     if len(below):
-        sd = _noise_sd(-below, *totals)
+        from sumwise.collective.kernels.noise_scale import laplace_sd
+
+        sd = laplace_sd(amounts, *totals)
         ask.append(
             f"{len(below):,} counts are negative, as noise for privacy makes them: noise = laplace with sd = {sd:.3g}, "
             "from the negative ones and from how totals vary; give the sd that was used (Laplace: its scale times "
@@ -521,28 +523,14 @@ def _totals(time: Column, place: Column, count: Column) -> np.ndarray:
     return sums[(np.bincount(time.codes) == place.distinct) & np.isfinite(sums)]
 
 
-def _noise_sd(below: np.ndarray, totals: np.ndarray, n_places: int) -> float:
-    """The standard deviation of Laplace noise: by how far counts go below 0, and by totals that hardly change.
-
-    How far Laplace noise goes below 0 is exponential with the noise's own scale, whatever the count was. Totals of one
-    population differ by the noise of all places; their successive differences leave out slow changes.
-    """
-    k, n, sd = len(below), len(totals) - 1, float(np.sqrt(2) * np.mean(below))
-    if n < 2:
-        return sd
-    by_totals = float(np.sqrt(np.mean(np.diff(totals) ** 2) / (2 * n_places)))
-    if by_totals > sd * (1 + 2 * np.sqrt(1 / k + 1 / n)):
-        return sd  # the population itself changes
-    return (k * sd + n * by_totals) / (k + n)
-
-
 def _refuse_mistake(profile: FileProfile, count: Column, totals: np.ndarray, n_places: int) -> None:
     """Refuse a few negative counts where totals show that there is next to no noise."""
     bad = count.amounts < 0
     if not 0 < bad.sum() <= 3 or not count.whole or len(totals) < 5:
         return
-    noise = 1.4826 * float(np.median(np.abs(np.diff(totals)))) / np.sqrt(2 * n_places)
-    if -count.amounts[bad].min() > 10 * max(noise, 0.5):
+    from sumwise.collective.kernels.noise_scale import robust_sd
+
+    if -count.amounts[bad].min() > 10 * max(robust_sd(totals, n_places), 0.5):
         i = int(np.argmax(bad))
         raise DataError(
             f"{profile.path.name}: column {count.name!r} is negative in {int(bad.sum())} of {len(bad)} rows, and "

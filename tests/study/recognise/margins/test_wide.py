@@ -221,20 +221,6 @@ def test_shares_without_any_total_are_refused_beside_counts(tmp_path):
         suggested(tmp_path, frame)
 
 
-def test_a_column_of_mostly_withheld_counts_is_named(tmp_path):
-    frame = votes(30).rename(columns={"young": "white", "old": "black"})
-    frame = frame.assign(total=frame["white"] + frame["black"], black=["*"] * 20 + frame["black"].tolist()[20:])
-    frame = frame.assign(hispanic=0)[["precinct", "total", "white", "hispanic", "black", "yes", "no"]]
-    with pytest.raises(DataError, match="is withheld"):
-        suggested(tmp_path, frame)
-
-
-def test_copies_of_rows_without_names_are_refused(tmp_path):
-    frame = votes(30).drop(columns="precinct")
-    with pytest.raises(DataError, match="row 7 and row 32 are the same in every column"):
-        suggested(tmp_path, pd.concat([frame, frame.iloc[[5]]]))
-
-
 def test_a_total_is_no_outcome_though_sums_are_equal(tmp_path):
     frame = votes(30).rename(columns={"young": "white", "old": "black"})
     total = frame["white"] + frame["black"]

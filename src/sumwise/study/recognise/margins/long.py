@@ -19,8 +19,9 @@ from sumwise.study.recognise.margins.long_columns import (
     long_columns,
     side_names,
 )
+from sumwise.study.recognise.margins.refusals import LEAST_OVER, MOST_OVER, count_all
 from sumwise.study.recognise.margins.sides import Side, relation
-from sumwise.study.recognise.margins.wide import LEAST_OVER, METHODS, MOST_OVER, count_all
+from sumwise.study.recognise.margins.wide import METHODS
 
 CANDIDATES = ("candidate*", "party", "option", "choice", "name", "individual*")
 AREAS = (

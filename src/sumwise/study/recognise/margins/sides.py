@@ -64,6 +64,16 @@ class Sides:
     unused: dict[str, str] = field(default_factory=dict)  # column -> why
     guessed: bool = False  # whether names didn't say which side is which
 
+    @property
+    def columns(self) -> list[Column]:
+        """The columns of the groups and of all outcomes."""
+        return [c for side in (self.groups, *self.contests) for c in side.columns]
+
+    @property
+    def names(self) -> set[str]:
+        """The names of these columns."""
+        return {c.name for c in self.columns}
+
 
 def find_sides(profile: FileProfile) -> Sides | None:
     """The groups and the outcomes, or None where the file has no two sides."""
@@ -91,14 +101,15 @@ def find_sides(profile: FileProfile) -> Sides | None:
 
 def _voted_twice(sides: Sides, pool: list[Column]) -> dict[str, str]:
     """Outcomes that are totals by their names (turnout) and the sum of columns beside them, the candidates."""
-    used = {name for side in (sides.groups, *sides.contests) for name in side.names}
     counts = [c for c in pool if kind_of(c) == "count"]
     found = nested_sums(counts, _usable(counts)) if sides.contests[0].kind == "count" else []
     inside = {name for side in sides.contests for name in side.names}
     return {
         whole.name: f"the sum of {', '.join(c.name for c in parts)}"
         for whole, parts in found
-        if whole.name in inside and counts_all(whole) and not any(c.name in used or is_nonvoting(c.name) for c in parts)
+        if whole.name in inside
+        and counts_all(whole)
+        and not any(c.name in sides.names or is_nonvoting(c.name) for c in parts)
     }
 
 
@@ -492,8 +503,7 @@ def _twice(columns: list[Column]) -> int | None:
 
 def _explain(sides: Sides, pool: list[Column], kinds: dict[str, str], found: list[Side]) -> None:
     """Why every other column of numbers is left out."""
-    used = {name for side in (sides.groups, *sides.contests) for name in side.names}
-    wholes = [*sides.groups.columns, *(c for side in sides.contests for c in side.columns)]
+    used, wholes = sides.names, sides.columns
     cells = {}
     for side in found:
         if not set(side.names) & used:

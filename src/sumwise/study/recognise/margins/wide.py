@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.nonvoting import is_nonvoting
-from sumwise.readers.numerals import is_withheld
-from sumwise.study.profile_file import Column, FileProfile, has_word, name_parts
+from sumwise.study.profile_file import Column, FileProfile, name_parts
 from sumwise.study.recognise.guess import TOGETHER, Guess
-from sumwise.study.recognise.margins import words
+from sumwise.study.recognise.margins import refusals, words
+from sumwise.study.recognise.margins.refusals import MOST_OVER, count_all, people_per_vote
 from sumwise.study.recognise.margins.sides import (
     ANOTHER_WAY,
     FEW,
@@ -28,34 +26,14 @@ from sumwise.study.recognise.margins.sides import (
     kind_of,
     relation,
 )
-from sumwise.study.recognise.margins.sums import AGREE, clean_rows, families, subtotals, sums, sums_of_others
+from sumwise.study.recognise.margins.sums import AGREE, clean_rows, subtotals, sums, sums_of_others
 
-WORDED = re.compile(r"[$€£~≈<>]?\s*\d[\d,. ]*\D{0,12}")  # one number, with words or signs about it
 BASES = re.compile(r"c?vap|citizens?|voting.?age|pop(ulation)?|reg(istered)?|voters?|[\W_\d]", re.IGNORECASE)
 NAMED_TOTAL = "is a line of totals, by its name"
 METHODS = ("EcologicalEM", "King", "MultinomialDirichlet", "Goodman", "Bounds")
-CONTESTS = (
-    "year",
-    "election*",
-    "contest*",
-    "office*",
-    "race",
-    "date",
-    "round",
-    "jahr",
-    "wahl",
-    "année",
-    "annee",
-    "año",
-)
 ENOUGH = 3000  # rows that show which columns add up
-FEWEST_PEOPLE = 100  # in a row (either side counted) that can't be the same as another by chance
 MOST_CODES = 12  # distinct numbers that may be codes
 FEWEST_ABSTAIN = 0.02  # of everybody: in fewer, what is called abstention isn't
-LEAST_OVER = 1.05  # times the voters: up to this it matters little who is missing
-FEWEST_STEPS = 8  # rows after the first in which all columns can't grow by chance
-THOUSANDS = re.compile(r"thousand|million|\(\s*['’]?000s?\s*\)|['’]000s?\b|\btsd\b|\bmio\b|\bmilliers\b", re.IGNORECASE)
-MOST_OVER = 1.25  # times the voters: groups of all adults exceed them by more, since a fifth or more don't vote
 
 
 @dataclass
@@ -82,7 +60,7 @@ class Reading:
 
 def guess_wide(profile: FileProfile) -> Guess | None:
     """The problem that a file with one row per unit suggests."""
-    _refuse_thousands(profile)
+    refusals.refuse_thousands(profile)
     sides = find_sides(_thinned(profile))
     if sides is None:
         return None
@@ -93,17 +71,14 @@ def guess_wide(profile: FileProfile) -> Guess | None:
             f"({', '.join(sides.unused)}).",
             hint="are these the right columns? Who chose what is known where there is one group.",
         )
-    _refuse_withheld(profile, sides)
-    _refuse_worded(profile, sides)
-    _refuse_two_counts(profile, sides.groups)
-    _refuse_sum_among(profile, sides)
-    _refuse_running_sums(profile, sides)
+    refusals.refuse_columns(profile, sides)
     reading = Reading(profile, sides)
     _leave_out_totals(reading)
-    _refuse_several_rows(reading)
+    refusals.refuse_several_rows(profile, sides, reading.keep)
     reading.columns |= _unit(reading)
     _repeated_units(reading)
-    _refuse_nameless_copies(reading)
+    if "unit" not in reading.columns:
+        refusals.refuse_nameless_copies(profile, sides, reading.keep)
     reading.columns |= _side_keys("groups", sides.groups)
     parts = [_contest(reading, side) for side in sides.contests]
     if len(parts) == 1:
@@ -171,7 +146,7 @@ def _one_base(sides: Sides) -> Sides:
 def _leave_out_totals(reading: Reading) -> None:
     """Rows of totals, by their names or since they are the sum of all others, and rows without any number."""
     profile, sides = reading.profile, reading.sides
-    used = [*sides.groups.columns, *(c for side in sides.contests for c in side.columns)]
+    used = sides.columns
     numbers = np.column_stack([c.amounts for c in used])
     named = [c for c in profile.columns if c.texts is not None and c not in used]
     texts = [c for c in named if c.doubtful is None or words.called(c, words.UNITS)]
@@ -217,7 +192,7 @@ def _leave_out_sums(reading: Reading, used: list[Column]) -> None:
 def _unit(reading: Reading) -> dict[str, Any]:
     """The column, or the two, that name units."""
     profile, keep = reading.profile, reading.keep
-    used = {c.name for side in (reading.sides.groups, *reading.sides.contests) for c in side.columns}
+    used = reading.sides.names
     n = int(keep.sum())
     free = [c for c in profile.columns if c.name not in used and not words.called(c, words.TOTALS)]
     free = [c for c in free if (c.doubtful is None or words.called(c, words.UNITS)) and (c.codes[keep] >= 0).all()]
@@ -257,7 +232,7 @@ def _repeated_units(reading: Reading) -> None:
         if len(rows) == 1:
             continue
         if all((values[rows] == values[rows[0]]).all() for values in groups):
-            _refuse_copies(reading, rows, unit.value(rows[0]))
+            refusals.refuse_copies(reading.profile, rows, unit.value(rows[0]))
             for i in rows:
                 reading.out[i] = f"repeats {unit.value(i)!r} with the same groups: one unit in {len(rows)} rows"
         else:
@@ -267,155 +242,6 @@ def _repeated_units(reading: Reading) -> None:
         reading.comments["data", "repeated"] = "names that stand in several rows get a number: A, A (2); raise refuses"
         reading.ask.append(
             f"these names stand in several rows and were taken for several units: {'; '.join(numbered[:5])}."
-        )
-
-
-def _refuse_withheld(profile: FileProfile, sides: Sides) -> None:
-    """Refuse a column that belongs to a side by its name and was passed over, since so many counts are withheld."""
-    used = {c.name for side in (sides.groups, *sides.contests) for c in side.columns}
-    for c in profile.columns:
-        marks = () if c.texts is None else tuple(w for w in c.texts.dropna().unique().tolist() if is_withheld(w))
-        if c.texts is None or c.name in used or not marks or not (words.like_group(c) or words.like_outcome(c)):
-            continue
-        bad = c.texts.isin(marks).to_numpy(dtype=bool)
-        raise DataError(
-            f"{profile.path.name}: column {c.name!r} is withheld ({', '.join(map(repr, marks[:3]))}) in "
-            f"{int(bad.sum())} of {len(bad)} rows. First: {profile.row(int(np.argmax(bad)))}.",
-            hint="a withheld count isn't known, and isn't 0: ask for it, merge such groups, or delete the column.",
-        )
-
-
-def _refuse_worded(profile: FileProfile, sides: Sides) -> None:
-    """Refuse a column that belongs to a side by its name and holds numbers with words, which nobody would miss."""
-    used = {c.name for side in (sides.groups, *sides.contests) for c in side.columns}
-    places = [k for k, c in enumerate(profile.columns) if c.name in used]
-    for k, c in enumerate(profile.columns):
-        if c.amounts is not None or c.name in used:
-            continue
-        among = min(places) < k < max(places) and c.distinct < profile.n_rows
-        if words.called(c, words.UNITS) or not (among or words.like_group(c) or words.like_outcome(c)):
-            continue
-        there = c.texts.dropna()
-        worded = [t for t in there.unique().tolist() if WORDED.fullmatch(t)]
-        if len(there) and there.isin(worded).mean() > 0.8:
-            raise DataError(
-                f"{profile.path.name}: column {c.name!r} holds no plain numbers, such as {worded[0]!r}, and by its "
-                "name or place it belongs to the groups or outcomes.",
-                hint="write its numbers without words and signs, or delete the column.",
-            )
-
-
-def _refuse_sum_among(profile: FileProfile, sides: Sides) -> None:
-    """Refuse outcomes of which one holds about the sum of all others: ballots, under a name that doesn't say so."""
-    for side in (s for s in sides.contests if s.kind == "count" and not s.closed and len(s.columns) > 2):
-        rows = clean_rows(side.columns)
-        whole = sums(side.columns)
-        for c in side.columns:
-            rest = (whole - c.amounts)[rows] / np.maximum(c.amounts[rows], 1e-300)
-            if len(rest) > 9 and (rest <= 1).mean() > 0.95 and (rest > 0.9).mean() > 0.9:
-                others = [other.name for other in side.columns if other is not c]
-                raise DataError(
-                    f"{profile.path.name}: {c.name!r} holds about the sum of {', '.join(others[:6])} "
-                    f"({np.median(rest):.1%} of it in the median unit): is it a total of votes, or a candidate?",
-                    hint="delete the column if it is a total; if it is a candidate, add a column with the total.",
-                )
-
-
-def _refuse_running_sums(profile: FileProfile, sides: Sides) -> None:
-    """Refuse rows that hold sums of all rows above them: every column grows from row to row."""
-    used = [*sides.groups.columns, *(c for side in sides.contests for c in side.columns)]
-    values = np.column_stack([c.amounts for c in used])
-    steps = np.diff(values, axis=0)
-    if sides.groups.kind == "count" and len(steps) >= FEWEST_STEPS and values.shape[1] > 2 and (steps >= 0).all():
-        raise DataError(
-            f"{profile.path.name}: {', '.join(c.name for c in used[:6])} grow from each row to the next, in all "
-            f"{len(values):,} rows: running sums of the units, and no counts of each.",
-            hint="subtract from each row the one above it.",
-        )
-
-
-def _refuse_thousands(profile: FileProfile) -> None:
-    """Refuse counts in thousands or millions, by their names, or by three decimals at most and sums that agree."""
-    named = [c.name for c in profile.columns if c.amounts is not None and THOUSANDS.search(c.name)]
-    small = [c for c in profile.columns if c.amounts is not None and not c.whole and _has_decimals(c, 3)]
-    some = [c for c in small if kind_of(c) == "share"]
-    if not named and len(some) > 1:
-        rows = clean_rows(small)
-        found = [f for f in families(small, rows) if np.ptp(np.quantile(sums(f.runs[0])[rows], (0.25, 0.75))) > 0.1]
-        named = [c.name for c in small] if any(len(f.runs) > 1 for f in found) else []
-    if len(named) > 2:
-        raise DataError(
-            f"{profile.path.name}: {', '.join(named[:6])} hold counts in thousands or millions, by their names or by "
-            "their decimals and sums; estimates and intervals depend on how many people there are.",
-            hint="write them as counts of people, without decimals.",
-        )
-
-
-def _has_decimals(column: Column, most: int) -> bool:
-    values = column.amounts[np.isfinite(column.amounts)] * 10.0**most
-    return bool((np.abs(values - np.round(values)) <= 1e-6 * np.maximum(1.0, np.abs(values))).all())
-
-
-def _refuse_several_rows(reading: Reading) -> None:
-    """Refuse units with several rows (election day, absentee) that repeat their groups: people would count twice."""
-    profile, keep = reading.profile, reading.keep
-    groups = reading.sides.groups.columns
-    n = int(keep.sum())
-    used = {c.name for side in (reading.sides.groups, *reading.sides.contests) for c in side.columns}
-    for unit in profile.columns:
-        codes = unit.codes[keep]
-        n_units = len(np.unique(codes))
-        if unit.name in used or not words.called(unit, words.UNITS) or not 1 < n_units <= n / 1.5:
-            continue
-        fixed = [pd.Series(c.amounts[keep]).groupby(codes).nunique().le(1).mean() > 0.95 for c in groups]
-        if all(fixed) and any(c.distinct > 0.5 * n_units for c in groups):
-            first = unit.value(int(np.flatnonzero(keep)[0]))
-            rows = np.flatnonzero((unit.codes == unit.codes[keep][0]) & keep).tolist()
-            raise DataError(
-                f"{profile.path.name}: {n:,} rows hold {n_units:,} values of {unit.name}, and the groups "
-                f"({', '.join(c.name for c in groups[:4])}) are the same in all rows of each: people would be counted "
-                f"several times. First: {first!r} ({', '.join(profile.row(i) for i in rows[:5])}).",
-                hint=f"give each {unit.name} one row: add up its votes{_or_a_file_each(profile, rows)}.",
-            )
-
-
-def _or_a_file_each(profile: FileProfile, rows: list[int]) -> str:
-    """Words on a year or an election in which the rows of a unit differ."""
-    timed = [c.name for c in profile.columns if words.called(c, CONTESTS) and len({c.value(i) for i in rows}) > 1]
-    return f"; or write each {timed[0]} to a file of its own, if these are several elections" if timed else ""
-
-
-def _refuse_two_counts(profile: FileProfile, groups: Side) -> None:
-    """Refuse groups that were counted in several years, where no sum shows which count belongs to the votes."""
-    marked = {} if groups.closed else words.by_contest(groups.columns)
-    if len(marked) > 1 and all(mark.isdigit() for mark in marked):
-        raise DataError(
-            f"{profile.path.name}: the groups are there {len(marked)} times ({', '.join(marked)}): "
-            f"{', '.join(groups.names[:8])}.",
-            hint="keep the count that belongs to the votes, and delete the other columns.",
-        )
-
-
-def _refuse_nameless_copies(reading: Reading) -> None:
-    """Without names of units: refuse rows that are the same in every column, if that can't be chance."""
-    used = [*reading.sides.groups.columns, *(c for side in reading.sides.contests for c in side.columns)]
-    if "unit" in reading.columns or len(used) < 4:
-        return
-    values = pd.DataFrame(np.column_stack([c.amounts for c in used]))
-    copies = values.duplicated(keep="first") & (values.sum(axis=1) >= FEWEST_PEOPLE) & reading.keep
-    if reading.sides.groups.kind == "count" and copies.any():
-        i = int(np.argmax(copies.to_numpy()))
-        first = int(np.argmax((values == values.iloc[i]).all(axis=1).to_numpy()))
-        _refuse_copies(reading, [first, i], "without a name")
-
-
-def _refuse_copies(reading: Reading, rows: list[int], name: str) -> None:
-    """Refuse rows that are the same in every column: nobody can say whether that is one unit or two."""
-    if all(len({c.value(i) for i in rows}) == 1 for c in reading.profile.columns):
-        where = " and ".join(reading.profile.row(i) for i in rows[:5])
-        raise DataError(
-            f"{reading.profile.path.name}: {where} are the same in every column (unit {name!r}).",
-            hint="delete the copies; two units that happen to be alike need names of their own.",
         )
 
 
@@ -448,7 +274,7 @@ def _contest(reading: Reading, side: Side) -> dict[str, dict[str, Any]]:
                 listed = ", ".join(part.names[:4]) + (", ..." if len(part.names) > 4 else "")
                 reading.ask.append(f"{listed} sum to less than {total.name}; the rest of it is called {name!r}.")
     if total is None and groups.kind == side.kind == "count" and "mismatch" not in reading.profile.given:
-        _refuse_overlap(reading, side)
+        refusals.refuse_overlap(reading.profile, reading.sides, side, reading.keep)
     if "rest_group" not in columns and "rest_outcome" not in columns:
         data |= _mismatch(reading, side, relation(groups, side, reading.keep))
     return {"columns": columns, "data": data}
@@ -469,7 +295,7 @@ def _check_percents(reading: Reading, side: Side, total: Column | None) -> None:
     if _abstain(side) > FEWEST_ABSTAIN:
         return
     ends = {part for c in side.columns for part in name_parts(c.name)}
-    used = {total.name, *groups.names, *(name for s in reading.sides.contests for name in s.names)}
+    used = {total.name, *reading.sides.names}
     for c in reading.profile.columns:
         own = is_total(c) and bool(set(name_parts(c.name)) & ends)  # pres_total, beside pres_dem
         if c.amounts is None or c.name in used or not c.whole:
@@ -585,8 +411,8 @@ def _total(reading: Reading, side: Side) -> Column | None:
     for given in (groups.total, side.total):
         if given is not None:
             return None if given is not groups.total and _counts_voters(reading, side) else given
-    used = {c.name for s in (groups, *reading.sides.contests) for c in s.columns}
-    free = [c for c in reading.profile.columns if c.amounts is not None and c.name not in used and c.distinct > 2]
+    free = [c for c in reading.profile.columns if c.amounts is not None and c.distinct > 2]
+    free = [c for c in free if c.name not in reading.sides.names]
     free = [c for c in free if words.called(c, words.TOTALS) and np.nanmax(c.amounts) > 1]
     if groups.kind == side.kind == "count":
         rows = clean_rows([*groups.columns, *side.columns]) & reading.keep
@@ -610,56 +436,9 @@ def _counts_voters(reading: Reading, side: Side) -> bool:
     groups = reading.sides.groups
     if not groups.kind == side.kind == "count":
         return False
-    rows = clean_rows([*groups.columns, *side.columns]) & reading.keep
-    ratio = sums(groups.columns)[rows] / np.maximum(sums(side.columns)[rows], 1.0)
+    ratio = people_per_vote(groups, side, reading.keep)
     least = 1.0 if count_all(groups.names) else MOST_OVER
     return bool(len(ratio)) and float(np.median(ratio)) > least and float((ratio >= 1).mean()) > 1 - FEW
-
-
-def _refuse_overlap(reading: Reading, side: Side) -> None:
-    """Refuse groups that exceed the voters by a little: more likely they overlap than that so few stayed home."""
-    groups = reading.sides.groups
-    used = {c.name for s in (groups, *reading.sides.contests) for c in s.columns}
-    if count_all(groups.names):
-        return
-    for c in reading.profile.columns:
-        if c.amounts is None or c.name in used or not words.called(c, words.TOTALS) or not is_total(c):
-            continue
-        rows = clean_rows([*groups.columns, *side.columns, c]) & reading.keep & (c.amounts > 0)
-        if not rows.any() or not (sums(side.columns)[rows] <= 1.05 * c.amounts[rows]).mean() > 0.9:
-            continue
-        ratio = sums(groups.columns)[rows] / c.amounts[rows]
-        if 1.02 < np.median(ratio) < MOST_OVER and (ratio > 1).mean() > 0.9:
-            raise DataError(
-                f"{reading.profile.path.name}: the groups ({', '.join(groups.names)}) sum to {np.median(ratio):.3g} "
-                f"times {c.name} in the median unit ({ratio.min():.3g} to {ratio.max():.3g} times): they overlap, or "
-                "count others than those who voted.",
-                hint="take groups that exclude each other (Hispanic often overlaps race); if they count all adults, "
-                f"leave {c.name} out of the file.",
-            )
-
-
-def count_all(names: Iterable[str]) -> bool:
-    """Whether names of groups say that they count those who may vote, and not those who did."""
-    registered = ("vap", "cvap", "reg*", "pop", "age*", "adult*", "eligible")
-    return any("vap" in name.lower() or any(has_word(name, word) for word in registered) for name in names)
-
-
-def _refuse_unclear(reading: Reading, side: Side) -> None:
-    """Refuse groups that exceed the votes by a little: some stayed at home, or the groups overlap."""
-    groups = reading.sides.groups
-    rows = clean_rows([*groups.columns, *side.columns]) & reading.keep
-    ratio = sums(groups.columns)[rows] / np.maximum(sums(side.columns)[rows], 1.0)
-    known = any(is_nonvoting(c.name) for s in reading.sides.contests if s.closed for c in s.columns)
-    if known or count_all(groups.names) or not LEAST_OVER < float(np.median(ratio)) < MOST_OVER:
-        return
-    raise DataError(
-        f"{reading.profile.path.name}: the groups ({', '.join(groups.names[:6])}) sum to {np.median(ratio):.3g} times "
-        f"the votes ({', '.join(side.names[:6])}) in the median unit: some people didn't vote, or the groups overlap "
-        "(Hispanic often overlaps race). Nothing in the file shows which, and the estimates differ.",
-        hint="--mismatch no_vote if the groups count all who might have voted, --mismatch rescale if they count those "
-        "who did; else take groups that exclude each other.",
-    )
 
 
 def _may_be_total(column: Column, groups: Side, rows: np.ndarray) -> bool:
@@ -700,7 +479,7 @@ def _mismatch(reading: Reading, side: Side, found: Relation) -> dict[str, Any]:
         )
         return {"mismatch": "drop"}
     if found.word == "no_vote":
-        _refuse_unclear(reading, side)
+        refusals.refuse_unclear(reading.profile, reading.sides, side, reading.keep)
     for i in () if found.out is None else np.flatnonzero(found.out).tolist():
         reading.out[i] = f"has groups and outcomes far apart: {_apart(reading, side, i)}"
     if found.word == "no_vote":
@@ -857,7 +636,7 @@ def _left_out(reading: Reading) -> dict[str, Any]:
     shown = "; ".join(f"{reading.profile.row(i)} {why}" for i, why in list(reading.out.items())[:5])
     more = f"; and {len(reading.out) - 5} more" if len(reading.out) > 5 else ""
     reading.ask.append(f"left out: {shown}{more}.")
-    columns = [reading.profile[name] for name in names or _telling(reading)]
+    columns = [reading.profile[name] for name in names or _identifying(reading)]
     values = [{c.name: c.value(i) for c in columns} for i in reading.out]
     if len(columns) == 1:
         listed = list(dict.fromkeys(v[columns[0].name] for v in values))
@@ -865,7 +644,7 @@ def _left_out(reading: Reading) -> dict[str, Any]:
     return {"without": [dict(t) for t in dict.fromkeys(tuple(v.items()) for v in values)]}
 
 
-def _telling(reading: Reading) -> list[str]:
+def _identifying(reading: Reading) -> list[str]:
     """Without names of units: columns whose values occur in no row that is kept."""
     rows = list(reading.out)
     texts = [c for c in reading.profile.columns if c.texts is not None]
