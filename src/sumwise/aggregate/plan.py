@@ -66,7 +66,7 @@ class CountPlan:
     amount_range : (float, float), optional
         Amounts beyond are clipped. It decides how much one row can change the tables, so it must be given.
     seed : int >= 0, default 0
-        Of the choice of rows: the same rows, whatever their order, give the same tables.
+        Seed of the choice of rows: the same rows, whatever their order, give the same tables.
 
     Examples
     --------

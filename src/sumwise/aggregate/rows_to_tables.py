@@ -133,7 +133,7 @@ def run(
     verbose : int, default 0
         1 shows progress.
     **options
-        Of the engine: `threads` and `memory_limit`, or `master` and `session` of Spark.
+        Options of the engine: `threads` and `memory_limit`, or `master` and `session` of Spark.
 
     See Also
     --------

@@ -83,9 +83,10 @@ class CollectiveEM(Estimator):
     weights_ : ndarray
         Weights of the features (`LogLinear`).
     standard_errors_, covariance_ : ndarrays or None
-        Of the weights (`LogLinear`) or of all parameters (`FreeTables`), from the observed information: what the counts
-        leave open about the moves is part of it. `transition_errors` has those of probabilities, which is what free
-        tables are about: some directions of shared potentials change no probability and are fixed by the penalty alone.
+        Those of the weights (`LogLinear`) or of all parameters (`FreeTables`), from the observed information: what the
+        counts leave open about the moves is part of it. `transition_errors` has those of probabilities, which is what
+        free tables are about: some directions of shared potentials change no probability and are fixed by the penalty
+        alone.
     decrement_ : float or None
         How much F would still fall by a Newton step with the observed information: convergence is judged by it, since
         EM creeps where counts say little.

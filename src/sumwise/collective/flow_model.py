@@ -121,7 +121,7 @@ class FlowModel(FlowExchange):
         What movement was chosen by.
     n_ : float
     fit_ : Fit
-        Of the most common type; ``gap`` is its certificate (the sum over seasons).
+        The fit of the most common type; ``gap`` is its certificate (the sum over seasons).
 
     See Also
     --------

@@ -65,7 +65,7 @@ def forecast(
     draws : int >= 10, default 1000
         Futures that are drawn.
     names : sequence of str, optional
-        Of the steps; default ``"+1"``, ``"+2"``, ...
+        Names of the steps; default ``"+1"``, ``"+2"``, ...
     random_state : int, Generator or None, default 0
 
     Returns

@@ -45,7 +45,7 @@ def count_intervals(
         Size of the population; default ``tables.n``.
     level : float in (0, 1), default 0.95
     tol : float > 0, default 1e-8
-        Of the search for the most likely counts.
+        Tolerance of the search for the most likely counts.
 
     Returns
     -------

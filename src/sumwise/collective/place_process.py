@@ -109,7 +109,7 @@ def process_counts(
         What was observed, with noise (see `map_counts`); cells that are NaN were not observed.
     positions : (L, d) array
     times : (T,) array, optional
-        Of the attributes; default 0, 1, 2, ...
+        The times of the attributes; default 0, 1, 2, ...
     time_length, space_length : float, optional
         Lengths of the field's kernels. Those that are not given are chosen among one, two and four typical distances
         between neighbours, by the density of a fifth of the observed cells that is held out.

@@ -93,7 +93,7 @@ def interval_numbers(est: Any, level: float = 0.95) -> dict[str, Any]:
     est : ecological estimator
         Fitted.
     level : float in (0, 1), default 0.95
-        Of the intervals.
+        Level of the intervals.
 
     Examples
     --------
@@ -318,7 +318,7 @@ def unit_cells(est: Any, margins: Margins, level: float = 0.95) -> Any:
     margins : Margins
         The units it was fitted to.
     level : float in (0, 1), default 0.95
-        Of the intervals.
+        Level of the intervals.
 
     Examples
     --------

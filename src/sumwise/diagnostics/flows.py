@@ -192,7 +192,7 @@ def uncertainty_numbers(model: Any, time: Any, level: float = 0.95) -> dict[str,
     time : label
         One of the model's times.
     level : float in (0, 1), default 0.95
-        Of the intervals.
+        Level of the intervals.
 
     Examples
     --------

@@ -117,7 +117,7 @@ def level_shares(model: Any, tables: Tables, level: float = 0.95, random_state: 
     tables : Tables
         What it was fitted to.
     level : float in (0, 1), default 0.95
-        Of the intervals of the model's expected tables.
+        Level of the intervals of the model's expected tables.
     random_state : int, Generator or None, default 0
 
     Returns

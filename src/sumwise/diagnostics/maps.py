@@ -123,7 +123,7 @@ def map_numbers(
         The estimated share of the group with the outcome in every unit; the width of its interval; or the unit's
         observed share of the outcome (of everybody) less what the groups' overall shares let one expect.
     level : float in (0, 1), default 0.95
-        Of the intervals.
+        Level of the intervals.
 
     Examples
     --------

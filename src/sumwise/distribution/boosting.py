@@ -46,7 +46,7 @@ class BagBoosting(BagRegressor):
     models_ : list
         Fitted scikit-learn estimators, one for each response.
     classes_ : array
-        Of a classification.
+        The classes, for a classification.
     fit_ : Fit
 
     See Also

@@ -57,8 +57,8 @@ class BagKernelRidge(BagRegressor):
     loo_error_ : array of shape (n_outputs,)
         Mean squared leave-one-out error; with groups, the error without the bag's group.
     least_eigenvalue_ : float
-        Of the centred Gram matrix, relative to the largest; clearly below 0 where the kernel is not positive
-        semidefinite, which is said by a warning.
+        The least eigenvalue of the centred Gram matrix, relative to the largest; clearly below 0 where the kernel is
+        not positive semidefinite, of which a fit warns.
     limit_ : float
         The largest distance of a training bag from its nearest neighbour, among the bags that widths were compared on;
         see `remoteness`.

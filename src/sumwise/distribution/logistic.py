@@ -54,8 +54,8 @@ class BagLogistic(Estimator):
         What the response is. "auto" reads a matrix, or numbers in [0, 1] that are not all 0 or 1, as proportions, and
         anything else as classes.
     penalty : "cv" or float, default "cv"
-        Of the squared coefficients, relative to the mean square of the centred features. "cv" takes the one with the
-        least cross entropy on held-out bags.
+        Penalty on the squared coefficients, relative to the mean square of the centred features. "cv" takes the one
+        with the least cross entropy on held-out bags.
     n_folds : int >= 2, default 5
     max_iter : int >= 1, default 500
     tol : float >= 0, default 1e-5

@@ -43,7 +43,7 @@ class Recommendation:
     seconds : dict of str to float
         CPU seconds of each candidate over all folds.
     log_likelihoods : dict of str to float
-        Of a classification: mean log-probability that each candidate gives to the class of a held-out bag.
+        For a classification: mean log-probability that each candidate gives to the class of a held-out bag.
     reasons : tuple of str
         Why, in terms of bag size, number of bags and dimension; and which candidates were not tried.
     score_name : str
@@ -123,8 +123,8 @@ def recommend(
     Returns
     -------
     Recommendation
-        Of a regression, the first candidate whose score is within one standard error of the best one's: that of their
-        difference, fold by fold, and that of the best score. Of a classification, the one whose probabilities of
+        For a regression, the first candidate whose score is within one standard error of the best one's: that of their
+        difference, fold by fold, and that of the best score. For a classification, the one whose probabilities of
         held-out bags' classes have the greatest likelihood, which says more than how many are right, or the mean of the
         likeliest two or three where that is likelier still (scikit-learn's `VotingClassifier`); where a candidate gives
         no probabilities, the first within one standard error in accuracy.

@@ -45,7 +45,7 @@ class BagRidge(BagRegressor):
     used_ : array of int
         Which features are used: an embedding with several widths is cut to the widest ones that serve best.
     mean_, least_, axes_, limit_
-        Of the features that are used: their mean, the least penalty, axes from which leverages are computed, and the
+        For the features that are used: their mean, the least penalty, axes from which leverages are computed, and the
         largest leverage of a training bag for the model of the others; see `remoteness`.
     fit_ : Fit
         The sets of features that were tried, and the least leave-one-out error of each, relative to the variance.

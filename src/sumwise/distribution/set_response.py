@@ -31,9 +31,9 @@ class Response:
     flat : bool
         Whether responses were given as (n_bags,).
     mean, scale : arrays of shape (n_outputs,)
-        Of a regression.
+        For a regression: mean and scale of the response.
     classes : array
-        Of a classification, sorted.
+        For a classification: the classes, sorted.
 
     Examples
     --------

@@ -65,7 +65,8 @@ class EcologicalEM(EcologicalEstimator):
 
     Cells lie in the bounds and add up to both margins of every unit. Intervals allow for chance, for the choice of
     method, and for shares that move with a unit's composition, by how far such estimates were from the truth on real
-    contests (see ``sumwise.ecological.calibration``).
+    contests (see ``sumwise.ecological.calibration``). They are up to three times wider where few units of much the same
+    composition hardly identify shares; `default_method` chooses `Bounds` where these identify next to nothing.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ class King(EcologicalEstimator):
         the rest, seen from the rows and seen from the columns), which may disagree; or a truncated normal of all
         shares at once, for tables of up to 20 free shares, R (C - 1). See Notes.
     covariance : {"equal", "full"}, default "equal"
-        Of the multivariate strategy: one correlation between rows and one between outcomes, or one for every two
+        For the multivariate strategy: one correlation between rows and one between outcomes, or one for every two
         shares, which takes at least five units for each parameter.
     n_draws : int >= 10, default 1000
     proposal_scale : float > 0, default 0.5

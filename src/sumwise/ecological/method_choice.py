@@ -22,7 +22,8 @@ def default_method(margins: Margins) -> tuple[str, str]:
     -------
     method : str
         ``"EcologicalEM"``, or ``"Bounds"`` where there is one group or outcome, no more units than groups, or where
-        the composition of units hardly varies.
+        the composition of so few units hardly varies: the number of units beyond that of groups, times the variance
+        ratio of their composition, is below 0.005.
     why : str
         The reason, with the facts of the data that it rests on.
 

@@ -61,7 +61,7 @@ class Validation:
     method : str
         The estimator, with its parameters.
     level : float in (0, 1)
-        Of the intervals.
+        Level of the intervals.
     frame : pandas.DataFrame
         One row per contest: error index, covered cells, mean width, CPU seconds, and what the fit warned of.
 

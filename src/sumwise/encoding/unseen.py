@@ -25,7 +25,7 @@ class Unseen(NamedTuple):
 
 
 def count_unseen(column: Any, unknown: np.ndarray, levels: tuple) -> Unseen:
-    """Count the entries of a column that are there and unknown."""
+    """Count the entries of a column that are present but unknown."""
     present = ~column.isna().to_numpy()
     at = np.flatnonzero(present & unknown)
     first = checks.plain(column.iloc[at[0]]) if len(at) else None

@@ -205,7 +205,7 @@ def _agreeing(
     low, high = np.min(sides, axis=0), np.max(sides, axis=0)
     keep = high - low <= checks.TOTALS_RTOL * high
     if not keep.any():
-        raise DataError("rows and cols have different totals in every unit, so that mismatch='drop' leaves none.")
+        raise DataError("rows and cols have different totals in every unit, so mismatch='drop' leaves none.")
     left = units[~keep]
     listed = ", ".join(repr(checks.plain(u)) for u in left[:5])
     more = ", ..." if len(left) > 5 else ""

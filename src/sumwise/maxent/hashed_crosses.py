@@ -1,7 +1,7 @@
 """Hashed crosses as functions of x: which attributes are free, and which features are computed from them.
 
 A cross of an encoding is no attribute of its own: its cell is a fixed function of the levels of its parts (Gilotte et
-al. 2022, section 4.3, phi_H(x) = H phi(x)). Where a part is in a table besides, or in another cross, the distribution
+al. 2022, section 4.3, phi_H(x) = H phi(x)). Where a part is also in a table, or in another cross, the distribution
 is over the parts, and a table over the cross has a parameter per hashed cell that applies to all cells of the parts
 that are hashed there. A cross that shares no part with anything is an attribute like any other: given its cell, the
 parts are distributed the same whatever the parameters.

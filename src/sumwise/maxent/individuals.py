@@ -46,5 +46,5 @@ class RowClassifier(ClassifierMixin, Estimator):
         return self.classifier.predict_proba(X)
 
     def predict(self, X: Any) -> np.ndarray:
-        """The likelier class, (n_rows,)."""
+        """The more likely class, (n_rows,)."""
         return self.classifier.predict(X)

@@ -67,7 +67,7 @@ class TablesClassifier(Estimator):
         return softmax(self._frame_scores(frame), axis=1)
 
     def predict(self, frame: Any) -> np.ndarray:
-        """Return the likelier class of individuals, (n_rows,)."""
+        """Return the more likely class of individuals, (n_rows,)."""
         shares = self.predict_proba(frame)
         return self.classes_[shares.argmax(axis=1)]
 

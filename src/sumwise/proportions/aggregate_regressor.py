@@ -50,7 +50,7 @@ class AggregateRegressor(RegressorMixin, Estimator):
         responses that are no linear function of the features. Held-out bags choose how long they are trained, down to
         not at all.
     random_state : int, Generator or None, default 0
-        Of the networks.
+        Seed of the networks.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ REDRAWS = 1000  # samples of bags that can't be fitted, in a row, before there i
 
 @dataclass(frozen=True, eq=False)
 class Bootstrap:
-    """Classifiers fitted to bags that were drawn anew; made by `bootstrap`.
+    """Classifiers fitted to resampled bags; made by `bootstrap`.
 
     Parameters
     ----------

@@ -25,7 +25,7 @@ class Observed:
     Parameters
     ----------
     evidence : Evidence or None
-        Of the count of class 1, for two classes.
+        What is known of the count of class 1, for two classes.
     counts : array of shape (n_bags, n_classes) or None
         Exact class counts, for more.
     multiplicity : array of shape (n_rows,) or None

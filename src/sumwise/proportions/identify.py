@@ -27,7 +27,7 @@ class Identifiability:
     ----------
     features : tuple of str
     standard_error : array
-        Of each coefficient, per standard deviation of its feature, from counts alone and without a penalty;
+        That of each coefficient, per standard deviation of its feature, from counts alone and without a penalty;
         infinite where it is confounded with others.
     between : array
         Share of each feature's variance that lies between bags.

@@ -60,7 +60,7 @@ class MixBag(ProportionLossNetwork):
     ----------
     hidden : tuple of int, default (64,)
     confidence : float in (0, 1), default 0.95
-        Of the interval for the shares of a mixed bag.
+        Level of the interval for the shares of a mixed bag.
     weight_decay, learning_rate, batch_bags, max_epochs, patience, held_out, totals, device, verbose, random_state :
         As in `ProportionLossNetwork`.
 

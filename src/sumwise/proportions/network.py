@@ -51,9 +51,9 @@ class CardinalityNetwork(BagClassifier):
         many bags are predicted better, since no noise that a linear fit took for signal stays in; few bags need it.
         "auto" is "both" where that predicts held-out bags better than "linear" (and there are two members or more).
     penalty : float or "auto", default "auto"
-        Of the linear part.
+        Penalty on the linear part.
     weight_decay : float, default 1e-3
-        Of the network.
+        Weight decay of the network.
     learning_rate : float or None, default None
         By default 4e-3, or 1e-3 where an epoch has 30 steps or more: few steps at 1e-3 end before they have learned.
     batch_bags : int or None, default None

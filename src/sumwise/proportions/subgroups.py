@@ -144,7 +144,7 @@ def subgroups(
     weights : array or column, optional
         How many people each row represents; by default the bags' own weights, or 1.
     features : list of columns, optional
-        Of a data frame: those that the classifier was fitted on, in that order. By default all (apart from the weight)
+        Columns of a data frame that the classifier was fitted on, in that order. By default all (apart from the weight)
         if their number fits, else all that aren't in ``by``.
     classes : sequence, optional
         Names; default 0, 1, ...

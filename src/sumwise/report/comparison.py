@@ -43,7 +43,7 @@ def compare_results(
         How the data of the first and the last result are related; differences of independent data, and of the same
         units, have intervals.
     level : float in (0, 1), default 0.95
-        Of the intervals.
+        Level of the intervals.
 
     Examples
     --------

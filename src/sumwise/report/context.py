@@ -15,7 +15,7 @@ from sumwise.report.summary import Summary, facts, figure, table
 class Context:
     """A fitted model and its data, with the options of `sumwise.report.report`.
 
-    `step(name, compute)` runs what takes long; the command line's keeps the answer, so that an interrupted run goes
+    `step(name, compute)` runs a long computation; the command line keeps the answer, so an interrupted run goes
     on from there. `compare` maps names to other methods, fitted; `not_compared` says why others are missing.
     """
 

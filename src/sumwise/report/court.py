@@ -124,14 +124,14 @@ def court_edition(
     Parameters
     ----------
     report : Report
-        Of a method on margins.
+        The report of a method on margins.
     case : mapping, optional
         What the cover says: ``court``, ``case``, ``number``, ``jurisdiction``, ``contest``, ``analyst``,
         ``affiliation``, ``client``, ``date``.
     model : fitted estimator, optional
         Adds the table of polarised voting.
     provenance : mapping, optional
-        Of ``provenance.json``: sources, versions, problem file.
+        From ``provenance.json``: sources, versions, problem file.
 
     Examples
     --------

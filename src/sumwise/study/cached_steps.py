@@ -20,7 +20,7 @@ class Work:
     folder : path, optional
         Where steps are kept; without it nothing is.
     key : str, optional
-        Of the problem and its data: steps of another problem are refused.
+        Identifies the problem and its data: steps of another problem are refused.
     say : callable, optional
         Called with what is being done.
 

@@ -21,7 +21,7 @@ class ResultFolder:
     out : path
         Where the result shall be.
     key : str
-        Of the problem, its data and the version: a run goes on only where the one before was for the same.
+        Identifies the problem, its data and the version: only a run with the same key is resumed.
     resume : bool
         Go on with an unfinished run.
     restart : bool

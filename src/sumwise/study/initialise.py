@@ -105,11 +105,11 @@ def suggest_problem(
     replace : bool
         Whether an earlier problem file may be replaced.
     sheet : str or int, optional
-        Of a workbook.
+        Which sheet of a workbook.
     decimal : {".", ","}, optional
         The decimal sign, where the numbers don't show it.
     encoding, separator : str, optional
-        Of a text file, where its bytes and its header don't show them.
+        Those of a text file, where its bytes and its header don't show them.
     total : str, optional
         Margins: the column of everybody, or a number of people that every unit has.
     mismatch : {"raise", "rescale", "no_vote", "drop"}, optional

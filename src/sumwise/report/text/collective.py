@@ -136,7 +136,7 @@ def _intervals(model: FlowModel, flows: pd.DataFrame, level: float) -> tuple[pd.
         return None, "Intervals were not computed for data of this size; model.interval gives those of any flow."
     top = _moving(flows).head(INTERVALS)
     if top.empty:
-        return None, "Nobody moves, so that there are no intervals of moves."
+        return None, "Nobody moves, so there are no intervals for moves."
     at = {name: k for k, name in enumerate(model.places_.names)}
     n = len(at)
     functions = {}

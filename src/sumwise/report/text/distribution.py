@@ -136,7 +136,7 @@ def _regression(context: Context, summary: Summary, y: np.ndarray, predicted: np
     summary.add("found", figure("predicted", numbers, caption, data))
     about = (
         "low, high: a conformal interval, whose width is a quantile of the held-out errors. It is the same for all "
-        "bags, so that small bags are covered less often and large bags more often than stated."
+        "bags, so small bags are covered less often and large bags more often than stated."
     )
     return about + (" The model's own predict_interval depends on the bag." if own else "")
 

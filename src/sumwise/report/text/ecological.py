@@ -78,7 +78,7 @@ ROW_ERROR = {
         "plus noise, differences between groups are understated; EcologicalEM(row_error='classical') corrects that."
     ),
     "uncorrected": (
-        "The counts by group carry a stated error (row_sd). Estimates are not corrected for it, so that differences "
+        "The counts by group carry a stated error (row_sd). Estimates are not corrected for it, so differences "
         "between groups may be understated; intervals include that."
     ),
 }

@@ -206,7 +206,7 @@ def _contrasts(context: Context, part: Any, label: str, tables: Tables) -> list[
             more: dict[str, Any] = {"low": low, "high": high, "level": level}
         else:
             half = float(ndtri(0.5 + level / 2) * top["error"])
-            words = "Counted with noise; the interval is for noise and sampling, not for having chosen the largest. "
+            words = "Counted with noise; the interval allows for noise and sampling, not for picking the largest. "
             more = {"low": max(share - half, 0.0), "high": min(share + half, 1.0), "level": level}
         lowest = f"{100 * max(bottom['share'], 0.0):.1f}%, where {_where(context, bottom)}."
         out.append(
