@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from study_cases import votes
@@ -42,6 +44,21 @@ def test_edition_has_the_case_the_names_and_the_exports(tmp_path):
     assert "SHA-256" in page
     with pytest.raises(DataError, match="edition"):
         write_edition(tmp_path / "r", "gilded")
+
+
+def test_files_that_need_an_extra_are_missed_aloud(tmp_path, monkeypatch):
+    votes(12).to_csv(tmp_path / "v.csv", index=False)
+    (tmp_path / "p.toml").write_text(TEXT)
+    fit_problem(tmp_path / "p.toml", tmp_path / "r")
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    monkeypatch.setitem(sys.modules, "docx", None)
+    with pytest.warns(
+        UserWarning, match=r"tables\.(xlsx|docx) was not written: .*pip install 'sumwise\[office\]'"
+    ) as said:
+        names = [path.name for path in write_edition(tmp_path / "r")]
+    assert len(said) == 2
+    assert "tables.tex" in names
+    assert not {"tables.xlsx", "tables.docx"} & set(names)
 
 
 def test_names_and_cover_are_checked(tmp_path):

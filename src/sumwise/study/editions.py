@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,7 @@ def write_edition(folder: Any, edition: str = "court") -> list[Path]:
     Returns
     -------
     list of Path
-        What was written. Workbook and document need the extra ``office``; without it they are left out.
+        What was written. Workbook and document need the extra ``office``; without it they are left out, with a warning.
 
     Examples
     --------
@@ -97,8 +98,8 @@ def _exports(report: Report, model: Any, folder: Path) -> list[Path]:
     for ending in (".tex", ".xlsx", ".docx"):
         try:
             written.append(export_tables(report, folder / f"tables{ending}"))
-        except MissingExtra:
-            continue  # the extra `office` isn't installed
+        except MissingExtra as error:
+            warnings.warn(f"tables{ending} was not written: {error}", stacklevel=3)
     return [*written, *export_figures(report, folder / "figures")]
 
 
