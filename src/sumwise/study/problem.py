@@ -165,7 +165,7 @@ class Problem:
 
     @property
     def level(self) -> float:
-        """Of the intervals."""
+        """Level of the intervals."""
         return float(self.values.get("level", 0.95))
 
     @property
