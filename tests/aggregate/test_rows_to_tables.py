@@ -321,6 +321,18 @@ def test_partitions_of_a_folder_are_a_column(tmp_path):
     assert aggregate(tmp_path, ["a", "year"])["a", "year"].counts.tolist() == [[1, 1], [2, 2]]
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("folder", ["a=3", "A=3"])
+def test_a_column_of_a_file_counts_before_a_folder_of_its_name(tmp_path, ending, folder):
+    (tmp_path / folder).mkdir()
+    frame = pd.DataFrame({"a": [0, 1, 1], "b": [5, 5, 6]})
+    path = tmp_path / folder / f"part.{ending}"
+    frame.to_csv(path, index=False) if ending == "csv" else frame.to_parquet(path)
+    tables = aggregate(path, ["a", "b"])
+    assert tables.domain.levels("a") == (0, 1)
+    assert tables["a", "b"].counts.tolist() == [[1, 0], [1, 1]]
+
+
 @pytest.mark.parametrize("counting", ["native", "sql"])
 def test_amounts_equal_those_of_a_frame(engine, counting):
     rng = np.random.default_rng(5)

@@ -7,6 +7,7 @@ import gzip
 import os
 import re
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from sumwise import checks
@@ -150,7 +151,9 @@ class DuckDBEngine:
         self.connection.execute("SET VARIABLE sumwise_files = ?", [[as_pattern(f) for f in files]])
         if sources.file_format(source) == "csv":
             return self._csv_relation(files)
-        return "read_parquet(getvariable('sumwise_files'))", _parquet_names(files[0])
+        names = _parquet_names(files[0])
+        options = ["getvariable('sumwise_files')", *_folder_options(files, names or [])]
+        return f"read_parquet({', '.join(options)})", names
 
     def _csv_relation(self, files: list[str]) -> tuple[str, list[str]]:
         sniffed = self._sniff(files[0], -1)
@@ -176,6 +179,7 @@ class DuckDBEngine:
         while any(prefix in path for path in files):  # a folder called like a column of ours would be taken for it
             prefix += "_"
         options = [
+            *_folder_options(files, names),
             "auto_detect = false",
             f"skip = {int(sniffed['SkipRows'])}",
             f"header = {str(bool(sniffed['HasHeader'])).lower()}",
@@ -352,6 +356,12 @@ def _is_dataset(source: Any) -> bool:
     from pyarrow import dataset
 
     return isinstance(source, dataset.Dataset)
+
+
+def _folder_options(files: list[str], names: list[str]) -> list[str]:
+    """Folders called ``name=value`` give columns, unless the files have a column of such a name, which then counts."""
+    folders = {part.partition("=")[0].lower() for path in files for part in Path(path).parts[:-1] if "=" in part}
+    return [] if folders.isdisjoint(name.lower() for name in names) else ["hive_partitioning = false"]
 
 
 def _identifier(name: str) -> str:
