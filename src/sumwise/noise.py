@@ -40,6 +40,10 @@ class Noise(ABC):
     True
     """
 
+    def __post_init__(self):
+        for field in fields(self):
+            object.__setattr__(self, field.name, _scale(getattr(self, field.name), field.name))
+
     def log_density(self, observed: Any, true: Any) -> np.ndarray:
         """Return log p(observed | true) per cell; 0 where `observed` is NaN."""
         y, n = _pair(self, observed, true)
@@ -105,8 +109,11 @@ class Noise(ABC):
     @abstractmethod
     def _gradient(self, y: np.ndarray, n: np.ndarray) -> np.ndarray: ...
 
-    @abstractmethod
-    def _conjugate(self, y: np.ndarray, slope: np.ndarray) -> np.ndarray: ...
+    def _conjugate(self, y: np.ndarray, slope: np.ndarray) -> np.ndarray:
+        point = self._conjugate_point(y, slope)
+        reached = np.isfinite(point)
+        at = np.where(reached, point, 0.0)
+        return np.where(reached, slope * at + self._log_density(y, at), np.inf)
 
     @abstractmethod
     def _conjugate_point(self, y: np.ndarray, slope: np.ndarray) -> np.ndarray: ...
@@ -169,9 +176,6 @@ class Poisson(Noise):
 
     rate: float | np.ndarray = 1.0
 
-    def __post_init__(self):
-        object.__setattr__(self, "rate", _scale(self.rate, "rate"))
-
     def _log_density(self, y: np.ndarray, n: np.ndarray):
         mean = self.rate * n
         with np.errstate(divide="ignore", invalid="ignore"):
@@ -233,10 +237,6 @@ class NegativeBinomial(Noise):
     rate: float | np.ndarray = 1.0
     dispersion: float | np.ndarray = 0.1
 
-    def __post_init__(self):
-        object.__setattr__(self, "rate", _scale(self.rate, "rate"))
-        object.__setattr__(self, "dispersion", _scale(self.dispersion, "dispersion"))
-
     def _log_density(self, y: np.ndarray, n: np.ndarray):
         from scipy.special import gammaln
 
@@ -252,12 +252,6 @@ class NegativeBinomial(Noise):
         mean, r = self.rate * n, 1.0 / self.dispersion
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(y > 0, np.divide(y, n), 0.0) - self.rate * (y + r) / (mean + r)
-
-    def _conjugate(self, y: np.ndarray, slope: np.ndarray):
-        point = self._conjugate_point(y, slope)
-        reached = np.isfinite(point)
-        at = np.where(reached, point, 0.0)
-        return np.where(reached, slope * at + self._log_density(y, at), np.inf)
 
     def _conjugate_point(self, y: np.ndarray, slope: np.ndarray):
         # The positive root of c m^2 + r (c - 1) m + r y = 0 with m = rate * n, c = slope / rate; none for c > 0.
@@ -295,9 +289,6 @@ class Gaussian(Noise):
 
     scale: float | np.ndarray
 
-    def __post_init__(self):
-        object.__setattr__(self, "scale", _scale(self.scale, "scale"))
-
     def _log_density(self, y: np.ndarray, n: np.ndarray):
         return -0.5 * ((y - n) / self.scale) ** 2 - self._log_constant
 
@@ -325,9 +316,6 @@ class _TwoSided(Noise):
     """Noise whose log-density falls linearly on both sides of the truth, at rate 1 / scale."""
 
     scale: float | np.ndarray
-
-    def __post_init__(self):
-        object.__setattr__(self, "scale", _scale(self.scale, "scale"))
 
     @property
     @abstractmethod
@@ -491,12 +479,6 @@ class Summed(Noise):
 
     def _gradient(self, y: np.ndarray, n: np.ndarray):
         return np.sign(y - n) * np.maximum(self._steepness(np.abs(y - n)), 0.0)
-
-    def _conjugate(self, y: np.ndarray, slope: np.ndarray):
-        point = self._conjugate_point(y, slope)
-        reached = np.isfinite(point)
-        with np.errstate(invalid="ignore"):
-            return np.where(reached, slope * point + self._log_density(y, np.where(reached, point, 0.0)), np.inf)
 
     def _conjugate_point(self, y: np.ndarray, slope: np.ndarray):
         y, slope = np.broadcast_arrays(y, slope)

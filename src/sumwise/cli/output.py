@@ -59,7 +59,9 @@ def write_json(result: Any) -> None:
       "rows": 3
     }
     """
-    typer.echo(json_module.dumps(_plain(result), indent=2, ensure_ascii=False, allow_nan=False))
+    from sumwise.report.summary import plain
+
+    typer.echo(json_module.dumps(plain(result), indent=2, ensure_ascii=False, allow_nan=False))
 
 
 def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None) -> None:
@@ -112,16 +114,3 @@ def _console(stderr: bool = False):
     from rich.console import Console
 
     return Console(file=sys.stderr if stderr else sys.stdout)
-
-
-def _plain(value: Any) -> Any:
-    """The value with arrays as lists, tuples as lists, keys as text and non-finite numbers as None."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(item) for item in value]
-    if hasattr(value, "tolist"):  # NumPy's arrays and numbers
-        return _plain(value.tolist())
-    if isinstance(value, float) and not (float("-inf") < value < float("inf")):
-        return None
-    return value if isinstance(value, (bool, int, float, str, type(None))) else str(value)

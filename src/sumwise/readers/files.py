@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from os import PathLike, fspath
@@ -14,7 +14,7 @@ from typing import Any, TypedDict
 import numpy as np
 import pandas as pd
 
-from sumwise import frames
+from sumwise import checks, frames
 from sumwise.errors import DataError, SumwiseError, UnknownName
 from sumwise.readers.connection import as_pattern, connect, one_select, reason
 from sumwise.readers.excel import EXCEL, open_excel
@@ -95,11 +95,16 @@ def open_sheet(source: Any, columns: Sequence | None = None, ids: Sequence | Non
         sheet.known(*columns)
     if not len(sheet):
         raise DataError(f"{sheet.name} has columns and no rows.", hint="give at least one row.")
-    return sheet if sheet.decimal else _with_decimal(sheet, opening.get("decimal"))
+    return sheet if sheet.decimal else replace(sheet, decimal=opening.get("decimal"))
 
 
-def _with_decimal(sheet: Sheet, decimal: str | None) -> Sheet:
-    return replace(sheet, decimal=decimal)
+def renamed(given: Mapping[str, str] | None, names: Mapping[str, str], what: str, such_as: str) -> dict[str, str]:
+    """The names of columns, with those that a caller gives in place of the usual ones."""
+    if given is not None and not isinstance(given, Mapping):
+        raise DataError(f"{what} is {given!r}.", hint=f"give a dict, such as {such_as}.")
+    for key in given or ():
+        checks.known(key, names, f"key of {what}")
+    return {**names, **(given or {})}
 
 
 def _is_path(source: Any) -> bool:

@@ -12,7 +12,7 @@ import pandas as pd
 from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.margins import Margins
-from sumwise.readers.files import Opening, open_sheet
+from sumwise.readers.files import Opening, open_sheet, renamed
 from sumwise.readers.sheet import Sheet
 from sumwise.readers.write import write_frame
 
@@ -87,7 +87,7 @@ def read_margins(
             raise DataError(
                 "total, weight and covariates belong to the wide shape.", hint="name rows and cols, or leave them out."
             )
-        return _read_long(source, unit, {**LONG, **_long_names(long)}, absent, mismatch, opening)
+        return _read_long(source, unit, renamed(long, LONG, "long", "{'votes': 'n'}"), absent, mismatch, opening)
     if rows is None or cols is None:
         raise DataError("rows and cols go together.", hint="name both (wide), or neither (long).")
     if long is not None:
@@ -129,16 +129,6 @@ def _distinct(sheet: Sheet, units: Any, column: Any) -> None:
     if twice.any():
         first = units.iloc[int(np.argmax(twice))]
         sheet.refuse(twice, f"column {column!r} repeats a unit ({checks.plain(first)!r})", "give each unit one row.")
-
-
-def _long_names(long: Mapping[str, str] | None) -> dict[str, str]:
-    if long is None:
-        return {}
-    if not isinstance(long, Mapping):
-        raise DataError(f"long is {long!r}.", hint="give a dict, such as {'votes': 'n'}.")
-    for key in long:
-        checks.known(key, LONG, "key of long")
-    return dict(long)
 
 
 def _read_long(

@@ -14,7 +14,6 @@ PLAIN = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 PLAIN_SQL = r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?"  # the same, for DuckDB's regular expressions
 WITHHELD = re.compile(r"[*†‡]+|\(?[dsc]\)?|supp(r(essed)?)?|withheld|n?\s*[<≤]=?\s*\d+", re.IGNORECASE)
 LAKHS = r"|[1-9]\d?(,\d{2})+,\d{3}"  # 12,34,567, as in India
-GROUPED = re.compile(r"[1-9]\d{0,2}(\.\d{3})+", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from sumwise.domain import Domain
 from sumwise.errors import DataError
 from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Noise, Poisson, Summed
 from sumwise.provenance import Provenance
-from sumwise.readers.files import Opening, open_sheet
+from sumwise.readers.files import Opening, open_sheet, renamed
 from sumwise.readers.sheet import Sheet
 from sumwise.readers.write import write_frame
 from sumwise.sparse_table import SparseTable, pays
@@ -112,7 +112,7 @@ def read_tables(
         raise DataError(f"noise is {noise!r}.", hint="give a noise model, such as Gaussian(2.0).")
     if domain is not None and not isinstance(domain, Domain):
         raise DataError(f"domain is a {type(domain).__name__}.", hint="give a Domain.")
-    called = {**NAMES, **_names(names)}
+    called = renamed(names, NAMES, "names", "{'count': 'n'}")
     sheet = open_sheet(source, None, None, **opening)
     cells = _cells(sheet, attributes, domain, called)
     built = [_table(cells, rows, noise, absent) for rows in _groups(cells)]
@@ -120,16 +120,6 @@ def read_tables(
         if provenance is None:
             provenance = Provenance(learned=cells.names if domain is None else ())
         return Tables(built, cells.domain, n, label, cells.classes or None, provenance=provenance)
-
-
-def _names(names: Mapping[str, str] | None) -> dict[str, str]:
-    if names is None:
-        return {}
-    if not isinstance(names, Mapping):
-        raise DataError(f"names is {names!r}.", hint="give a dict, such as {'count': 'n'}.")
-    for key in names:
-        checks.known(key, NAMES, "key of names")
-    return dict(names)
 
 
 @dataclass(frozen=True)

@@ -166,9 +166,6 @@ def figure(plot: str, numbers: Any, caption: str, data: dict[str, Any] | None = 
     return {"kind": "figure", "plot": plot, "numbers": plain(numbers), "caption": caption, "table": data, **plain(more)}
 
 
-TRUST = ("high", "moderate", "low")
-
-
 def finding(what: str, value: float | None, kind: str = "share", **more: Any) -> dict[str, Any]:
     """A finding: what is estimated, its value and interval, what the data alone imply, and how far to trust it.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import gammaln, xlogy
 
-from sumwise.collective.kernels.edges import DenseEdge, Edge, MarginEdge, SparseEdge, softmax
+from sumwise.collective.kernels.edges import DenseEdge, MarginEdge, SparseEdge, softmax
 
 if TYPE_CHECKING:
     from sumwise.collective.kernels.belief import Beliefs
@@ -63,23 +63,13 @@ def sample_tables(problem: CountProblem, beliefs: Beliefs, rng: np.random.Genera
     for k in range(len(forest.steps) - 1, -1, -1):
         child, parent, e, back = forest.steps[k]
         # `back`: the child is the second node of the edge
-        tables[e], nodes[child] = _split(forest.edges[e][2], nodes[parent], beliefs.inner[k], back, rng)
+        edge = forest.edges[e][2]
+        tables[e], nodes[child] = _SPLITS[type(edge)](edge, nodes[parent], beliefs.inner[k], back, rng)
     return np.concatenate(nodes).astype(float), [t.astype(float) for t in tables]
 
 
 def _probabilities(p: np.ndarray):
     return p / p.sum(axis=-1, keepdims=True)
-
-
-def _split(
-    operator: Edge,
-    parents: np.ndarray,
-    inner: np.ndarray,
-    child_second: bool,
-    rng: np.random.Generator,
-):
-    """Table of the edge and counts of the child, given the counts of the parent."""
-    return _SPLITS[type(operator)](operator, parents, inner, child_second, rng)
 
 
 def _split_dense(
@@ -126,6 +116,7 @@ _SPLITS: dict[type, Callable[..., Any]] = {
     SparseEdge: _split_sparse,
     MarginEdge: _split_margin,
 }
+"""By kind of edge: its table and counts of the child, given counts of the parent."""
 
 
 def assign_individuals(problem: CountProblem, cells: np.ndarray, tables: list[np.ndarray], rng: np.random.Generator):
