@@ -49,7 +49,7 @@ class Ecological(Study):
         "weight": "how much a unit counts",
         "covariates": "columns of covariates: of the shares in EcologicalEM, of options covariates_b, _w in King",
         "side": "long files: the column that distinguishes groups from outcomes",
-        "option": "long files: the column of the group's or outcome's name",
+        "option": "long files: the column of the group's or outcome's name; of outcomes_file, where groups are columns",
         "votes": "long files: the column of the counts",
         "row": "long files: what the groups' side is called",
         "col": "long files: what the outcomes' side is called",
@@ -59,6 +59,7 @@ class Ecological(Study):
 
     margins: Margins
     option_names: dict[tuple[str, str], str] | None = None  # by side and code, from a names file
+    outcomes_in_rows: tuple[str, ...] = ()  # outcomes that are values of a column, where groups are columns
 
     # --- in
 
@@ -98,9 +99,9 @@ class Ecological(Study):
 
     def _wide(self) -> Margins:
         p = self.problem
-        rows, cols = self._side("groups", "rest_group"), self._side("outcomes", "rest_outcome")
-        covariates = p.column_list("covariates")
+        rows, covariates = self._side("groups", "rest_group"), p.column_list("covariates")
         sheet, unit = self._sheet()
+        cols = self._side("outcomes", "rest_outcome")
         sheet, total = self._total(sheet)
         read = read_margins(
             sheet,
@@ -137,7 +138,8 @@ class Ecological(Study):
 
     def _side(self, key: str, rest: str) -> dict[str, str | None]:
         p = self.problem
-        listed = p.column_list(key, needed=True) or []
+        in_rows = key == "outcomes" and self.outcomes_in_rows and key not in p.columns
+        listed = self.outcomes_in_rows if in_rows else p.column_list(key, needed=True) or []
         named: dict[str, str | None] = {p.names.get(c, c): c for c in listed}
         if len(named) < len(listed):
             p.fail(("names",), f"Two of {', '.join(listed)} have one name.", "give each a name of its own.")
@@ -173,7 +175,39 @@ class Ecological(Study):
             return self._opened(p.file())
         p.column_list("unit", needed=True)
         (one, unit), (two, _) = (self._opened(p.file(key)) for key in ("groups_file", "outcomes_file"))
+        if "option" in p.columns:
+            two = self._outcome_columns(two, str(unit))
+            for name in (name for name in self.outcomes_in_rows if name in one.columns):
+                p.fail(("columns", "option"), f"{name!r} is an outcome, and a column of the groups.", "rename one.")
         return join(p, one, two, str(unit)), unit
+
+    def _outcome_columns(self, sheet: Sheet, unit: str) -> Sheet:
+        """A sheet with a row per unit and a column per outcome, from one with a row for each; lines are added up."""
+        p = self.problem
+        option, votes = (p.column(key) or key for key in ("option", "votes"))
+        sheet.known(option, votes)
+        frame = pd.DataFrame({unit: sheet.ids(unit).astype(str), "o": sheet.ids(option).astype(str).str.strip()})
+        frame["v"] = sheet.numbers([votes])[:, 0]
+        wide = frame.pivot_table(index=unit, columns="o", values="v", aggfunc="sum", sort=False)
+        lacking = wide.isna().to_numpy()
+        with p.blamed(("data", "absent")):
+            absent = checks.choice(p.data.get("absent", "raise"), "absent", ("raise", "zero"))
+        if lacking.any() and absent == "raise":
+            i, j = np.argwhere(lacking)[0]
+            raise DataError(
+                f"{sheet.name}: {int(lacking.sum())} outcomes of units have no row. First: {wide.columns[j]!r} in "
+                f"{wide.index[i]!r}.",
+                hint='set absent = "zero" in [data] if such rows mean no votes.',
+            )
+        added = len(frame) - int((~lacking).sum())
+        if added:
+            self.notes.append(
+                f"{len(frame):,} rows of votes were added up to {len(frame) - added:,}, by unit and outcome."
+            )
+        self.outcomes_in_rows = tuple(map(str, wide.columns))
+        made = wide.fillna(0.0).reset_index()
+        made.columns = list(map(str, made.columns))
+        return replace(sheet, frame=made, columns=tuple(made.columns), row=lambda i: f"unit {made[unit].iloc[i]!r}")
 
     def _opened(self, path: Path | None) -> tuple[Sheet, str | None]:
         p = self.problem

@@ -286,3 +286,37 @@ def test_percentages_of_voters_are_no_part_of_everybody(tmp_path):
     shares = shares.assign(Registered=size, turnout_pct=rng.uniform(40, 70, 30), smith_pct=among, jones_pct=100 - among)
     found = guessed(tmp_path, shares.round(2))
     assert any("smith_pct, jones_pct add up to 100%" in line for line in found.ask)
+
+
+def test_percentages_of_voters_beside_a_turnout_in_percent_are_refused(tmp_path):
+    frame = votes(20)
+    total = frame["young"] + frame["old"]
+    shares = {f"pct_{name}": (100 * frame[name] / total).round(1) for name in ("young", "old", "yes", "no")}
+    frame = frame[["precinct"]].assign(registered=total, turnout_pct=np.linspace(40, 70, 20).round(1), **shares)
+    path = tmp_path / "votes.csv"
+    frame.to_csv(path, index=False)
+    with pytest.raises(DataError, match="by turnout_pct 55% of registered voted in the median unit"):
+        suggest_problem([path], tmp_path / "p.toml")
+    found = suggest_problem([path], tmp_path / "p.toml", total="registered")
+    assert found.guess.columns["total"] == "registered"
+
+
+def test_spanish_names_show_which_side_is_which(tmp_path):
+    frame = votes(20)
+    names = {"precinct": "Sección", "young": "Población indígena", "old": "Población mestiza"}
+    frame = frame.rename(columns=names | {"yes": "Votos PAN", "no": "Votos nulos"})
+    path = tmp_path / "votos.csv"
+    path.write_bytes(frame.iloc[:, [0, 3, 4, 1, 2]].to_csv(index=False, sep=";").encode("latin-1"))
+    found = suggest_problem([path], tmp_path / "p.toml")
+    assert found.guess.columns["groups"] == ["Población indígena", "Población mestiza"]
+    assert not any("guessed from the order" in line for line in found.guess.ask)
+
+
+def test_a_second_office_is_a_contest_of_its_own(tmp_path):
+    frame = votes(20)
+    frame = frame[["precinct", "young", "old"]].assign(
+        GOV_D=frame["yes"] // 2, GOV_R=frame["no"] // 2, HSE_D=frame["yes"] // 3, HSE_R=frame["no"] // 3
+    )
+    frame.to_csv(tmp_path / "votes.csv", index=False)
+    found = suggest_problem([tmp_path / "votes.csv"], tmp_path / "p.toml")
+    assert [c["name"] for c in found.guess.contests] == ["gov", "hse"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sumwise.study.profile_file import FileProfile
 from sumwise.study.recognise.guess import Guess, refused
 from sumwise.study.recognise.margins.long import guess_long, guess_named, outcomes_alone, refuse_half_long
+from sumwise.study.recognise.margins.outcome_rows import guess_outcome_rows
 from sumwise.study.recognise.margins.two_files import guess_two
 from sumwise.study.recognise.margins.wide import guess_wide
 from sumwise.study.recognise.margins.words import transposed
@@ -14,6 +15,7 @@ def guess(profiles: list[FileProfile]) -> Guess | None:
     """Margins in one file, long or wide, or in two files with the same units."""
     if len(profiles) == 2:
         found = guess_two(*profiles) or guess_named(*profiles) or guess_named(*reversed(profiles))
+        found = found or guess_outcome_rows(*profiles) or guess_outcome_rows(*reversed(profiles))
         return found or outcomes_alone(profiles[0]) or outcomes_alone(profiles[1])
     if len(profiles) != 1:
         return None

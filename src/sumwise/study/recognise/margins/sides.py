@@ -10,7 +10,7 @@ import numpy as np
 from sumwise.errors import DataError
 from sumwise.frames.margins import rounding
 from sumwise.nonvoting import is_nonvoting
-from sumwise.study.profile_file import Column, FileProfile, name_parts
+from sumwise.study.profile_file import Column, FileProfile, has_word, name_parts
 from sumwise.study.recognise.margins import words
 from sumwise.study.recognise.margins.sums import (
     AGREE,
@@ -524,4 +524,6 @@ def _reason(column: Column, sides: Sides, kind: str, side: Side | None) -> str:
         return "reads like the name of a unit or of a larger area"
     if kind not in (sides.groups.kind, sides.contests[0].kind):
         return f"holds {kind}s, which the sides don't"
-    return "no part of a side; it may be a covariate"
+    party = any(has_word(part, word) for part in name_parts(column.name)[1:] for word in words.PARTY)
+    may_be = "an outcome of another contest" if party and column.whole else "a covariate"
+    return f"no part of a side; it may be {may_be}"

@@ -294,6 +294,7 @@ def _check_percents(reading: Reading, side: Side, total: Column | None) -> None:
         return
     if _abstain(side) > FEWEST_ABSTAIN:
         return
+    _refuse_turnout(reading, side, total)
     ends = {part for c in side.columns for part in name_parts(c.name)}
     used = {total.name, *reading.sides.names}
     for c in reading.profile.columns:
@@ -317,6 +318,22 @@ def _check_percents(reading: Reading, side: Side, total: Column | None) -> None:
             f"{', '.join(side.names[:4])} are taken as {side.kind}s of {total.name}, all people in the groups; if some "
             "of them didn't vote, write votes as counts."
         )
+
+
+def _refuse_turnout(reading: Reading, side: Side, total: Column) -> None:
+    """Refuse percents that sum to 100 beside a turnout in percent: they are of the votes, and `total` counts others."""
+    for c in reading.profile.columns:
+        if c.amounts is None or kind_of(c) not in ("share", "percent") or not words.called(c, words.TURNOUT):
+            continue
+        voted = float(np.nanmedian(c.amounts[reading.keep])) / {"percent": 100.0, "share": 1.0}[kind_of(c)]
+        if 0 < voted < 1 - FEWEST_ABSTAIN:
+            listed = ", ".join(side.names[:4])
+            raise DataError(
+                f"{reading.profile.path.name}: {listed} sum to 100%, and by {c.name} {voted:.0%} of {total.name} voted "
+                f"in the median unit: are they percents of those who voted, or of {total.name}?",
+                hint=f"write votes as counts ({total.name} times {c.name} times each percent): whoever is missing is "
+                f"then taken for a person who didn't vote; or --total {total.name} if they are percents of it.",
+            )
 
 
 def _ask_of_whom(reading: Reading, total: Column | None) -> None:

@@ -83,6 +83,7 @@ MEN_AND_WOMEN = (
     "donne",
 )
 GROUPS += MEN_AND_WOMEN
+GROUPS += ("población*", "poblacion*", "população*", "populacao*", "indígena*", "indigena*", "afro*", "mestiz*")
 SEXES = ("male*", "female*", "men", "women", "m", "f", *MEN_AND_WOMEN)
 OUTCOMES = (
     "dem*",
@@ -112,6 +113,22 @@ OUTCOMES = (
     "gov",
     "sen",
 )
+OFFICES = (
+    "president*",
+    "governor*",
+    "ussen",
+    "senate*",
+    "senator*",
+    "house",
+    "hse",
+    "ushse",
+    "congress*",
+    "cong",
+    "mayor*",
+)
+OFFICES += ("sheriff*", "attorney*", "atty", "treas*", "auditor*", "council*", "judge*", "justice*", "ltgov", "sos")
+OUTCOMES += OFFICES
+OUTCOMES += ("voto*", "voix", "voti", "stimmen", "suffrage*", "abstenc*", "abstenç*", "nulo*", "nulos")
 PARTIES = ("dem*", "rep*", "gop", "ind", "lib*", "green*", "yes", "no", "for", "against", "other*", "blank", "null")
 PARTY = (*PARTIES, "oth", "d", "r", "l", "g", "i", "o")  # also as the letter at the end of PRES16D
 CODED = re.compile(r"([GPSRC]\d{2}[A-Z0-9]{3})[A-Z][A-Z0-9]{2,3}")  # G20PREDBID: year and office, party, candidate
@@ -155,6 +172,7 @@ COUNTED = (
 )
 """Words beside one of the totals that change nothing: ballots cast, number of voters."""
 ERRORS = ("moe", "margin*", "error*", "stderr", "diff*")  # margins of error, and differences: no counts of people
+TURNOUT = ("turnout*", "participa*", "partecipa*", "affluen*", "wahlbeteiligung", "voted", "comparecimento")
 VOTED = ("turnout", "voted", "ballots", "votes", "yes")
 SHARES = ("pct*", "percent*", "perc", "share*", "prop*", "frac*", "prc")
 PLACES = ("lat", "latitude", "lon", "lng", "longitude", "x_coord", "y_coord", "easting", "northing", "area", "shape*")
