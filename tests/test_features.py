@@ -6,7 +6,7 @@ import pytest
 
 from sumwise import Bags
 from sumwise.errors import DataError, ModelWarning
-from sumwise.features import Features, centre_and_scale, level_text, refuse_missing
+from sumwise.features import Features, centre_and_scale, level_text, refuse_far, refuse_missing
 
 
 def test_mean_and_deviation_of_each_column():
@@ -132,3 +132,11 @@ def test_missing_values_are_refused_by_name():
         DataError, match="A kernel does not accept missing values; feature 'age' is missing in 1 of 4 rows"
     ):
         refuse_missing(Bags.from_frame(people(), bag="b"), "A kernel")
+
+
+def test_columns_far_from_zero_are_refused_by_name_and_constant_ones_are_not():
+    rows = np.random.default_rng(0).normal(size=(50, 2))
+    near = Bags(np.column_stack([rows + 1e4, np.full(50, 1e9)]), [0, 50])
+    assert refuse_far(near) is near
+    with pytest.raises(DataError, match=r"1 of 2 columns lie too far from zero.*First: 'x1', at 1e\+07 ± .*subtract"):
+        refuse_far(Bags(rows + np.array([0, 1e7]), [0, 50]))

@@ -14,7 +14,17 @@ from sumwise.bags import Bags
 from sumwise.errors import DataError, ModelWarning
 from sumwise.memory import check_fits, dense
 
-__all__ = ["MISSING", "OTHER", "Features", "centre_and_scale", "level_text", "name_columns", "recode", "refuse_missing"]
+__all__ = [
+    "MISSING",
+    "OTHER",
+    "Features",
+    "centre_and_scale",
+    "level_text",
+    "name_columns",
+    "recode",
+    "refuse_far",
+    "refuse_missing",
+]
 
 MISSING = "missing"  # the level, or the indicator, of what is not there
 OTHER = "(other)"  # the level that rare ones share
@@ -329,6 +339,34 @@ def table_rows(table: Any, categorical: Any = ()) -> Bags:
     parts = [column_numbers(table[c], c, levels, c in categorical) for c in table.columns]
     values = np.column_stack(parts) if parts else np.zeros((len(table), 0))
     return Bags(values, np.array([0, len(table)]), None, None, list(table.columns), levels)
+
+
+FARTHEST = 1e5  # standard deviations from zero; farther off, rounding moves fitted probabilities by more than 1e-4
+
+
+def refuse_far(bags: Bags) -> Bags:
+    """Return bags whose columns lie near enough to zero for a model that doesn't centre them.
+
+    Examples
+    --------
+    >>> from sumwise import Bags
+    >>> from sumwise.features import refuse_far
+    >>> refuse_far(Bags.from_arrays([[1e9, 1e9 + 1, 1e9 + 2]]))
+    Traceback (most recent call last):
+    sumwise.errors.DataError: 1 of 1 columns lie too far from zero ... First: 'x0', at 1e+09 ± 0.82. Hint: ...
+    """
+    if bags.n_rows == 0:
+        return bags
+    centre, scale = centre_and_scale(bags.values)
+    far = (np.abs(centre) > FARTHEST * scale) & (np.ptp(bags.values, axis=0) > 0)
+    if far.any():
+        j = int(np.argmax(far))
+        raise DataError(
+            f"{int(far.sum())} of {far.size} columns lie too far from zero for their spread: rounding would hide how "
+            f"rows differ. First: {bags.features[j]!r}, at {centre[j]:.4g} ± {scale[j]:.2g}.",
+            hint="subtract a typical value, the same in training and prediction.",
+        )
+    return bags
 
 
 def refuse_missing(bags: Bags, what: str) -> Bags:

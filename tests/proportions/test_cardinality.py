@@ -279,6 +279,14 @@ def test_sample_weight_counts_a_bag_as_often():
         CardinalityClassifier().fit(bags, counts, sample_weight=0 * weights)
 
 
+def test_a_bag_of_weight_zero_is_left_out_of_the_search_of_the_penalty_too():
+    bags, _, counts = people(40)
+    usual = CardinalityClassifier().fit(bags[10:], counts[10:])
+    weighted = CardinalityClassifier().fit(bags, counts, sample_weight=np.r_[np.zeros(10), np.ones(30)])
+    np.testing.assert_array_equal(weighted.penalty_, usual.penalty_)
+    np.testing.assert_allclose(weighted.coef_, usual.coef_, rtol=1e-9)
+
+
 def test_sample_weight_is_routed():
     bags, _, counts = people(60)
     weights = np.r_[np.ones(30), np.full(30, 3.0)]

@@ -7,6 +7,7 @@ import pytest
 from sklearn.base import is_classifier, is_regressor
 
 from sumwise import Bags, distribution, proportions
+from sumwise.errors import DataError
 
 pytestmark = [pytest.mark.check, pytest.mark.filterwarnings("ignore")]
 
@@ -18,6 +19,7 @@ QUICK = {
     "DeepSets": {"max_epochs": 3},
     "LabelSampler": {"n_draws": 20, "n_burn": 5},
 }
+CENTRED = (proportions.AggregateRegressor, proportions.ClusterSelection, proportions.ProportionLossNetwork)
 UNITS = [np.array([unit, 1 / unit, unit]) for unit in (1e-12, 1e-6, 1e6, 1e12)]
 
 
@@ -56,22 +58,40 @@ def answer(model, bags, target):
     raise AssertionError(f"{type(model).__name__} says nothing")
 
 
-def same(found, usual):
-    np.testing.assert_allclose(found, usual, rtol=0, atol=1e-3 * np.std(usual))
+def same(found, usual, tol=1e-3):
+    np.testing.assert_allclose(found, usual, rtol=0, atol=tol * np.std(usual))
+
+
+def target_of(model, labels, responses):
+    """Counts of bags, or what else the estimator learns from."""
+    if isinstance(model, proportions.Oracle):
+        return labels
+    summed = responses if isinstance(model, proportions.AggregateRegressor) else labels
+    return summed.reshape(N_BAGS, SIZE).sum(axis=1)
 
 
 @pytest.mark.parametrize("model", list(estimators(proportions)))
 def test_units_change_nothing_in_label_proportions(model, sample):
     values, _, labels, responses = sample
-    offsets = np.arange(N_BAGS + 1) * SIZE
-    target = labels.reshape(N_BAGS, SIZE).sum(axis=1)
-    if isinstance(model, proportions.Oracle):
-        target = labels
-    elif isinstance(model, proportions.AggregateRegressor):
-        target = responses.reshape(N_BAGS, SIZE).sum(axis=1)
+    offsets, target = np.arange(N_BAGS + 1) * SIZE, target_of(model, labels, responses)
     usual = answer(model, Bags(values, offsets), target)
     for units in UNITS:
         same(answer(model, Bags(values * units, offsets), target), usual)
+
+
+@pytest.mark.parametrize("model", list(estimators(proportions)))
+def test_a_column_far_from_zero_changes_nothing_or_is_refused(model, sample):
+    values, _, labels, responses = sample
+    offsets, target = np.arange(N_BAGS + 1) * SIZE, target_of(model, labels, responses)
+    usual = answer(model, Bags(values, offsets), target)
+    if not isinstance(model, proportions.LabelSampler):  # a chain that rounding leads elsewhere
+        same(answer(model, Bags(values + 1e3, offsets), target), usual, 1e-2)
+    far = Bags(values + 1e9, offsets)
+    if isinstance(model, CENTRED):
+        same(answer(model, far, target), usual)
+    else:
+        with pytest.raises(DataError, match=r"\d of \d columns lie too far from zero.*First: 'x0', at 1e\+09 ±"):
+            answer(model, far, target)
 
 
 @pytest.mark.parametrize("model", list(estimators(distribution)))

@@ -13,7 +13,7 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
-from sumwise.features import Features, name_columns
+from sumwise.features import Features, name_columns, refuse_far
 from sumwise.memory import check_fits
 from sumwise.proportions.counts import drop_empty, observe
 from sumwise.proportions.likelihood import BagLikelihood
@@ -39,6 +39,7 @@ class BagClassifier(Estimator):
 
     __metadata_request__fit: ClassVar = {"bags": UNUSED, "counts": UNUSED}  # they are X and y, and not routed
     __metadata_request__score: ClassVar = {"bags": UNUSED, "counts": UNUSED}
+    centres_columns: ClassVar[bool] = False  # whether a column's place doesn't matter
     inference = "auto"
     noise = None
     totals = "match"
@@ -89,7 +90,8 @@ class BagClassifier(Estimator):
         name_columns(self, bags)
         self.fitted_columns_ = counts.ndim == 2
         self._check_size(bags, len(self.features_.names))
-        return self.design(bags), counts
+        made = self.design(bags)
+        return made if self.centres_columns else refuse_far(made), counts
 
     def _check_size(self, bags: Bags, width: int) -> None:
         check_rows(type(self).__name__, bags, width)

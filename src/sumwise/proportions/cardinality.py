@@ -189,11 +189,12 @@ class CardinalityClassifier(BagClassifier):
         counts : array of shape (n_bags,) of class 1, or (n_bags, n_classes), or `intervals`
             A pandas Series or frame is put into the order of the bags by its index.
         sample_weight : array of shape (n_bags,), optional
-            How much each bag counts: a power of its likelihood. Weight 2 is the same as giving the bag twice.
+            How much each bag counts: a power of its likelihood. Weight 2 is the same as giving the bag twice, and 0 as
+            leaving it out.
         """
         self._check()
         vars(self).pop("partial_information_", None)
-        weights = None if sample_weight is None else checks.bag_weights(bags, sample_weight)[bags.sizes > 0]
+        bags, counts, weights = self._weighted(bags, counts, sample_weight)
         bags, counts = self._training(bags, counts)
         observed = observe(bags, counts, self.noise, self.totals)
         _refuse_absent(observed, bags)

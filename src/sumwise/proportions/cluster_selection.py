@@ -91,6 +91,8 @@ class ClusterSelection(BagClassifier):
     array([0, 1])
     """
 
+    centres_columns = True
+
     def __init__(self, n_clusters: Any = (2, 4, 8, 16), *, totals="match", random_state: Any = 0):
         self.n_clusters = n_clusters
         self.totals = totals

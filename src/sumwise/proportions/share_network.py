@@ -70,6 +70,8 @@ class ProportionLossNetwork(BagClassifier):
     (300, 2)
     """
 
+    centres_columns = True
+
     def __init__(
         self,
         hidden=(64,),
