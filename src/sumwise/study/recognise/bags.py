@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from sumwise.errors import DataError
+from sumwise.study.not_features import is_row_number, is_weight, not_features
 from sumwise.study.profile_file import Column, FileProfile
 from sumwise.study.recognise.guess import Guess, refused
 
@@ -34,7 +35,6 @@ BAGS = (
     "cluster*",
 )
 LABELS = ("label*", "class", "target", "y", "vote*", "outcome*", "response*", "score", "click*", "income*")
-WEIGHTS = ("weight*", "pwgtp", "wgtp", "fnlwgt", "wt")
 COUNTED = ("votes", "count", "counts", "pct", "percent*", "flow", "abundance", "devices", "visitors")
 TOTALS = ("total*", "n", "size", "fips", "x", "y", "pct*", "percent*", "share*", "lon*", "lat*")
 FEWEST_BAGS, FEW_BAGS = 3, 10  # fewer than ten are a column of a person, such as the region, rather than bags
@@ -92,9 +92,9 @@ def _response(profile: FileProfile, bag: Column, column: Column) -> Guess:
     data, comments = profile.opening()
     columns: dict[str, Any] = {"bag": bag.name, "response": column.name}
     comments["columns", "response"] = "the same in all rows of a bag"
-    _common(profile, data, columns, comments, {bag.name, column.name})
+    unused = _common(profile, data, columns, comments, {bag.name, column.name})
     seen = f"{profile.n_rows:,} rows in {bag.distinct:,} bags, with one {column.name} per bag"
-    return Guess("distribution", 0.85, seen, data, columns, comments=comments, methods=DISTRIBUTION)
+    return Guess("distribution", 0.85, seen, data, columns, comments=comments, methods=DISTRIBUTION, unused=unused)
 
 
 def _with_label(profile: FileProfile) -> Guess | None:
@@ -115,7 +115,7 @@ def _with_label(profile: FileProfile) -> Guess | None:
     columns: dict[str, Any] = {"bag": bag.name, "label": label.name}
     comments["columns", "label"] = "only its counts per bag are used; the labels themselves check the result"
     skip = {bag.name, label.name}
-    _common(profile, data, columns, comments, skip)
+    unused = _common(profile, data, columns, comments, skip)
     ask = []
     if not profile.is_called(label, LABELS):
         others = ", ".join(c.name for c in few if c is not label)
@@ -138,6 +138,7 @@ def _with_label(profile: FileProfile) -> Guess | None:
         comments=comments,
         ask=ask,
         methods=PROPORTIONS,
+        unused=unused,
     )
 
 
@@ -174,11 +175,6 @@ def _two(people: FileProfile, results: FileProfile) -> Guess | None:
     return _no_match(people, results)
 
 
-def is_row_number(column: Column) -> bool:
-    """Whether a column numbers the rows, as an index does that pandas wrote."""
-    return column.numbers is not None and len(column.numbers) > 2 and bool((np.diff(column.numbers) == 1).all())
-
-
 def _refuse_zeros(people: FileProfile, results: FileProfile, bag: Column, key: Column) -> None:
     """Refuse bags that one file writes with zeros in front (007) and the other without: they would be left out."""
     mine, theirs = _texts(bag), _texts(key)
@@ -210,7 +206,7 @@ def _joined(people: FileProfile, results: FileProfile, bag: Column, key: Column,
         ask.append(f"left out, since they are in one file only: {', '.join(only[:5])}{', ...' if only[5:] else ''}.")
         data["unmatched"] = "drop"
         comments["data", "unmatched"] = "some bags are in one file only; raise refuses them"
-    _common(people, data, columns, comments, {bag.name})
+    out = _common(people, data, columns, comments, {bag.name})
     seen = f"{people.n_rows:,} individuals in {bag.distinct:,} bags, and {results.n_rows:,} results"
     if len(counts) >= 2:
         data["counts_file"] = str(results.path)
@@ -222,7 +218,7 @@ def _joined(people: FileProfile, results: FileProfile, bag: Column, key: Column,
             "counts are scaled to the number of individuals; rest keeps those who were not counted as a class"
         )
         ask += _scaled(people, bag, results, key, counts)
-        unused = {c.name: _why_not(c, whole) for c in numbers if c not in counts}
+        unused = out | {c.name: _why_not(c, whole) for c in numbers if c not in counts}
         return Guess("proportions", 0.9, seen, data, columns, options, comments, ask, PROPORTIONS, unused=unused)
     rest = [c for c in results.columns if c is not key]
     if not rest:
@@ -232,9 +228,10 @@ def _joined(people: FileProfile, results: FileProfile, bag: Column, key: Column,
     columns["response"] = response.name
     if key.name != bag.name:
         columns["responses_bag"] = key.name
-    unused = {c.name: "not the response" for c in rest if c is not response}
-    if unused:
-        ask.append(f"which column is the response was guessed; it may also be {', '.join(list(unused)[:6])}.")
+    others = {c.name: "not the response" for c in rest if c is not response}
+    unused = out | others
+    if others:
+        ask.append(f"which column is the response was guessed; it may also be {', '.join(list(others)[:6])}.")
     return Guess("distribution", 0.9, seen, data, columns, {}, comments, ask, DISTRIBUTION, unused=unused)
 
 
@@ -327,21 +324,21 @@ def _texts(column: Column) -> set[str]:
     return {f"{x:.15g}" for x in np.unique(column.numbers[~np.isnan(column.numbers)])}
 
 
-def _common(profile: FileProfile, data: dict, columns: dict, comments: dict, skip: set[str]) -> None:
-    """Missing words, codes and weights; weights are left out of the features."""
+def _common(profile: FileProfile, data: dict, columns: dict, comments: dict, skip: set[str]) -> dict[str, str]:
+    """Missing words and codes; identifiers and weights are left out of the features, and returned with the reason."""
     words = sorted({word for c in profile.columns for word in c.blanks})
     if words:
         data["missing"] = words
         comments["data", "missing"] = "these stand for missing values"
-    weights = [c for c in profile.columns if profile.is_called(c, WEIGHTS)]
-    if weights:
-        used = [c.name for c in profile.columns if c.name not in skip and c not in weights]
-        columns["features"] = used
-        comments["columns", "features"] = (
-            f'{", ".join(c.name for c in weights)} profile like weights; weight = "{weights[0].name}" would use one'
-        )
+    out = not_features(profile, skip)
+    if out:
+        columns["features"] = [c.name for c in profile.columns if c.name not in skip and c.name not in out]
+        weights = [c.name for c in profile.columns if c.name in out and is_weight(c)]
+        using = f'; weight = "{weights[0]}" would use that weight' if weights else ""
+        comments["columns", "features"] = f"all but {', '.join(out)}{using}"
     codes = [c.name for c in profile.columns if c.numbers is not None and c.whole and 2 < c.distinct <= MOST_CODES]
-    codes = [name for name in codes if name not in skip and profile[name] not in weights]
+    codes = [name for name in codes if name not in skip and name not in out]
     if codes:
         columns["categorical"] = codes
         comments["columns", "categorical"] = "few whole numbers: taken for codes"
+    return out

@@ -34,13 +34,13 @@ class Guess:
     score : float
         How sure: 1 is certain.
     seen : str
-        What the file profiles like, in words.
+        What the file looks like, in words.
     data, columns, options : dict
         The tables of the problem file.
     comments : dict of (table, key) to str
         Words beside a key.
     ask : list of str
-        What a person should profile at.
+        What a person should look at.
 
     Examples
     --------

@@ -9,6 +9,7 @@ import pandas as pd
 
 from sumwise.errors import DataError
 from sumwise.readers.numerals import is_withheld
+from sumwise.study.not_features import not_features
 from sumwise.study.profile_file import Column, FileProfile
 from sumwise.study.recognise.bags import COUNTED
 from sumwise.study.recognise.guess import Guess
@@ -158,11 +159,7 @@ def _rows(profile: FileProfile) -> Guess | None:
         return None
     if any(c.amounts is not None and profile.is_called(c, COUNTED) for c in profile.columns):
         return None  # rows are counts or percents of many people
-    alone = [
-        c.name
-        for c in profile.columns
-        if c.distinct > 0.9 * profile.n_rows and c is not label and (c.numbers is None or c.whole)
-    ]
+    out = not_features(profile, {label.name})
     data, comments = profile.opening()
     data["kind"] = "rows"
     comments["data", "kind"] = "rows are counted into tables of pairs; the fit sees the tables only"
@@ -172,11 +169,11 @@ def _rows(profile: FileProfile) -> Guess | None:
         comments["data", "missing"] = "these stand for missing values"
     columns: dict[str, Any] = {"label": label.name}
     ask = _same_but_case(label)
-    if alone:
-        columns["attributes"] = [c.name for c in profile.columns if c is not label and c.name not in alone]
-        comments["columns", "attributes"] = f"left out, since every row has its own: {', '.join(alone)}"
+    if out:
+        columns["attributes"] = [c.name for c in profile.columns if c is not label and c.name not in out]
+        comments["columns", "attributes"] = f"all but {', '.join(out)}"
     seen = f"{profile.n_rows:,} rows with a label of {label.distinct} classes"
-    return Guess("maxent", 0.5, seen, data, columns, {}, comments, ask, METHODS)
+    return Guess("maxent", 0.5, seen, data, columns, {}, comments, ask, METHODS, unused=out)
 
 
 def _same_but_case(label: Column) -> list[str]:
