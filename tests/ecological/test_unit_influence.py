@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sumwise import Margins
-from sumwise.ecological import EcologicalEM, Goodman, homogeneous_units, influence
+from sumwise.ecological import EcologicalEM, Goodman, influence
 from sumwise.errors import DataError
 
 
@@ -37,13 +37,6 @@ def test_influence_needs_standard_errors_and_a_method_that_refits():
         influence(Goodman().fit(m), m)
     with pytest.raises(DataError, match="No unit is left"):
         EcologicalEM().fit(m).without_units(m, np.arange(40))
-
-
-def test_homogeneous_units_are_those_of_one_group():
-    table = homogeneous_units(odd_one_out(), 0.95)
-    assert table["units"].tolist() == [1, 1, 0, 0]
-    assert table["share"][0] == pytest.approx(0.01)
-    assert np.isnan(table["share"][2])
 
 
 @pytest.mark.parametrize("method", [EcologicalEM(), Goodman(constrained=True, n_bootstrap=20)])

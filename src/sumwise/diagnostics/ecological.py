@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from sumwise.ecological.composition_sensitivity import aggregation_bias_test
+from sumwise.ecological.aggregation_bias import aggregation_bias_test
 from sumwise.ecological.kernels.bounds import cell_bounds
 from sumwise.ecological.kernels.least_squares import free_shares, gram
 from sumwise.ecological.kernels.truncated_normal import natural
