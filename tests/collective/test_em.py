@@ -100,6 +100,7 @@ def test_sampled_and_exact_e_steps_learn_too():
     assert np.abs(exact.weights_ - gibbs.weights_).max() < 0.3
 
 
+@pytest.mark.check
 def test_free_tables_beat_the_fit_that_ignores_the_noise():
     morning = synthetic.mobility((3, 4), 5, 10_000, scale=20.0, random_state=3)
     em = fitted(FreeTables(), tables=morning.edge_tables, max_iter=40)
@@ -235,6 +236,7 @@ def test_weights_that_counts_hardly_determine_are_followed_to_the_optimum():
         fitted(kind, tables=[s.tables for s in seasons], start=[0.0, 1.0])
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("shared", [True, False], ids=["shared", "per step"])
 def test_standard_errors_of_free_tables_are_those_of_repetitions(shared):
     """Errors over their standard errors, over repetitions, are about one."""

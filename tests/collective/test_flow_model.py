@@ -279,6 +279,7 @@ def test_known_effort_gives_the_flows_of_full_effort():
     np.testing.assert_allclose(exact.counts_, counts)
 
 
+@pytest.mark.check
 def test_adaptive_moves_follow_the_flows_where_many_move():
     off = []
     for seed in range(3):

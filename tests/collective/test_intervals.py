@@ -23,6 +23,7 @@ def flows(season):
     return out | {"change": {"t1": 1.0 * north, "t0": -1.0 * north}}
 
 
+@pytest.mark.check
 def test_intervals_are_those_of_the_sampler():
     season = synthetic.birds(3, 4, 400, weights=(0.5, 1, 1, 1), random_state=2)
     model = TreeModel(season.domain, season.edges, season.log_potentials)
@@ -34,6 +35,7 @@ def test_intervals_are_those_of_the_sampler():
     assert (np.abs(ours.high - drawn.high) < 0.12 * width + 1).all()
 
 
+@pytest.mark.check
 def test_true_flows_are_covered_as_often_as_promised():
     hits, level = [], 0.9
     for seed in range(40):
@@ -82,6 +84,7 @@ def test_no_functions_are_refused():
         count_intervals(TreeModel(domain, []), None, {}, n=10)
 
 
+@pytest.mark.check
 def test_flows_of_any_size_are_covered_zero_included():
     rng, level = np.random.default_rng(5), 0.9
     bins = np.array([0.05, 0.3, 1.0, 3.0, 10.0, 100.0])

@@ -49,6 +49,7 @@ def test_log_probability_is_minus_infinity_outside_the_polytope():
     assert model.log_probability({e: 0.5 * np.array(good.edges[e]) for e in model.edges}) == -np.inf
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("kind", ["dense", "sparse", "individuals"])
 def test_sampled_tables_have_the_distribution_of_the_population(kind):
     model = chain()

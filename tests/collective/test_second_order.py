@@ -101,6 +101,7 @@ def test_routes_and_forecasts_remember(tmp_path):
         model.interval({"a to b": {(0, 1): weights}})
 
 
+@pytest.mark.check
 def test_memory_is_learned_from_counts():
     line = Places(x=np.arange(7.0), y=np.zeros(7), reach=1.0)
     rng, n = np.random.default_rng(0), 4000

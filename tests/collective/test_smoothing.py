@@ -49,6 +49,7 @@ def test_two_standard_deviations_hold_the_truth_however_busy_a_cell_is():
     assert 0.9 < inside[busy].mean() <= 1  # where the field is roughest
 
 
+@pytest.mark.check
 def test_noise_beyond_poisson_is_the_fields_or_the_observers():
     y = seen(1)
     settings = {"time_length": 4.0, "space_length": 1.0, "noise": 1.0, "total": 4000}
@@ -59,6 +60,7 @@ def test_noise_beyond_poisson_is_the_fields_or_the_observers():
     assert gap[0] < 0.5 * gap[1]
 
 
+@pytest.mark.check
 def test_tables_of_smoothed_counts_go_into_the_model():
     weeks = [f"t{t}" for t in range(4, 16)]
     tables = smooth_counts(seen(1), SEASON.positions, total=4000).tables(weeks)

@@ -31,6 +31,7 @@ def fitted():
     return DeepSets(**SMALL).fit(bags, y), *spreads(seed=1)
 
 
+@pytest.mark.check
 def test_learns_what_the_mean_of_rows_does_not_show(fitted):
     net, bags, y = fitted
     assert net.score(bags, y) > 0.85  # the sample standard deviation itself has 0.95
@@ -71,6 +72,7 @@ def test_other_networks_learn_too(shape):
     assert net.score(*spreads(100, 1)) > 0.6
 
 
+@pytest.mark.check
 def test_sum_pool_knows_the_size_of_a_bag():
     rng = np.random.default_rng(0)
     sizes = rng.integers(5, 50, 120)
@@ -298,6 +300,7 @@ def test_bad_data_are_refused():
     assert not hasattr(net, "predict_proba")
 
 
+@pytest.mark.check
 def test_gamma_bags_are_told_apart_by_their_shape():
     data = synthetic.gamma(360, 100, noise=0.0, random_state=3)
     net = DeepSets(max_epochs=40).fit(data.bags[:260], data.response[:260])

@@ -23,6 +23,7 @@ def test_predictions_and_spread_are_those_of_conditioning(weighted_bags):
     model.settings_ = settings
 
 
+@pytest.mark.check
 def test_spread_of_few_bags_averages_over_settings(weighted_bags):
     y = np.random.default_rng(0).normal(size=12)
     model = BagGaussianProcess().fit(weighted_bags[:9], y[:9])
@@ -41,6 +42,7 @@ def test_spread_of_few_bags_averages_over_settings(weighted_bags):
     assert np.allclose(model.predict_std(weighted_bags[9:]) ** 2, total * 9 / 8)
 
 
+@pytest.mark.check
 def test_inducing_bags_come_close_to_all():
     train, test = (synthetic.gamma(n, 40, random_state=s) for n, s in ((400, 1), (300, 2)))
     full = BagGaussianProcess(random_state=0).fit(train.bags, train.response)

@@ -49,6 +49,7 @@ def test_one_standard_error_is_taken_fold_by_fold():
     assert _first_within_one_error(erratic) == "rich"
 
 
+@pytest.mark.check
 def test_few_bags_are_told_in_the_reasons():
     advice = recommend(*draws(spread=True), n_folds=3)
     assert "DeepSets" not in advice.scores
@@ -77,6 +78,7 @@ def test_neighbours_flatter_random_folds():
     assert "blocks of the map" in apart.reasons[-1]
 
 
+@pytest.mark.check
 def test_classes():
     pytest.importorskip("torch", reason="networks need torch: pip install 'sumwise[torch]'")
     bags, y = draws(spread=True)

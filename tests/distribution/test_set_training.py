@@ -83,6 +83,7 @@ def test_blocks_and_batches_hold_every_bag_once():
     assert batch_size(np.full(1000, 1000), 7, None) == 7
 
 
+@pytest.mark.check
 def test_losses_fall_and_the_best_epoch_is_kept():
     made = training(max_epochs=30)
     trained = run(made)
@@ -91,6 +92,7 @@ def test_losses_fall_and_the_best_epoch_is_kept():
     assert not trained.converged  # it had not turned
 
 
+@pytest.mark.check
 def test_patience_stops_and_plateaus_halve_the_rate():
     made = training(max_epochs=400, patience=8, schedule="plateau")
     trained = run(made)

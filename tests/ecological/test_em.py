@@ -53,6 +53,7 @@ def test_overdispersion_is_found():
     assert 0.006 < found[1] < 0.06
 
 
+@pytest.mark.check
 def test_intervals_cover_and_lie_inside_the_bounds():
     hits, total = 0, 0
     for seed in range(12):

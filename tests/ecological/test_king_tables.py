@@ -39,6 +39,7 @@ def drawn_margins(n=60, sharp=30):
     return Margins(rows, np.einsum("ir,irc->ic", rows, shares))
 
 
+@pytest.mark.check
 def test_multivariate_keeps_margins_and_converges():
     m = drawn_margins()
     done = fit_multivariate(m, KingPriors(), 40, 200, np.random.default_rng(0))

@@ -27,6 +27,7 @@ def errors(kind, seed=0, n_contests=8):
     return est, made, alone, pooled
 
 
+@pytest.mark.check
 def test_contests_with_the_same_shares_borrow_and_gain():
     est, made, alone, pooled = errors("same")
     assert est[0].pooling_ == "pooled"
@@ -39,6 +40,7 @@ def test_contests_with_the_same_shares_borrow_and_gain():
     assert len(voting_patterns(est[0]).choice) == 3
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_unrelated_contests_are_never_worse_than_alone(seed):
     est, _, alone, pooled = errors("unrelated", seed)

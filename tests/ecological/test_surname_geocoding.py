@@ -39,6 +39,7 @@ def test_probabilities_are_calibrated_on_generated_voters():
     assert unknown["a"][0] == pytest.approx(places["a"][0] / places.loc[0].sum())
 
 
+@pytest.mark.check
 def test_uncertain_groups_widen_intervals_and_other_methods_warn():
     surname, place, _, names, places, votes = voters()
     m = uncertain_margins(bisg(surname, place, names, places), place, votes)

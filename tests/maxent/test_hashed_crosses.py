@@ -80,6 +80,7 @@ def test_colliding_hash_has_one_effect_per_cell():
         assert np.abs(found - wanted).max() < 0.03 * wanted.max()
 
 
+@pytest.mark.check
 def test_exact_and_gibbs_agree_with_noise_and_tables_of_crosses_with_others():
     frame = people()
     given = encoding(7, 1)

@@ -33,6 +33,7 @@ def moved(model, answer):
     return replace(model, parameters=Parameters(now.mu + answer.mu[:, 0], now.theta + answer.theta[:, :, 0], offsets))
 
 
+@pytest.mark.check
 @pytest.mark.filterwarnings("ignore::sumwise.errors.NotConverged")
 @pytest.mark.parametrize(("n_classes", "rescale"), [(2, False), (3, False), (2, True)])
 def test_answers_to_another_sample_are_those_of_a_refit(n_classes, rescale):

@@ -178,6 +178,7 @@ def test_an_encoding_travels_with_the_model():
     assert model.predict(pd.DataFrame({"age": [20, 80], "sex": ["f", "other"]})).tolist() == [0, 1]
 
 
+@pytest.mark.check
 def test_noisy_tables_of_nearly_equal_totals_are_learned_from(people):
     frame, _, tables = people
     rng = np.random.default_rng(0)
@@ -253,6 +254,7 @@ def test_a_domain_too_large_for_enumeration_is_refused():
         MaxEntClassifier(engine="tree").fit(tables)
 
 
+@pytest.mark.check
 def test_noise_is_weighed_against_counts(people):
     """With noise of the size of the counts, cells that noise hides are penalised; without noise nothing changes."""
     frame, _, exact = people

@@ -29,6 +29,7 @@ def noisy(tables, scale, seed):
     return replace(tables, tables=tuple(made), n=None)
 
 
+@pytest.mark.check
 def test_expected_pairs_are_nearer_to_the_truth_than_noisy_ones(rows):
     exact = rows.tables()
     for seed in (1, 2):
@@ -38,6 +39,7 @@ def test_expected_pairs_are_nearer_to_the_truth_than_noisy_ones(rows):
         assert off(model, exact) < 0.7 * raw
 
 
+@pytest.mark.check
 def test_little_noise_leaves_the_counts_as_they_are(rows):
     given = noisy(rows.tables(), 1.0, 3)
     assert off(MaxEntClassifier(random_state=0).fit(given), rows.tables()) < 1e-3

@@ -28,6 +28,7 @@ def nllh(y, p):
     return 1 - np.mean(y * np.log(p) + (1 - y) * np.log(1 - p)) / (q * np.log(q) + (1 - q) * np.log(1 - q))
 
 
+@pytest.mark.check
 def test_the_scorer_agrees_with_rows(halves):
     """Differences between two models, by tables of the test part and by its rows."""
     (train, test), _, rows, names = halves
@@ -52,6 +53,7 @@ def test_auto_comes_near_the_best_penalty_on_rows(halves):
     assert len(chosen.choice_["score"]) >= 5
 
 
+@pytest.mark.check
 def test_parts_of_the_data_are_held_out_in_turn(halves):
     _, train, _, names = halves
     domain = halves[0][0].domain

@@ -24,6 +24,7 @@ def penalties(found):
     return Moments(np.ones(found.layout.n_params), np.full(found.data.sums.shape, 4.0))
 
 
+@pytest.mark.check
 @pytest.mark.parametrize("precondition", ["effects", "diagonal"])
 def test_steps_reach_the_optimum_of_the_penalised_likelihood(found, penalties, precondition):
     engine, state = ExactMoments("exact", found), start(found)

@@ -42,6 +42,7 @@ def test_agrees_with_least_squares_over_the_joint_table(seed, axes):
         np.testing.assert_allclose(value, expected(s), atol=1e-7)
 
 
+@pytest.mark.check
 def test_variances_are_those_of_the_estimates():
     rng = np.random.default_rng(0)
     truth = rng.integers(20, 60, SIZES).astype(float)
