@@ -19,6 +19,14 @@ from sumwise.errors import SumwiseError
 DEFECT, BAD_INPUT, INTERRUPTED, CLOSED_PIPE = 1, 2, 130, 141
 MEMORY_HINT = "close other programs, give fewer rows or columns, or use a machine with more memory."
 
+SPACE_HINT = "free some space, or name a folder on another disk; no result is left half-written."
+SYSTEM_HINTS = {
+    errno.ENOSPC: SPACE_HINT,
+    errno.EDQUOT: SPACE_HINT,
+    errno.EROFS: "name a folder that you may write to.",
+    errno.EACCES: "ask for access to it, or name a file or folder that you may use.",
+}
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line.
@@ -101,7 +109,7 @@ def line_and_code(error: BaseException) -> tuple[str, int]:
     if out_of_memory(error):
         return f"There is not enough memory for this{_amount(error)}. Hint: {MEMORY_HINT}", BAD_INPUT
     if isinstance(error, OSError):
-        return f"{error.strerror}: {error.filename}" if error.filename else str(error), BAD_INPUT
+        return _of_the_system(error), BAD_INPUT
     hint = "this is a defect in sumwise; run again with --debug to see where, and report it."
     return f"{type(error).__name__}: {error} Hint: {hint}", DEFECT
 
@@ -128,6 +136,14 @@ def out_of_memory(error: BaseException) -> bool:
         or (isinstance(e, ImportError) and "failed to map segment" in str(e))
         for e in chain
     )
+
+
+def _of_the_system(error: OSError) -> str:
+    """What the system refused, where, and what to do about it where that is known."""
+    said = str(error.strerror or error)
+    place = f": {error.filename}" if error.filename and error.strerror else ""
+    hint = SYSTEM_HINTS.get(error.errno or 0)
+    return f"{said}{place}. Hint: {hint}" if hint else f"{said}{place}"
 
 
 def _amount(error: BaseException) -> str:
