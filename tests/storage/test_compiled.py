@@ -93,6 +93,15 @@ def test_unknown_number_of_columns_is_refused(make):
         decoded(tree, arrays)
 
 
+@pytest.mark.parametrize("threads", [-5, 0, 10**6, "many", None])
+def test_other_numbers_of_threads_are_refused(threads):
+    """With -5 of them OpenMP ended the process that predicted."""
+    tree, arrays = encoded(clusters())
+    tree["scikit"]["attributes"]["_n_threads"] = threads
+    with pytest.raises(DataError, match="threads"):
+        decoded(tree, arrays)
+
+
 @pytest.mark.parametrize(
     ("make", "name"),
     [

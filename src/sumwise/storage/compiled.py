@@ -13,6 +13,8 @@ import numpy as np
 
 from sumwise.errors import DataError
 
+MOST_THREADS = 4096  # beyond all machines; OpenMP ends the process where it can't start as many as it is asked for
+
 
 def check(estimator: Any, where: str) -> None:
     """Refuse an estimator whose learned parts don't have the sizes that its compiled code relies on."""
@@ -39,6 +41,9 @@ def _check_centres(estimator: Any, where: str) -> None:
     if hasattr(estimator, "cluster_centers_"):
         shape = (estimator.n_clusters, estimator.n_features_in_)
         _check_shape(estimator, "cluster_centers_", shape, where)
+        threads = getattr(estimator, "_n_threads", 1)
+        if type(threads) is not int or not 1 <= threads <= MOST_THREADS:
+            raise DataError(f"{where}: the file asks for {threads!r} threads.")
         if hasattr(estimator, "_counts"):
             _check_shape(estimator, "_counts", shape[:1], where)
 
