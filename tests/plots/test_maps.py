@@ -77,3 +77,15 @@ def test_places_without_a_value_are_rings():
 )
 def test_colour_bars_haveround_numbers(low, high, expected):
     np.testing.assert_allclose(round_numbers(low, high), expected)
+
+
+def test_few_places_are_named_where_names_touch_nothing():
+    names = ["Gare de l'Est", "Old Port", "Lake"]
+    numbers = {"positions": WHERE, "values": [1.0, 2.0, 3.0], "label": "width", "title": "May"}
+    shown = [t.get_text() for t in plot_map_values({**numbers, "names": names}).texts]
+    assert set(names) <= set(shown)
+    assert not set(names) & {t.get_text() for t in plot_map_values(numbers).texts}
+    same = [[-90.0, 59.0], [-89.999, 59.0], [-80.0, 60.0]]
+    crowded = plot_map_values({**numbers, "positions": same, "names": ["first place", "second place", "third"]})
+    boxes = [t.get_window_extent() for t in crowded.texts if t.get_text().endswith("place")]
+    assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])

@@ -16,3 +16,12 @@ def test_large_tables_have_no_numbers():
     share = np.full((30, 20), 0.05)
     ax = plot_share_heatmap({"share": share, "groups": list(range(30)), "outcomes": list(range(20))})
     assert len(ax.texts) == 0
+
+
+def test_many_outcomes_of_few_groups_are_rows():
+    share, names = np.full((2, 40), 0.025), [f"candidate {k}" for k in range(40)]
+    ax = plot_share_heatmap({"share": share, "groups": ["owners", "tenants"], "outcomes": names})
+    assert [t.get_text() for t in ax.get_yticklabels()] == names
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["owners", "tenants"]
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("group", "outcome")
+    assert len(ax.texts) == 80

@@ -198,3 +198,11 @@ def test_fit_accepts_whatever_init_writes(tmp_path):
         assert (study.model.lower_bound_ <= study.model.upper_bound_ + 1e-9).all(), seed
         written += 1
     assert written >= 8
+
+
+def test_coordinates_have_no_sum(tmp_path):
+    flocks(4).to_csv(tmp_path / "flocks.csv", index=False)
+    sums = {c["part"]: c["sum"] for c in suggest_problem([tmp_path / "flocks.csv"]).columns}
+    assert sums["count"] == flocks(4)["birds"].sum()
+    assert sums["time"] is None
+    assert sums["x"] is None

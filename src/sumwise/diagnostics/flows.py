@@ -92,9 +92,30 @@ def flow_frames(model: Any, least: float = 0.5) -> list[dict[str, Any]]:
     >>> [frame["title"] for frame in flow_frames(flow)]
     ['0 to 1', '1 to 2']
     """
-    where, counts = model.places_.positions, model.counts()
-    lonlat = model.places_.lon is not None
-    return [{**flow_numbers(counts, edge, where, least), "lonlat": lonlat} for edge in counts.edges]
+    places, counts = places_on_map(model), model.counts()
+    return [{**flow_numbers(counts, edge, places["positions"], least), **places} for edge in counts.edges]
+
+
+def places_on_map(model: Any) -> dict[str, Any]:
+    """Return where the places of a fitted `FlowModel` are, and their names if they are words, for maps.
+
+    Parameters
+    ----------
+    model : FlowModel
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.collective import FlowModel, Movement, Places
+    >>> from sumwise.diagnostics.flows import places_on_map
+    >>> places = Places(x=[0.0, 1.0], y=[0.0, 0.0], names=["Lake", "Marsh"])
+    >>> places_on_map(FlowModel(places, Movement(1.0)).fit(np.array([[9, 1], [4, 6]])))["names"]
+    ['Lake', 'Marsh']
+    """
+    places = model.places_
+    out = {"positions": places.positions, "lonlat": places.lon is not None}
+    named = not all(str(name).isdigit() for name in places.names)  # numbers say nothing on a map
+    return {**out, "names": [str(name) for name in places.names]} if named else out
 
 
 def route_numbers(model: Any, n: int = 10, **options: Any) -> dict[str, Any]:
@@ -120,8 +141,7 @@ def route_numbers(model: Any, n: int = 10, **options: Any) -> dict[str, Any]:
     lines = drawn[["x", "y"]].to_numpy(dtype=float).reshape(n, -1, 2)
     times = [str(t) for t in drawn["date"].iloc[: lines.shape[1]]]
     title = f"{n} routes, {times[0]} to {times[-1]}"
-    lonlat = model.places_.lon is not None
-    return {"positions": model.places_.positions, "routes": lines, "times": times, "title": title, "lonlat": lonlat}
+    return {**places_on_map(model), "routes": lines, "times": times, "title": title}
 
 
 def connectivity_numbers(model: Any, regions: Any = None, from_time: Any = None, to_time: Any = None) -> dict[str, Any]:
@@ -209,5 +229,4 @@ def uncertainty_numbers(model: Any, time: Any, level: float = 0.95) -> dict[str,
     values = np.full(n, np.nan)
     values[seen] = found.high - found.low
     label = f"width of the {100 * level:g}% interval (individuals)"
-    where = {"positions": model.places_.positions, "lonlat": model.places_.lon is not None}
-    return {**where, "values": values, "label": label, "title": f"Uncertainty at {time}"}
+    return {**places_on_map(model), "values": values, "label": label, "title": f"Uncertainty at {time}"}

@@ -29,14 +29,14 @@ def plot_calibration(tables: Mapping[str, Any], ax: Any = None) -> Any:
     import matplotlib.pyplot as plt
     import numpy as np
 
-    from sumwise.plots.labels import legend_above, percent_axes, share_ends
+    from sumwise.plots.labels import fitted, legend_above, percent_axes
 
     ax = plt.subplots(figsize=(5, 5))[1] if ax is None else ax
     for name, table in tables.items():
         ax.errorbar(table["predicted"], table["observed"], yerr=2 * table["error"], marker="o", label=name, capsize=2)
     ax.set(xlabel="predicted share", ylabel="observed share")
     tops = [np.asarray(t["observed"]) + k * 2 * np.asarray(t["error"]) for t in tables.values() for k in (-1, 1)]
-    ends = share_ends(*tops, *(t["predicted"] for t in tables.values()), pad=0.02)
+    ends = fitted(*tops, *(t["predicted"] for t in tables.values()), pad=0.04)
     ax.plot([0, 1], [0, 1], color="#8a8a8a", linewidth=1)
     ax.set(xlim=ends, ylim=ends)
     percent_axes(ax.xaxis, ax.yaxis)

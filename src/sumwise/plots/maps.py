@@ -12,6 +12,7 @@ from sumwise.plots.labels import tips
 
 EARTH = 6371.0088  # km
 NICE = (1.0, 2.0, 5.0, 10.0)
+MOST_NAMED = 15  # places whose names are written beside them
 
 
 def plot_map_flows(numbers: Mapping[str, Any], outlines: Any = None, projection: Any = None, ax: Any = None) -> Any:
@@ -58,7 +59,8 @@ def plot_map_flows(numbers: Mapping[str, Any], outlines: Any = None, projection:
             s=36,
             c=np.log10(np.maximum(counts, 1e-9)),
             cmap="cividis_r",
-            linewidths=0,
+            linewidths=0.6,
+            edgecolors="#8a8a8a",  # the darkest would not show on a dark page
             zorder=2,
             clip_on=False,
         )
@@ -69,6 +71,7 @@ def plot_map_flows(numbers: Mapping[str, Any], outlines: Any = None, projection:
         size: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1.0, "width": 0.004}
         arrows = ax.quiver(*starts.T, *moves.T, **size, zorder=3, clip_on=False)
         arrows.set_in_layout(False)  # unclipped, its box before it is drawn would leave the map no room
+        frame.kept_free = np.concatenate([starts + k * moves for k in np.linspace(0.1, 1, 10)])
     return frame.finish(numbers["title"])
 
 
@@ -94,8 +97,11 @@ def plot_map_routes(numbers: Mapping[str, Any], outlines: Any = None, projection
     'A route'
     """
     from matplotlib.collections import LineCollection
+    from matplotlib.colors import LinearSegmentedColormap
 
-    frame = MapFrame(numbers, outlines, projection, ax)
+    from sumwise.plots.flows import COLOURS
+
+    frame = MapFrame({**numbers, "names": ()}, outlines, projection, ax)  # lines would run through names
     ax = frame.ax
     ax.scatter(*frame.places.T, s=4, color="0.8", zorder=1)
     lines = np.asarray(numbers["routes"], dtype=float)
@@ -103,7 +109,8 @@ def plot_map_routes(numbers: Mapping[str, Any], outlines: Any = None, projection
     at = frame.points(lines.reshape(-1, 2)).reshape(n, steps, 2)
     pieces = np.stack([at[:, :-1], at[:, 1:]], axis=2).reshape(-1, 2, 2)
     when = np.tile(np.arange(steps - 1), n)
-    drawn = ax.add_collection(LineCollection(list(pieces), array=when, cmap="cividis", linewidths=1.6, zorder=2))
+    colours = LinearSegmentedColormap.from_list("early to late", COLOURS)
+    drawn = ax.add_collection(LineCollection(list(pieces), array=when, cmap=colours, linewidths=1.6, zorder=2))
     ax.scatter(*at[:, 0].T, s=22, color="#D55E00", zorder=3)
     bar = frame.colours(drawn, numbers.get("time_name", "time"))
     times = [str(t) for t in numbers["times"]]
@@ -140,7 +147,15 @@ def plot_map_values(numbers: Mapping[str, Any], outlines: Any = None, projection
     seen = np.isfinite(values)
     frame.ax.scatter(*frame.places[~seen].T, s=24, facecolors="none", edgecolors="0.7", zorder=1)
     if seen.any():
-        shown = frame.ax.scatter(*frame.places[seen].T, s=40, c=values[seen], cmap="cividis_r", zorder=2)
+        shown = frame.ax.scatter(
+            *frame.places[seen].T,
+            s=40,
+            c=values[seen],
+            cmap="cividis_r",
+            linewidths=0.6,
+            edgecolors="#8a8a8a",
+            zorder=2,
+        )
         tips(shown, [f"{v:,.3g}" for v in values[seen]])
         frame.colours(shown, str(numbers["label"]))
     return frame.finish(numbers["title"])
@@ -149,8 +164,9 @@ def plot_map_values(numbers: Mapping[str, Any], outlines: Any = None, projection
 class MapFrame:
     """A map on axes: `points` turns coordinates of the numbers into those of the axes.
 
-    `numbers` has ``positions`` (L, 2), ``lonlat`` (whether they are degrees; default true) and perhaps ``outlines``
-    (a list of rings). With a `projection` (anything that pyproj takes), degrees are projected.
+    `numbers` has ``positions`` (L, 2), ``lonlat`` (whether they are degrees; default true) and perhaps ``names`` of
+    the places and ``outlines`` (a list of rings). With a `projection` (anything that pyproj takes), degrees are
+    projected.
     """
 
     def __init__(self, numbers: Mapping[str, Any], outlines: Any, projection: Any, ax: Any):
@@ -163,6 +179,8 @@ class MapFrame:
             maker = require("pyproj").Transformer
             self.projector = maker.from_crs("EPSG:4326", projection, always_xy=True)
         self.places = self.points(numbers["positions"])
+        self.kept_free = np.empty((0, 2))  # points where no name may be written
+        self.names = [str(name) for name in numbers.get("names", ())]
         given = rings(outlines) if outlines is not None else numbers.get("outlines")
         for ring in () if given is None else given:
             self.ax.plot(
@@ -207,9 +225,35 @@ class MapFrame:
         else:
             self.ax.set(xlabel="x", ylabel="y")
             self._bar(low, room, (high[0] - low[0]), 1.0, "")
+        if len(self.names) <= MOST_NAMED:
+            self._name_places(shrink)
         with wrapped_names():
             self.ax.set_title(short(title))
         return self.ax
+
+    def _name_places(self, shrink: float) -> None:
+        """The names of few places beside them, where they touch neither a place nor another name."""
+        from sumwise.plots.labels import short
+
+        (left, right), (low, high) = self.ax.get_xlim(), self.ax.get_ylim()
+        wide, tall = self.ax.figure.get_size_inches() * 72 * 0.62  # about the points that the map itself has
+        scale = min(wide / ((right - left) * shrink), tall / (high - low))
+        at, free = ((given - [left, low]) * [scale * shrink, scale] for given in (self.places, self.kept_free))
+        letter = float(self.ax.yaxis.get_label().get_fontsize())
+        taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in at] + [(x - 2, y - 2, x + 2, y + 2) for x, y in free]
+        room = (right - left) * shrink * scale, (high - low) * scale
+        for (x, y), place, name in zip(at, self.places, self.names):
+            text = short(name, 20)
+            half = 0.31 * letter * len(text)
+            for dx, dy, side in ((0, 7, "center"), (0, -7 - letter, "center"), (8, -4, "left"), (-8, -4, "right")):
+                begin = x + dx - {"center": half, "left": 0.0, "right": 2 * half}[side]
+                box = begin, y + dy, begin + 2 * half, y + dy + letter
+                inside = box[0] >= 0 and box[1] >= 0 and box[2] <= room[0] and box[3] <= room[1]
+                if inside and not any(_touch(box, other) for other in taken):
+                    taken.append(box)
+                    look: dict[str, Any] = {"xytext": (dx, dy), "textcoords": "offset points", "ha": side, "zorder": 4}
+                    self.ax.annotate(text, place, **look)
+                    break
 
     def _bar(self, low: np.ndarray, room: np.ndarray, width: float, factor: float, unit: str) -> None:
         """A bar of a round length, about a quarter of the map, that is exact at its middle latitude."""
@@ -220,6 +264,10 @@ class MapFrame:
         self.ax.plot([low[0], low[0] + length / factor], [y, y], color="black", linewidth=2, linestyle="-")
         place = {"xytext": (0, 3), "textcoords": "offset points", "fontsize": "medium"}
         self.ax.annotate(f"{length:,.4g}{unit}", (low[0], y), **place)
+
+
+def _touch(one: tuple[float, ...], two: tuple[float, ...]) -> bool:
+    return one[0] < two[2] and two[0] < one[2] and one[1] < two[3] and two[1] < one[3]
 
 
 def round_numbers(low: float, high: float) -> np.ndarray:

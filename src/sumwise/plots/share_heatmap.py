@@ -7,9 +7,18 @@ from typing import Any
 
 import numpy as np
 
+MOST_COLUMNS = 15  # outcomes whose names still fit below their columns
+
+
+def turned(shape: tuple[int, ...]) -> bool:
+    """Whether a table of groups and outcomes is drawn with a row per outcome."""
+    return shape[1] > MOST_COLUMNS and shape[1] > 2 * shape[0]
+
 
 def plot_share_heatmap(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """Draw what `diagnostics.interval_numbers` returns as a heat map: a row per group, a column per outcome.
+
+    Where outcomes are many and groups few, outcomes are the rows: their names would touch below the columns.
 
     Parameters
     ----------
@@ -31,7 +40,10 @@ def plot_share_heatmap(numbers: Mapping[str, Any], ax: Any = None) -> Any:
 
     from sumwise.plots.labels import NARROW, distinct, percent, tips
 
-    share = np.asarray(numbers["share"], dtype=float)
+    share, names = np.asarray(numbers["share"], dtype=float), [numbers["groups"], numbers["outcomes"]]
+    labels = ["group", "outcome"]
+    if turned(share.shape):
+        share, names, labels = share.T, names[::-1], labels[::-1]
     ax = plt.subplots(figsize=(1.5 + 0.6 * share.shape[1], 1.2 + 0.32 * share.shape[0]))[1] if ax is None else ax
     top = max(float(np.nanmax(share)), 1e-3)
     cells = ax.pcolormesh(share, cmap="Blues", vmin=0, vmax=top, edgecolors="white", linewidth=0.5)
@@ -40,10 +52,11 @@ def plot_share_heatmap(numbers: Mapping[str, Any], ax: Any = None) -> Any:
         for (r, c), value in np.ndenumerate(share):
             colour = "white" if value > 0.6 * top else "#111111"
             text = ax.text(c + 0.5, r + 0.5, f"{100 * value:.0f}", ha="center", va="center", color=colour)
-            tips(text, [f"{numbers['groups'][r]}: {numbers['outcomes'][c]} {percent(value)}"])
-    ax.set_xticks(np.arange(share.shape[1]) + 0.5, distinct(numbers["outcomes"], 18), rotation=45, ha="right")
-    ax.set_yticks(np.arange(share.shape[0]) + 0.5, distinct(numbers["groups"], 22))
-    ax.set(xlabel="outcome", ylabel="group")
+            group, outcome = (c, r) if labels[0] == "outcome" else (r, c)
+            tips(text, [f"{numbers['groups'][group]}: {numbers['outcomes'][outcome]} {percent(value)}"])
+    ax.set_xticks(np.arange(share.shape[1]) + 0.5, distinct(names[1], 18), rotation=45, ha="right")
+    ax.set_yticks(np.arange(share.shape[0]) + 0.5, distinct(names[0], 22))
+    ax.set(xlabel=labels[1], ylabel=labels[0])
     ax.invert_yaxis()
     side = {"location": "top", "aspect": 30} if narrow else {"location": "right", "shrink": 0.8}
     label = "share of the group" if narrow or share.shape[0] > 5 else "share"  # of a bar as tall as the rows

@@ -15,6 +15,7 @@ import numpy as np
 from sumwise import plots
 from sumwise.errors import DataError
 from sumwise.plots.labels import line_names, short_names
+from sumwise.plots.share_heatmap import turned
 
 SETTINGS: dict[Any, Any] = {
     "text.parse_math": False,  # a precinct called "$x" is no formula
@@ -128,6 +129,8 @@ def _size(plot: str, numbers: dict[str, Any], width: str) -> tuple[float, float]
         return across, head + max(line, 0.24 * tall) * lines
     if plot == "share_heatmap":
         rows, columns = np.shape(np.array(numbers["share"], dtype=float))
+        if turned((rows, columns)):  # lines of a list of outcomes may be lower
+            return min(across, max(4.9, 3.8 + 0.9 * rows)), 2.4 + 0.26 * columns
         tall = 1.9 + (0.34 * rows if width == "wide" else 0.4 * rows + 0.9)
         return max(min(across, 4.2 + 0.9 * columns), 4.0) if width == "wide" else across, tall
     if plot in SQUARE:

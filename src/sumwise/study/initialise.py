@@ -249,6 +249,9 @@ def _facts(study: Any) -> dict[str, Any]:
     return {"units": facts["units"], "people": facts["total"], **sides, "denominator": facts["denominator"]}
 
 
+NO_SUM = ("unit", "bag", "time", "place", "lon", "lat", "x", "y", "response")  # a sum of these means nothing
+
+
 def _preview(guess: Guess, profiles: list[FileProfile]) -> list[dict[str, Any]]:
     """The columns that are used: their part, their first three entries and their sum."""
     given = [("", guess.columns), *((contest["name"], contest) for contest in guess.contests)]
@@ -264,7 +267,7 @@ def _preview(guess: Guess, profiles: list[FileProfile]) -> list[dict[str, Any]]:
                 rows = np.arange(len(column.codes)) if guess.keep is None else np.flatnonzero(guess.keep)
                 total = None if column.amounts is None else float(np.nansum(column.amounts[rows]))
                 first = [column.value(i) for i in rows[:3].tolist()]
-                row = {"part": part, "column": name, "first": first, "sum": None if key == "unit" else total}
+                row = {"part": part, "column": name, "first": first, "sum": None if key in NO_SUM else total}
                 shown += [] if any(s["column"] == name and not contest for s in shown) else [row]
     return shown
 

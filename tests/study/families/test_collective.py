@@ -172,3 +172,8 @@ def test_relative_abundance_is_not_called_individuals(tmp_path):
     frame = flocks(3, 2).assign(birds=lambda f: f["birds"] / 977)
     made = study(tmp_path, frame, TEXT + '[options]\nnoise = "relative"\nscale = 1.0\n')
     assert "relative abundance" in made.report().summary["lead"][0]
+
+
+def test_the_reason_names_times_and_places_not_rows_and_columns(tmp_path):
+    made = study(tmp_path, flocks(5), TEXT, fit=False)
+    assert made.choose()[1].startswith(f"5 times and {flocks(5)['site'].nunique()} places:")

@@ -132,3 +132,19 @@ def test_an_index_that_pandas_wrote_is_no_key_and_no_class(tmp_path):
     counts.insert(0, "Unnamed: 0", range(len(counts)))
     found = guessed(tmp_path, frame.drop(columns="vote"), counts)
     assert (found.columns["bag"], found.columns["counts"]) == ("area", ["no", "yes"])
+
+
+def test_samples_are_recognised_by_their_structure_where_the_bag_has_an_uncommon_name(tmp_path):
+    rng = np.random.default_rng(0)
+    harvest = np.repeat(rng.normal(6, 1, 30).round(2), 12)
+    frame = pd.DataFrame({"field": np.repeat([f"Feld {k}" for k in range(30)], 12)})
+    frame["acidity"] = rng.normal(harvest, 0.3).round(2)
+    frame.loc[::9, "acidity"] = np.nan
+    frame["wheat yield (t/ha)"] = harvest
+    found = guessed(tmp_path, frame)
+    assert (found.family, found.columns["bag"]) == ("distribution", "field")
+    assert found.columns["response"] == "wheat yield (t/ha)"
+    assert any("that field names the bags was guessed" in line for line in found.ask)
+    frame["owner"] = np.repeat(rng.normal(0, 1, 30).round(2), 12)  # two such columns: which one is the response?
+    with pytest.raises(DataError, match="has no form that is known"):
+        guessed(tmp_path, frame)

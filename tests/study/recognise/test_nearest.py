@@ -54,3 +54,11 @@ def test_two_files_without_a_common_column_say_so(tmp_path):
 
 def test_a_family_that_was_asked_for_is_the_one_that_is_named(tmp_path):
     assert "The nearest form is counts over time: " in refusal(tmp_path, votes(9), family="collective")
+
+
+def test_a_single_row_is_the_reason_and_no_other(tmp_path):
+    path = tmp_path / "one.csv"
+    votes().head(1).to_csv(path, index=False)
+    with pytest.raises(DataError, match=r"^'one.csv' has one row of data\.") as refused:
+        recognise([profile_file(path)])
+    assert "reads like" not in str(refused.value)

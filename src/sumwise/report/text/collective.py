@@ -9,6 +9,7 @@ import pandas as pd
 
 from sumwise import diagnostics
 from sumwise.collective import FlowModel
+from sumwise.diagnostics.flows import places_on_map
 from sumwise.errors import DataError
 from sumwise.plots.maps import rings
 from sumwise.report.context import Context, plural
@@ -202,9 +203,8 @@ def _called(name: Any, word: str) -> str:
 
 def _drawn(context: Context) -> dict[str, Any]:
     """What all maps have in common: positions, outlines, whether they are degrees."""
-    places = context.model.places_
     more = {} if context.outlines is None else {"outlines": rings(context.outlines)}
-    return {"positions": places.positions, "lonlat": places.lon is not None, **more}
+    return {**places_on_map(context.model), **more}
 
 
 def _flow_figure(context: Context, flows: pd.DataFrame) -> dict[str, Any] | None:

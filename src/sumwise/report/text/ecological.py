@@ -14,6 +14,7 @@ from sumwise.errors import DataError
 from sumwise.frames import by_names
 from sumwise.margins import Margins
 from sumwise.nonvoting import choices, no_candidates
+from sumwise.plots.share_heatmap import turned
 from sumwise.report.context import Context, listed, plural
 from sumwise.report.summary import Summary, bullets, facts, figure, finding, note, table, text
 
@@ -351,7 +352,10 @@ def _main_figure(context: Context, summary: Summary) -> None:
     frame = context.frames["estimates"].rename(columns=BOUNDS)
     data = table(frame, "Shares of every group", SHARES)
     if numbers["share"].size > MOST_LINES:
-        caption = "Estimated share of each group (row) for each outcome (column). Darker cells are larger shares."
+        group, outcome = ("column", "row") if turned(numbers["share"].shape) else ("row", "column")
+        caption = (
+            f"Estimated share of each group ({group}) for each outcome ({outcome}). Darker cells are larger shares."
+        )
         summary.add("found", figure("share_heatmap", numbers, caption, data))
         return
     caption = (
@@ -472,9 +476,10 @@ def _driving_units(context: Context, summary: Summary) -> None:
     frame = influence(est, m, most=TRIED)
     first, drive = frame.iloc[0], [str(name) for name in frame.loc[frame["drives"], "unit"]]
     r, c = list(est.row_names_).index(first["group"]), list(est.col_names_).index(first["outcome"])
+    without, share = (f"{100 * first[key]:.1f}%" for key in ("without", "share"))
+    moved = f"is {without} in place of {share}" if without != share else f"stays at {share}"
     words = (
-        f"Without unit {first['unit']}, the share of {_phrase(est, r, c)} is "
-        f"{100 * first['without']:.1f}% in place of {100 * first['share']:.1f}%: no other of the "
+        f"Without unit {first['unit']}, the share of {_phrase(est, r, c)} {moved}: no other of the "
         f"{plural(frame.attrs['tried'], 'unit')} with the largest residuals moves a share further, in standard errors."
     )
     flag = "None of them drives a finding."

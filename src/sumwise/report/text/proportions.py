@@ -15,6 +15,7 @@ from sumwise.report.summary import FEW_ROWS, Summary, bullets, figure, finding, 
 
 KINDS = dict.fromkeys(("share", "low", "high", "truth", "survey", "difference"), "share") | {"people": "count"}
 MOST_LINES = 24
+MISSING = "(missing)"  # the level of those whose level is not known
 FOLDS = 5
 ASSUMED = [
     "An individual's class depends on the features alone: two people with the same features have the same "
@@ -162,7 +163,7 @@ def _verdict(context: Context, bags: Bags, classes: list[str], focus: str, frame
 def _findings(context: Context, frame: Any, focus: str, bags: Bags, known: Any) -> list[dict[str, Any]]:
     """The widest contrasts between subgroups: the highest and the lowest level of up to three groupings."""
     of = frame[(frame["class"] == focus) & (frame["group"] != "everybody")]
-    common = of[of["people"] >= 0.02 * bags.weights.sum()]
+    common = of[(of["people"] >= 0.02 * bags.weights.sum()) & (of["level"].astype(str) != MISSING)]
     wide = []
     for group, part in common.groupby("group", sort=False):
         if len(part) > 1:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from sumwise import checks
-from sumwise.collective import FlowModel, Movement, Places, Tracks
+from sumwise.collective import FlowModel, Movement, Places, Tracks, default_method
 from sumwise.collective.flow_data import times_in_order
 from sumwise.collective.places import western_longitudes
 from sumwise.errors import DataError
@@ -96,6 +96,10 @@ class Collective(Study):
         self.notes.append(
             f"{seen:,} counts are observed, at {len(self.times)} times and {frame['place'].nunique()} places."
         )
+
+    def choose(self) -> tuple[str, str]:
+        """Which method "auto" is: by the numbers of times and places, not of rows and columns."""
+        return default_method(np.empty((len(self.times), self.data["place"].nunique())))
 
     def _counted(self) -> pd.DataFrame:
         """The rows of a file of counts, checked; and where its places are."""

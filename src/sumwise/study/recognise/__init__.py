@@ -51,6 +51,13 @@ def recognise(profiles: list[Any], family: str | None = None) -> Guess:
         guesses = [g for g in guesses if g.family == family]
     if not guesses:
         names = ", ".join(repr(profile.path.name) for profile in profiles)
+        single = next((profile for profile in profiles if profile.n_rows == 1), None)
+        if single is not None:
+            raise DataError(
+                f"{single.path.name!r} has one row of data. Estimates come from how rows (units, individuals, cells, "
+                "times and places) differ, so every form takes several.",
+                hint="give a row for every unit; sumwise init --help lists the forms.",
+            )
         what = "no form that is known" if family is None else f"no form that {family} takes"
         raise DataError(
             f"{names} has {what}: margins, individuals in bags, cells of tables, or counts over time. "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -50,7 +51,7 @@ def guess(profiles: list[FileProfile]) -> list[Guess]:
     if len(profiles) == 2:
         found = [_two(*profiles), _two(*reversed(profiles))]
     elif len(profiles) == 1:
-        found = [_with_response(profiles[0]), _with_label(profiles[0])]
+        found = [_with_response(profiles[0]) or _by_structure(profiles[0]), _with_label(profiles[0])]
     else:
         found = []
     return [g for g in found if g is not None]
@@ -85,6 +86,26 @@ def _with_response(profile: FileProfile) -> Guess | None:
             )
             if column is not bag and fits and not profile.is_called(column, BAGS) and _same_within(column, bag):
                 return _response(profile, bag, column)
+    return None
+
+
+def _by_structure(profile: FileProfile) -> Guess | None:
+    """Samples of bags whose names are no known words: one column of numbers is the same in all rows of a bag.
+
+    Only where the file leaves no doubt: texts name the bags, most bags have a number of their own in that column and
+    in no other, and other columns hold measurements that differ within a bag.
+    """
+    for bag in bag_columns(profile) if profile.header else ():
+        if bag.texts is None or bag.distinct < FEW_BAGS or profile.n_rows < 5 * bag.distinct:
+            continue
+        same = [c for c in profile.columns if c is not bag and _same_within(c, bag)]
+        if len(same) != 1 or same[0].amounts is None or same[0].missing or profile.is_called(same[0], TOTALS):
+            continue
+        measured = [c for c in profile.columns if c.amounts is not None and not c.whole and c is not same[0]]
+        if same[0].distinct < 0.5 * bag.distinct or not measured or _is_crossed(profile, bag):
+            continue
+        ask = f"that {bag.name} names the bags was guessed: all rows of one have the same {same[0].name}."
+        return replace(_response(profile, bag, same[0]), score=0.6, ask=[ask])
     return None
 
 
