@@ -58,3 +58,17 @@ def test_counts_are_needed():
     data, _, _ = case()
     with pytest.raises(DataError, match="give .bags, counts."):
         report(MeanMap().fit(*data), data[0])
+
+
+def test_those_whose_level_is_missing_are_no_finding():
+    from types import SimpleNamespace
+
+    from sumwise.report.text.proportions import _findings
+
+    shares = {"(missing)": 0.1, "low": 0.4, "high": 0.8}
+    rows = [("everybody", "all", "yes", 90, 0.5, 0.5, 0.5)]
+    rows += [("income", level, "yes", 30, share, share - 0.1, share + 0.1) for level, share in shares.items()]
+    frame = pd.DataFrame(rows, columns=["group", "level", "class", "people", "share", "low", "high"])
+    bags = SimpleNamespace(weights=np.ones(90))
+    found = _findings(SimpleNamespace(level=0.95), frame, "yes", bags, None)
+    assert [f["what"] for f in found] == ["yes where income is high", "yes where income is low"]
