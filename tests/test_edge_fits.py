@@ -38,6 +38,7 @@ def margins() -> dict:
         "constant rows": (np.full((12, 2), 50.0), np.arange(12) + 40.0),
         "separable": (np.array([[100.0, 0], [0, 100]] * 6), np.array([100.0, 0] * 6)),
         "an empty group": (np.stack([ROWS[:, 0], np.zeros(12)], 1), np.round(0.5 * ROWS[:, 0])),
+        "duplicated groups": (ROWS[:, [0, 0, 1]], np.round(ROWS @ [1.0, 0.2])),
         "duplicated units": (np.repeat(ROWS[:3], 4, axis=0), np.repeat(YES[:3], 4)),
     }
     return {k: (lambda r=r, y=y: (Margins(r, np.stack([y, r.sum(1) - y], 1)),)) for k, (r, y) in edges.items()}
@@ -114,6 +115,7 @@ CAUSES = {
     "only constants": "constant|no member|overall shares",
     "constant column": "constant",
     "constant rows": "same row shares",
+    "duplicated groups": "not identifiable",
     "duplicated bags": "same|rank|class|overall shares",
     "bags of one": "more than one row",
     "no weight": "empty|never occurs",
