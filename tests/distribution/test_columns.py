@@ -137,3 +137,11 @@ def test_responses_are_aligned_to_bags_by_their_index():
     assert BagLogistic(MomentEmbedding(1)).fit(bags, y > 0).score(bags, y > 0) > 0.9
     with pytest.raises(DataError, match="y"):
         BagRidge(MomentEmbedding(1)).fit(bags, y.rename({"area 1": "area one"}))
+
+
+@pytest.mark.parametrize("numeric", [[0, 10**7], [0, -1], [0.0, 1.0], [0], [[0, 1]]])
+def test_positions_that_no_column_has_are_refused(numeric):
+    """From a forged file they were read beyond the values, in compiled code."""
+    learned = Columns.learn(Bags.from_arrays([[[1.0, 3.0], [2.0, 5.0]], [[2.0, 2.0], [0.0, 1.0]]]))
+    with pytest.raises(DataError, match="for 2 features"):
+        Columns(learned.features, np.array(numeric), learned.centre, learned.scale, {})

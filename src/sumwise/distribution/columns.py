@@ -86,6 +86,12 @@ class Columns:
     fill: np.ndarray | None = None
     gaps: tuple = ()
 
+    def __post_init__(self) -> None:
+        numeric = np.asarray(self.numeric)  # compiled code takes these positions on trust; a file may be forged
+        inside = numeric.dtype.kind in "iu" and np.all((numeric >= 0) & (numeric < len(self.features)))
+        if numeric.ndim != 1 or not inside or not np.shape(self.centre) == np.shape(self.scale) == numeric.shape:
+            raise DataError(f"Columns of numbers are {numeric}, for {len(self.features)} features.")
+
     @property
     def given(self) -> tuple:
         """Columns of the bags as given, before indicators of missing values were added."""
