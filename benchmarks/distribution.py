@@ -31,6 +31,7 @@ from distribution.population import ridge_cells, statistics_cells
 from distribution.regions import gaussian_cells
 from distribution.tables import TABLES, show
 from distribution.verdicts import verdicts
+from run_record import run_record
 
 RESULTS = Path(__file__).parent / "results"
 SECTIONS = {
@@ -89,8 +90,13 @@ def main():
     told = verdicts(tables)
     RESULTS.mkdir(exist_ok=True)
     made = {name: rows for name, rows in tables.items() if rows}  # a section that was not run is left out
+    path = RESULTS / "distribution.json"
+    before = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    changed = [name for name, rows in made.items() if rows != before.get(name)]
     made |= {"command": "python benchmarks/distribution.py --full", "verdicts": told}
-    (RESULTS / "distribution.json").write_text(json.dumps(made, indent=1) + "\n")
+    script = "python benchmarks/distribution.py"
+    made["runs"] = before.get("runs", {}) | {n: run_record() | {"command": f"{script} {n} --full"} for n in changed}
+    path.write_text(json.dumps(made, indent=1) + "\n", "utf-8")
     draw(tables, RESULTS)
 
 

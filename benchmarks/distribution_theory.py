@@ -230,7 +230,8 @@ def main():
         def write(found, name=name, begin=begin):
             kept[name] = {
                 "command": f"python benchmarks/distribution_theory.py {name}", "commit": commit.stdout.strip(),
-                "draws": args.draws, "cpu_s": round(time.process_time() - begin, 1), "rows": found,
+                **({"draws": {"sizes": args.draws, "fits": 1}[name]} if name in ("sizes", "fits") else {}),
+                "cpu_s": round(time.process_time() - begin, 1), "rows": found,
             }  # fmt: skip
             RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
 

@@ -1,9 +1,9 @@
 """Fourier features by Fastfood's n log n products against the same frequencies as a dense matrix.
 
-    python benchmarks/fastfood.py          # about ten CPU seconds
+    python benchmarks/fastfood.py          # about twenty CPU seconds
 
-Bags of a hundred rows; CPU seconds of the quickest of three runs, and the largest difference of any feature. Writes
-benchmarks/results/fastfood.json.
+Bags of a hundred rows, ten draws: mean CPU seconds, their ratio on the same draw with its standard error, and the
+largest difference of any feature. Writes benchmarks/results/fastfood.json.
 """
 
 from __future__ import annotations
@@ -20,41 +20,40 @@ from sumwise.distribution.kernels.fourier_features import mean_waves
 
 RESULTS = Path(__file__).parent / "results" / "fastfood.json"
 CELLS = [(16, 512), (64, 512), (256, 1024), (1024, 2048)]  # columns, frequencies
-N_BAGS, SIZE = 10, 100
+N_BAGS, SIZE, DRAWS = 10, 100, 10
 
 
-def quickest(function, *given, **named):
-    """What it returns, and CPU seconds of the quickest of three runs."""
-    best = np.inf
-    for _ in range(3):
-        begin = time.process_time()
-        out = function(*given, **named)
-        best = min(best, time.process_time() - begin)
-    return out, best
+def timed(function, *given, **named):
+    """What it returns, and its CPU seconds."""
+    begin = time.process_time()
+    out = function(*given, **named)
+    return out, time.process_time() - begin
+
+
+def drawn(d, n, seed):
+    """CPU seconds of a dense matrix and of blocks on one draw, the numbers each keeps, and how far they are apart."""
+    rng = np.random.default_rng(seed)
+    values, offsets = rng.normal(size=(N_BAGS * SIZE, d)) / np.sqrt(d), np.arange(N_BAGS + 1) * SIZE
+    blocks = draw_fastfood(d, n, rng=rng)
+    of = {"columns": np.arange(d), "centre": np.zeros(d)}
+    dense = blocks.dense(d, n)
+    slow, plain = timed(mean_waves, values, offsets, None, dense, **of)
+    fast, quick = timed(mean_fastfood_waves, values, offsets, None, blocks, n, factor=np.ones(d), **of)
+    return plain, quick, dense.size, 4 * blocks.signs.size, float(np.abs(fast - slow).max())
 
 
 def main():
-    rng, rows = np.random.default_rng(0), []
+    rows = []
+    drawn(*CELLS[0], 0)  # compile
     for d, n in CELLS:
-        values, offsets = rng.normal(size=(N_BAGS * SIZE, d)) / np.sqrt(d), np.arange(N_BAGS + 1) * SIZE
-        blocks = draw_fastfood(d, n, rng=rng)
-        of = {"columns": np.arange(d), "centre": np.zeros(d)}
-        dense = blocks.dense(d, n)
-        slow, plain = quickest(mean_waves, values, offsets, None, dense, **of)
-        fast, quick = quickest(mean_fastfood_waves, values, offsets, None, blocks, n, factor=np.ones(d), **of)
-        rows.append(
-            {
-                "columns": d,
-                "frequencies": n,
-                "dense_seconds": round(plain, 4),
-                "fastfood_seconds": round(quick, 4),
-                "ratio": round(plain / quick, 1),
-                "dense_numbers": dense.size,
-                "fastfood_numbers": 4 * blocks.signs.size,
-                "difference": float(np.abs(fast - slow).max()),
-            }
-        )
-        print(rows[-1], flush=True)
+        plain, quick, dense, kept, apart = np.array([drawn(d, n, seed) for seed in range(DRAWS)]).T
+        ratios = plain / quick
+        row = {"columns": d, "frequencies": n, "draws": DRAWS}
+        row |= {"dense_seconds": round(plain.mean(), 4), "fastfood_seconds": round(quick.mean(), 4)}
+        row |= {"ratio": round(ratios.mean(), 2), "ratio error": round(ratios.std(ddof=1) / DRAWS**0.5, 2)}
+        row |= {"dense_numbers": int(dense[0]), "fastfood_numbers": int(kept[0]), "difference": apart.max()}
+        rows.append(row)
+        print(row, flush=True)
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
     kept = {"command": "python benchmarks/fastfood.py", "commit": commit.stdout.strip(), "seed": 0, "cells": rows}
     RESULTS.write_text(json.dumps(kept, indent=1) + "\n")

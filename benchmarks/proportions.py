@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 import time
 import warnings
 from pathlib import Path
@@ -363,10 +364,14 @@ def puma(seeds):
             found.setdefault(name, []).append(roc_auc_score(test_labels, score))
         for name, scores in _others(bags, counts, test_values).items():
             found.setdefault(name, []).append(max(roc_auc_score(test_labels, s) for s in scores))
-    rows = [
-        {"method": name, "auc": float(np.mean(v)), "se": float(np.std(v) / np.sqrt(len(v)))}
-        for name, v in found.items()
-    ]
+        print(seed, {name: round(v[-1], 4) for name, v in found.items()}, flush=True)
+    head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
+    rows = []
+    for name, v in found.items():
+        gain = np.array(found["linear"]) - v
+        row = {"method": name, "auc": float(np.mean(v)), "gain": float(gain.mean()), "splits": seeds}
+        row |= {"first": 0, "commit": head.stdout.strip()}
+        rows.append(row | {"gain error": float(gain.std(ddof=1) / np.sqrt(seeds))})
     return {
         "puma": table(f"{len(np.unique(people[2]))} areas, bachelor's degree, test AUC, mean of {seeds} splits", rows)
     }

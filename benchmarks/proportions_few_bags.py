@@ -3,7 +3,8 @@
     python benchmarks/proportions_few_bags.py                            # all (about six minutes of CPU time)
     python benchmarks/proportions_few_bags.py owner adult --draws 20
     python benchmarks/proportions_few_bags.py --show
-    python benchmarks/proportions_few_bags.py --other --draws 10         # cuts that served nowhere else
+    python benchmarks/proportions_few_bags.py --other --draws 30         # cuts that served nowhere else
+    python benchmarks/proportions_few_bags.py --other --draws 30 --more  # adds draws to those that were measured
 
 A setting is a data set, a number of bags and their size. On the American Community Survey bags are areas and labels
 are a bachelor's degree, an income in the upper deciles, owning a home or being married; on Adult bags are occupations
@@ -120,11 +121,11 @@ def draw(setting, seed):
     return Bags(values[train], np.arange(n_bags + 1) * size), counts, values[test], labels[test]
 
 
-def measured(setting, n_draws):
-    """AUC and log-loss of every method in every draw."""
-    found = {method: [] for method in METHODS}
-    begin = time.process_time()
-    for seed in range(FIRST, FIRST + n_draws):
+def measured(setting, n_draws, before=None):
+    """AUC and log-loss of every method in every draw, after those that were measured before."""
+    found = before["scores"] if before else {method: [] for method in METHODS}
+    begin = time.process_time() - (before["cpu_seconds"] if before else 0.0)
+    for seed in range(FIRST + len(found["cardinality"]), FIRST + n_draws):
         bags, counts, test_values, test_labels = draw(setting, seed)
         for method, make in METHODS.items():
             chance = make().fit(bags, counts).predict_proba(test_values)[:, 1]
@@ -156,6 +157,7 @@ def main():
     parser.add_argument("sets", nargs="*", help="beginnings of data sets' names; default all")
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--other", action="store_true", help="cuts that served nowhere else")
+    parser.add_argument("--more", action="store_true", help="add draws to those that were measured")
     parser.add_argument("--show", action="store_true", help="only print what was run")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -167,12 +169,16 @@ def main():
         if not args.sets or any(s[0].startswith(name) for name in args.sets)
     ]
     for setting in () if args.show else wanted:
-        cell = measured(setting, args.draws)
-        others = [c for c in kept["cells"] if (c["data"], c["bags"], c["size"]) != setting]
+        found = {(c["data"], c["bags"], c["size"]): c for c in kept["cells"]}
+        found[setting] = cell = measured(setting, args.draws, found.get(setting) if args.more else None)
         commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
         command = "python benchmarks/proportions_few_bags.py" + " --other" * args.other
-        kept = {"command": command, "commit": commit.stdout.strip(),
-                "first_draw": FIRST, "draws": args.draws, "cells": [*others, cell]}  # fmt: skip
+        made = commit.stdout.strip()
+        if args.more and not kept["commit"].endswith(made):
+            made = f"{kept['commit']}, draws added {made}"
+        least = min(len(c["scores"]["cardinality"]) for c in found.values())
+        kept = {"command": command, "commit": made,
+                "first_draw": FIRST, "draws": least, "cells": list(found.values())}  # fmt: skip
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(kept) + "\n")
         print(setting, f"{cell['cpu_seconds']} s", flush=True)

@@ -62,8 +62,9 @@ def few_bags(record):
             error = gap.std(ddof=1) / np.sqrt(len(gap))
             gains.append(gap)
             setting = f"{cell['data']}, {cell['bags']} bags of {cell['size']}"
-            rows.append([setting, *(shown(scores[m].mean()) for m in names), f"{signed(gap.mean())} ± {shown(error)}"])
-        out += [markdown([f"test {title}", *names.values(), "gain"], rows), held(gains)]
+            gain = f"{signed(gap.mean())} ± {shown(error)}"
+            rows.append([setting, *(shown(scores[m].mean()) for m in names), gain, str(len(gap))])
+        out += [markdown([f"test {title}", *names.values(), "gain", "draws"], rows), held(gains)]
     return "\n\n".join(out)
 
 
@@ -75,8 +76,8 @@ def sums(record):
         scores = {m: np.array([draw[m] for draw in found["scores"]]) for m in names}
         gap = scores["sums"] - scores["bag means"]
         gain = f"{signed(gap.mean())} ± {shown(gap.std(ddof=1) / np.sqrt(len(gap)))}"
-        rows.append([data, *(shown(scores[m].mean()) for m in names), gain])
-    return markdown(["response", *names, "gain of sums over bag means"], rows)
+        rows.append([data, *(shown(scores[m].mean()) for m in names), gain, str(len(gap))])
+    return markdown(["response", *names, "gain of sums over bag means", "draws"], rows)
 
 
 def coverage(record):
@@ -102,8 +103,9 @@ def bundled(record):
             gains.append(gap)
             setting = f"{cell['data']}, {cell['bags']} bags of {cell['size']}"
             means = [shown(scores[m].mean()) if m in scores else "" for m in (*names, "oracle")]
-            rows.append([setting, *means, f"{signed(gap.mean())} ± {shown(gap.std(ddof=1) / np.sqrt(len(gap)))}"])
-        out += [markdown([f"test {title}", *names.values(), "labels of rows", "gain"], rows), held(gains)]
+            gain = f"{signed(gap.mean())} ± {shown(gap.std(ddof=1) / np.sqrt(len(gap)))}"
+            rows.append([setting, *means, gain, str(len(gap))])
+        out += [markdown([f"test {title}", *names.values(), "labels of rows", "gain", "draws"], rows), held(gains)]
     return "\n\n".join(out)
 
 

@@ -10,6 +10,8 @@ A TOML file is a page: `title`, `intro`, and per table or figure an `[[item]]` w
 - `plot`: lines or points over two axes, with `x`, `y`, `by` (what names a line), `only`, `log`, `kind` and `title`;
 - `seeds`: of the draws, where the results don't name them;
 - `differ`: where we differ and why; `missing`: which data or run is not there;
+- `draws`: on how many draws a table rests: the headings of columns that say so, or for all cells a number, a value
+  ``@file.json path d`` (of a list its length), or words (``nothing is drawn``). Numbers below ten are marked;
 - `covers`: which of the paper's numbered tables and figures it is the counterpart of (a test knows all of them).
 An item without a result says "not run". Numbers of a paper are typed in the TOML file; ours never are.
 """
@@ -32,6 +34,8 @@ BOOK = HERE / "book"
 RESULTS = HERE.parent / "benchmarks" / "results"
 HEADER = "<!-- written by docs/write_book.py from {name}.toml and benchmarks/results; do not edit -->\n\n"
 OURS = "#0072B2"
+FEW = 10
+MARKED = f"† Fewer than {FEW} draws: shown as measured; nothing is concluded from it.\n"
 SHOWN = ("commit", "seed", "seeds", "machine", "cpu_s", "CPU seconds")
 
 
@@ -82,9 +86,17 @@ def shown(cell) -> str:
     return str(cell)
 
 
-def table(rows: list[list]) -> str:
-    """A Markdown table; the first row is its head."""
+def few(cell: str) -> bool:
+    """Whether a cell says a number of draws below ten."""
+    return cell.isdigit() and int(cell) < FEW
+
+
+def table(rows: list[list], draws: object = None) -> str:
+    """A Markdown table; the first row is its head. `draws` are the headings of columns with numbers of draws."""
     lines = [[shown(cell) for cell in row] for row in rows]
+    columns = draws if isinstance(draws, list) else []
+    for k in (lines[0].index(name) for name in columns):
+        lines[1:] = [[*line[:k], f"{line[k]} †" if few(line[k]) else line[k], *line[k + 1 :]] for line in lines[1:]]
     lines.insert(1, ["---"] * len(lines[0]))
     return "".join("| " + " | ".join(line) + " |\n" for line in lines)
 
@@ -139,6 +151,23 @@ def plot_figure(spec: dict, item: dict) -> str:
     if not series:
         raise KeyError(f"{item['what']}: no record for the plot of {spec['y']!r}")
     return plot(series, spec | {k: spec.get(f"{k} label", spec[k]) for k in "xy"})
+
+
+def draws_of(draws: object) -> int | None:
+    """The number of draws that holds for all cells: given, or a value of the results, of a list its length."""
+    if isinstance(draws, str) and draws.startswith("@"):
+        file, _, rest = draws[1:].partition(" ")
+        value = value_at(file, rest.rpartition(" ")[0])
+        return len(value) if isinstance(value, list) else int(value)
+    return draws if isinstance(draws, int) else None
+
+
+def drawn_words(draws: object, body: list[str]) -> list[str]:
+    """What a page says below a table about its draws."""
+    number = draws_of(draws)
+    if number is not None:
+        return [f"Draws: {number} †.\n", MARKED] if number < FEW else [f"Draws: {number}.\n"]
+    return [MARKED] if any("†" in part for part in body) else []
 
 
 def provenance(item: dict, name: str, path: str) -> str:
@@ -199,7 +228,8 @@ def entry(item: dict, name: str, k: int) -> tuple[str, dict[str, str]]:
     if "command" in item:
         text.append(f"```console\n$ {item['command']}\n```\n")
     try:
-        body = [table(rows_of(item))] if "rows" in item or "each" in item else []
+        body = [table(rows_of(item), item.get("draws"))] if "rows" in item or "each" in item else []
+        body += drawn_words(item.get("draws"), body)
         if "bars" in item or "draw" in item:
             figure = f"figures/{name}-{k}.svg"
             figures[figure] = bar_figure(item)

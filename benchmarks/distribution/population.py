@@ -12,6 +12,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from functools import cache, lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -62,11 +63,10 @@ def _statistics_cells(task: str, draw: int, power: int, options: Any) -> Iterato
 
 def ridge_cells(options: Any) -> Iterator[Cell]:
     """Linear and kernel ridge on the same vectors (thesis figure 4.4), with the conditioning of the Gram matrices."""
-    for power in (7, 9, 11) if options.full else (7, 9):
-        for task in ("rotation", "random"):
-            for name in ("Fourier", "BOW", "Fisher"):
-                key = {"task": task, "bags": 2**power, "embedding": name}
-                yield Cell("ridge", key, lambda k=key: _both_ridges(k, options.folder))
+    for draw, task in product(range(10 if options.full else 1), ("rotation", "random")):
+        for power, name in product((7, 9), ("Fourier", "BOW", "Fisher")):
+            key = {"task": task, "bags": 2**power, "embedding": name} | ({"draw": draw} if draw else {})
+            yield Cell("ridge", key, lambda k=key: _both_ridges(k, options.folder))
 
 
 @cache
@@ -161,7 +161,7 @@ def _on_rows(key: dict, model: Any, device: str) -> dict:
 
 
 def _both_ridges(key: dict, folder: Path) -> dict:
-    train, test, vectors, _ = _ready(key["task"], key["embedding"], key["bags"], folder)
+    train, test, vectors, _ = _ready(key["task"], key["embedding"], key["bags"], folder, key.get("draw", 0))
     linear = error(BagRidge(vectors), train, test)["mse"]
     model: Any = BagKernelRidge(EmbeddingKernel(Vectors()), random_state=0)
     gaussian = error(model, train, test)["mse"]

@@ -119,8 +119,16 @@ def statistics_draws(store: Store, full: bool) -> list[dict]:
 
 
 def ridge(store: Store, full: bool) -> list[dict]:
-    """As measured."""
-    return [{k: v for k, v in r.items() if k != "seconds"} for r in store.rows("ridge")]
+    """Means over draws, and the paired ratio of the errors of kernel and linear ridge."""
+    rows = []
+    for (task, bags, name), each in _grouped(store.rows("ridge"), ("task", "bags", "embedding")).items():
+        ratios = [float(np.log(r["kernel"] / r["linear"])) for r in each]
+        row = {"task": task, "bags": bags, "embedding": name, "draws": len(each)}
+        row |= {k: _mean(each, k) for k in ("linear", "kernel", "plain_best", "plain_worst")}
+        row |= {k: max(r[k] for r in each) for k in ("condition", "with_penalty", "condition_widest")}
+        row |= {"kernel over linear": float(np.exp(np.mean(ratios))), "log error": _error(ratios)}
+        rows.append(row | {k: sum(r[k] for r in each) for k in ("warned", "tried")})
+    return rows
 
 
 def gamma(store: Store, full: bool) -> list[dict]:
