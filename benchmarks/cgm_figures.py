@@ -30,6 +30,7 @@ from pathlib import Path
 from time import process_time
 
 import numpy as np
+from run_record import run_record
 
 from sumwise import Domain, Table, Tables, synthetic
 from sumwise.collective import CollectiveEM, FreeTables, GraphModel, LoopyModel, TreeModel, map_counts
@@ -214,7 +215,7 @@ def averages(side=5):
     return rows
 
 
-MOST = {"nlbp-naive": 10}  # sides up to which a method runs: beyond, ten fits take minutes
+MOST = {"nlbp-naive": 5}  # sides up to which a method runs: beyond, ten fits take minutes
 
 
 def grids():
@@ -225,17 +226,18 @@ def grids():
         for name in ("dual", "nlbp", "accelerated-rda", "nlbp-naive", "gaussian"):
             if side > MOST.get(name, side):
                 continue
-            seconds, options = [], {} if name == "gaussian" else {"tol": 1e-5, "max_iter": 200}
+            each, options = [], {} if name == "gaussian" else {"tol": 1e-5, "max_iter": 200}
             for seed in SEEDS:
                 drawn, model = season(side, seed)
-                seconds.append(timed(map_counts, model, drawn.tables, method=name, **options)[1])
-            found[name] = spread(seconds)
+                each.append(timed(map_counts, model, drawn.tables, method=name, **options))
+            found[name] = spread([seconds for _, seconds in each])
+            found[f"{name}, got there"] = sum(bool(fit.converged) for fit, _ in each)
             print(side, name, found[name], flush=True)
         if side == 3:
             drawn = [season(side, seed) for seed in list(SEEDS)[:3]]
-            found["generic"] = spread(
-                [timed(map_counts, m, d.tables, method="generic", max_iter=100)[1] for d, m in drawn]
-            )
+            each = [timed(map_counts, m, d.tables, method="generic", max_iter=100) for d, m in drawn]
+            found["generic"] = spread([seconds for _, seconds in each])
+            found["generic, got there"] = sum(bool(fit.converged) for fit, _ in each)
         rows.append({"cells": side**2, **found})
     return rows
 
@@ -320,9 +322,9 @@ def main():
     warnings.simplefilter("ignore")
     for name in given.parts or PARTS:
         rows, seconds = timed(PARTS[name])
-        results |= {"command": "python benchmarks/cgm_figures.py", "seeds": [SEEDS[0], SEEDS[-1]]}
         rows = [flat(row) for row in rows]
-        results[name] = {"cpu_s": round(seconds, 1), "draws": len(SEEDS), "rows": rows}
+        made = run_record(seeds=f"{SEEDS[0]} to {SEEDS[-1]}", cpu_s=round(seconds, 1))
+        results[name] = {**made, "draws": len(SEEDS), "rows": rows}
         RESULTS.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
         for row in rows:
             print(name, {k: round(v, 5) if isinstance(v, float) else v for k, v in row.items()}, flush=True)

@@ -3,6 +3,7 @@
     python benchmarks/places_moves.py                               # small and middle, ten draws, twenty CPU minutes
     python benchmarks/places_moves.py --size paper --scales 10 --draws 1     # 15 x 14 places, T = 10, a million people
     python benchmarks/places_moves.py --size middle --plain 250     # EM as in the paper: 250 plain iterations
+    python benchmarks/places_moves.py --size paper --scales 10 --draws 1 --kinds moves --direct 150   # L-BFGS, no EM
     python benchmarks/places_moves.py --merge a.json b.json         # adds fits of other machines; measures nothing
 
 Noisy moves have Laplace noise of scale b. Noisy places are their sums, whose noise is about normal with variance
@@ -12,6 +13,9 @@ paper otherwise: every true count of a place gets Laplace noise of scale b of it
 of a sum. `moves, ignoring noise` is the paper's baseline. With `--plain` EM is the paper's: so many iterations without
 acceleration, from the baseline for moves and from random tables for places; with `--plain-step nlbp` its E step is 50
 rounds of belief propagation (Algorithm 2), which doesn't settle at the kinks of Laplace noise.
+With `--direct` L-BFGS minimises F over the parameters for so many CPU seconds, every value by one E step. EM is slow
+where noise hides most of a cell: of z people under noise of variance v it forgets the share z / (z + v) an iteration.
+L-BFGS is scaled by what the noisy counts say of a cell, z^2 / (z + v) a step, in place of what true ones would, z.
 Else EM runs until the objective moves by less than 1e-6 of itself, at most `--iterations`; whether it got there is
 counted. Seeds 4000 on were used for nothing else. Every fit is written to benchmarks/results/places_moves.json as soon
 as it is there.
@@ -26,6 +30,7 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
 import argparse
+import contextlib
 import json
 import warnings
 from pathlib import Path
@@ -33,9 +38,12 @@ from time import process_time
 
 import numpy as np
 from cgm_figures import maes
+from run_record import run_record
+from scipy.optimize import minimize
 
 from sumwise import Table, Tables, synthetic
-from sumwise.collective import CollectiveEM, FreeTables
+from sumwise.collective import CollectiveEM, FreeTables, TreeModel, map_counts
+from sumwise.collective.realisations import read_realisations
 from sumwise.noise import Laplace
 
 RESULTS = Path(__file__).parent / "results" / "places_moves.json"
@@ -59,10 +67,13 @@ def keep(fits):
     """Add fits, in place of those with the same settings, and write the means."""
     results = kept()
     for fit in fits:
+        fit.setdefault("commit", run_record()["commit"])
         others = [f for f in results["fits"] if [f[k] for k in SAME] != [fit[k] for k in SAME]]
         results["fits"] = [*others, fit]
     results["fits"].sort(key=lambda f: [str(f[k]) for k in SAME])
-    results |= {"command": "python benchmarks/places_moves.py", "rows": rows(results["fits"])}
+    results["rows"] = rows(results["fits"])
+    commits = ", ".join(sorted({f["commit"] for f in results["fits"]}))
+    results["runs"] = {"rows": run_record(seeds="4000 to 4009") | {"commit": commits}}
     lines = ",\n".join(json.dumps(fit) for fit in results.pop("fits"))  # one line each
     text = json.dumps(results, indent=1)[:-2] + f',\n "fits": [\n{lines}\n]\n}}\n'
     RESULTS.write_text(text, "utf-8")
@@ -79,6 +90,7 @@ def rows(fits):
             mine = [f for f in here if f["from"] == kind]
             less = [f["node MAE"] - node["moves", f["seed"]] for f in mine if ("moves", f["seed"]) in node]
             ended = "to the end" if any(f["converged"] for f in mine) else f"{mine[0]['steps']} iterations"
+            ended = f"L-BFGS, {mine[0]['steps']} E steps" if step == "direct" else ended
             row = {"size": size, "EM": f"{plain} plain, {step}" if plain else ended, "b": b, "from": kind}
             row["draws"] = len(mine)
             row |= {name: float(np.mean([f[name] for f in mine])) for name in ("pairwise MAE", "node MAE", "cpu_s")}
@@ -102,6 +114,62 @@ def evidence(morning, b, seed):
         "places, own noise": Tables(own, morning.domain, n=n),
         "places, as Laplace": Tables(as_laplace, morning.domain, n=n),
     }
+
+
+class Over(Exception):
+    """The time is over."""
+
+
+def direct(tables, b, seconds):
+    """Parameters by L-BFGS on F, whose gradient at the most likely tables is that of the M step (envelope theorem)."""
+    data, kind, began = read_realisations(tables), FreeTables(), process_time()
+    course: list[tuple[float, float, float]] = []  # CPU seconds, F, largest slope
+    best, warm = (np.inf, np.zeros(0)), [None]
+
+    def tables_at(theta):
+        model = TreeModel(data.domain, data.edges, kind.potentials(theta, data))
+        warm[0] = map_counts(model, tables, start=warm[0])
+        return warm[0]
+
+    start = kind.ignoring_noise(data)
+    first, n, size = tables_at(start), data.sizes[0], data.n_states
+    moves = sum(first.edges[e] for e in data.edges) / len(data.edges)
+    ends = [first.nodes[data.weeks[0]], first.nodes[data.weeks[-1]]]
+    z = np.concatenate([*ends, moves.ravel()])
+    known = z**2 / (z + 2 * b * b)
+    known[2 * size :] *= len(data.edges)
+    scale = np.sqrt(n / (known + 0.01 + 1e-3 * known.mean()))
+
+    def loss(u):
+        nonlocal best
+        theta = u * scale
+        likely = tables_at(theta)
+        value = likely.objective + kind.log_partition(theta, data) + kind.cost(theta)
+        slope = kind.gradient(theta, data, [likely])
+        best = min(best, (value, theta), key=lambda found: found[0])
+        course.append((round(process_time() - began, 1), value, float(np.abs(slope).max())))
+        if course[-1][0] > seconds:
+            raise Over
+        return value / n, slope * scale / n
+
+    options = {"maxiter": 5000, "maxfun": 5000, "maxcor": 30, "ftol": 1e-13, "gtol": 1e-9}
+    done = False
+    with contextlib.suppress(Over):
+        done = bool(minimize(loss, start / scale, jac=True, method="L-BFGS-B", options=options).success)
+    return best[1], done, course
+
+
+def fit_direct(size, b, seed, given):
+    """Fit noisy moves by L-BFGS on F; kept with its course."""
+    morning = synthetic.mobility(*SIZES[size], scale=b, random_state=seed)
+    tables = evidence(morning, b, seed)["moves"]
+    theta, done, course = direct(tables, b, given.direct)
+    shape = CollectiveEM(FreeTables(), max_iter=1, standard_errors=False, start=theta).fit(tables)
+    pair, node = maes(shape, morning, theta)
+    one = {"size": size, "plain": 0, "step": "direct", "b": b, "seed": seed, "from": "moves"}
+    one |= {"pairwise MAE": pair, "node MAE": node, "converged": done, "steps": len(course), "cpu_s": course[-1][0]}
+    print(one, flush=True)
+    keep([one | {"course": course[:: max(1, len(course) // 20)] + course[-1:]}])
 
 
 def fit(size, b, seed, given):
@@ -130,6 +198,8 @@ def fit(size, b, seed, given):
             one["step"] = given.plain_step if given.plain else "dual"
             one |= {"pairwise MAE": pair, "node MAE": node}
             fits.append(one | {"converged": done, "steps": steps, "cpu_s": round(seconds, 1)})
+            if steps:
+                fits[-1]["F"] = float(em.fit_.objective)
             print(fits[-1], flush=True)
         keep(fits)
 
@@ -144,6 +214,7 @@ def main():
     parser.add_argument("--iterations", type=int, default=2000)
     parser.add_argument("--plain", type=int, default=0, help="iterations of EM as in the paper; 0: to convergence")
     parser.add_argument("--plain-step", choices=["dual", "nlbp"], default="dual")
+    parser.add_argument("--direct", type=float, default=0.0, help="CPU seconds of L-BFGS in place of EM, moves only")
     parser.add_argument("--checkpoint", type=Path, help="folder, from which a fit that was stopped goes on")
     parser.add_argument("--merge", type=Path, nargs="+", default=[])
     given = parser.parse_args()
@@ -153,7 +224,7 @@ def main():
     for size in given.size if not given.merge else ():
         for seed in range(given.first, given.first + given.draws):
             for b in given.scales:
-                fit(size, b, seed, given)
+                (fit_direct if given.direct else fit)(size, b, seed, given)
 
 
 if __name__ == "__main__":

@@ -20,8 +20,8 @@ def rows(n=600, seed=0):
     return {**frame, "y": (rng.random(n) < 0.2 + 0.5 * (frame["a"] == frame["b"])).astype(int)}
 
 
-def literal(tables, chains, n_steps):
-    """mu and theta by table and cell, after n_steps of the pseudo code."""
+def literal(tables, chains, n_steps, rescale):
+    """mu and theta by table and cell, after n_steps of the pseudo code; without rescaling by Lemma 2's gradient."""
     pairs = [tuple("abc".index(a) for a in t.attributes) for t in tables]
     d = {(p, i, j): t.counts[i, j] for p, t in zip(pairs, tables) for i, j in np.ndindex(t.counts.shape)}
     c = {(p, i, j): t.label_sums[i, j] for p, t in zip(pairs, tables) for i, j in np.ndindex(t.counts.shape)}
@@ -60,17 +60,21 @@ def literal(tables, chains, n_steps):
                 c_hat[k] += p
         for k in mu:
             g_mu = n / n_chains * d_hat[k] - d[k] + 2 * LAMBDAS[0] * mu[k]
-            g_theta = (d[k] / d_hat[k] * c_hat[k] if d_hat[k] else 0.0) - c[k] + 2 * LAMBDAS[1] * theta[k]
+            ratio = n / n_chains if not rescale else d[k] / d_hat[k] if d_hat[k] else 0.0
+            g_theta = ratio * c_hat[k] - c[k] + 2 * LAMBDAS[1] * theta[k]
             mu[k] -= STEPS[0] * g_mu / (n / n_chains * d_hat[k] + 2 * LAMBDAS[0])
             theta[k] -= STEPS[1] * g_theta / (n / n_chains * c_hat[k] + 2 * LAMBDAS[1])
     return mu, theta
 
 
-def test_the_preset_is_the_pseudo_code():
+@pytest.mark.parametrize("rescale", [True, False])
+def test_the_preset_is_the_pseudo_code(rescale):
     tables = Tables.from_frame(rows(), list("abc"), label="y")
     chains = start_chains(sufficient_statistics(tables, margins=False), 100, 0)
-    mu, theta = literal(tables, chains.copy(), 4)
-    options = SolverOptions(preset="paper", n_chains=100, max_iter=4, step_mu=STEPS[0], step=STEPS[1])
+    mu, theta = literal(tables, chains.copy(), 4, rescale)
+    options = SolverOptions(
+        preset="paper", n_chains=100, max_iter=4, step_mu=STEPS[0], step=STEPS[1], rescale=rescale
+    )  # fmt: skip
     model = MaxEntClassifier(LAMBDAS[1], LAMBDAS[0], options=options, random_state=0).fit(tables)
     assert model.terms_ == [t.attributes for t in tables]
     assert model.offsets_.tolist() == [0.0, 0.0]
