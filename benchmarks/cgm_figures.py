@@ -215,13 +215,14 @@ def averages(side=5):
     return rows
 
 
-MOST = {"nlbp-naive": 5}  # sides up to which a method runs: beyond, ten fits take minutes
+MOST = {"nlbp-naive": 3}  # sides up to which a method runs: beyond, ten fits take minutes
+SIDES = [3, 5, 8, 10, 15]
 
 
 def grids():
     """Seconds by the size of the grid; the generic solver on the smallest, three draws."""
     rows = []
-    for side in (3, 5, 8, 10, 15):
+    for side in SIDES:
         found = {}
         for name in ("dual", "nlbp", "accelerated-rda", "nlbp-naive", "gaussian"):
             if side > MOST.get(name, side):
@@ -315,14 +316,19 @@ PARTS = {"exact": exact, "methods": methods, "averages": averages, "grids": grid
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("parts", nargs="*", choices=[[], *PARTS], default=[])
+    parser.add_argument("--sides", nargs="*", type=int, default=SIDES, help="of the part `grids`; other rows stay")
     parser.add_argument("--scales", nargs="*", type=float, default=SCALES, help="noise of the part `places`")
     given = parser.parse_args()
-    SCALES[:] = given.scales
+    SCALES[:], SIDES[:] = given.scales, given.sides
     results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
     warnings.simplefilter("ignore")
     for name in given.parts or PARTS:
         rows, seconds = timed(PARTS[name])
         rows = [flat(row) for row in rows]
+        if name == "grids":
+            others = results.get(name, {}).get("rows", [])
+            now = {row["cells"] for row in rows}
+            rows = sorted([*(r for r in others if r["cells"] not in now), *rows], key=lambda row: row["cells"])
         made = run_record(seeds=f"{SEEDS[0]} to {SEEDS[-1]}", cpu_s=round(seconds, 1))
         results[name] = {**made, "draws": len(SEEDS), "rows": rows}
         RESULTS.write_text(json.dumps(results, indent=1) + "\n", "utf-8")

@@ -37,6 +37,7 @@ from collective_parts.plugin import plugin, rare
 from collective_parts.printing import show
 from collective_parts.sensitivity import sensitivity
 from collective_parts.smooth_coverage import smooth_coverage
+from run_record import run_record
 
 from sumwise import synthetic
 from sumwise.collective import CollectiveEM, FreeTables, TreeModel, count_intervals, map_counts, sample_counts
@@ -48,6 +49,7 @@ GRADIENT = ("nlbp", "nlbp-naive", "rda", "rda-tuned", "accelerated-rda", "mirror
 E_STEPS = ("dual", *GRADIENT, "gaussian", "generic", "gibbs")
 MOST_GENERIC = 6  # on 10 x 10 one factorisation of the general solver takes minutes and 3 GB, and can't be interrupted
 FIGURE = ((6, SMALL), (10, LARGE))  # the panels of Figure 2.4 d-e
+BEFORE = "4ab3c25e or before"  # of rows that name no commit: it stored the last of them
 PAPER = {9: (0.9, 161.8), 16: (1.9, 251.6), 25: (3.4, 354.0), 36: (9.7, 768.1), 49: (17.2, 1115.5)}
 
 
@@ -263,6 +265,9 @@ SUMMARIES = {
 def summarise(path):
     """Write means over seeds beside the rows."""
     held = json.loads(path.read_text())
+    for name in (n for n in PARTS if n in held):
+        commits = sorted({r.get("commit", BEFORE) for r in held[name]})
+        held.setdefault("runs", {})[name] = {"commit": ", ".join(commits)}
     for row in held.get("gibbs", []):
         row |= {"ratio": row["Gibbs s"] / row["MAP s"], "reached": row["Gibbs error"] <= row["MAP error"]}
         theirs = {v[1]: v for v in PAPER.values()}[row["papers' Gibbs s"]]
@@ -322,7 +327,7 @@ def main():
         for row in part(given):
             told = (f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in row.items() if k != "course")
             print("; ".join(told), flush=True)
-            rows = keep(path, name, row, same)
+            rows = keep(path, name, row | {"commit": run_record()["commit"]}, same)
         show(title, rows)
         draw(name, rows, given.folder)
     for other in given.merge:

@@ -20,6 +20,13 @@ def pooled(rows, weights, how):
     return total if how == "sum" else total / sum(weights)
 
 
+def attended(rows, hidden, weights, w):
+    """Mean of the rows by softmax(w' tanh(V h + b)) times weights; h is before the embedding (Ilse et al. 2018)."""
+    scores = np.tanh(hidden @ w["attention.weight"] + w["attention.bias"]) @ w["attention.score"]
+    shares = np.exp(scores[:, 0]) * weights
+    return shares @ rows / shares.sum()
+
+
 def bag_output(plan, arrays, x, weights):
     """rho(pool(phi(x))) of one bag from the stored weights and statistics."""
     w = {name: np.asarray(a, dtype=float) for name, a in arrays["weights"].items()}
@@ -35,9 +42,10 @@ def bag_output(plan, arrays, x, weights):
         rows = np.array([np.concatenate([r, top]) for r in rows])
         for k in range(len(plan.local)):
             rows = act(rows @ w[f"local{k}.weight"] + w[f"local{k}.bias"])
+    hidden = rows
     if plan.embedding is not None:
         rows = rows @ w["embedding.weight"] + w["embedding.bias"]
-    z = pooled(rows, weights, plan.pool)
+    z = attended(rows, hidden, weights, w) if plan.pool == "attention" else pooled(rows, weights, plan.pool)
     if plan.normalise:
         mean, variance = (np.asarray(arrays["statistics"][n], dtype=float) for n in ("mean", "variance"))
         z = (z - mean) / np.sqrt(variance + 1e-5) * w["pool.scale"] + w["pool.bias"]

@@ -43,7 +43,7 @@ def said(plan, arrays, x, sizes, weights):
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
-@pytest.mark.parametrize("pool", POOLS)
+@pytest.mark.parametrize("pool", [*POOLS, "attention"])
 @pytest.mark.parametrize("sizes", [[3, 3], [1, 4, 2]])
 def test_outputs_are_those_of_each_bag_alone(shape, pool, sizes):
     plan = make_plan(2, 2, {**shape, "pool": pool})

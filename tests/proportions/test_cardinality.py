@@ -116,6 +116,9 @@ def test_several_classes(multiclass):
     assert clf.coef_.shape == (3, 2)
     assert clf.multiclass_ == {"auto": "exact"}.get(multiclass, multiclass)
     assert clf.error_ == 0.0
+    if multiclass == "ovr":  # each class against the rest, then shares of what they say
+        each = 1 / (1 + np.exp(-values @ clf.coef_.T - clf.intercept_))
+        np.testing.assert_allclose(clf.predict_proba(values), each / each.sum(axis=1, keepdims=True))
     if multiclass == "exact":
         assert clf.starts_[0]["start"] == "one-vs-rest"
 
