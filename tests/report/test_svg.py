@@ -91,3 +91,8 @@ def test_labels_are_broken_where_the_picture_is_narrow():
     words = "group less all others (percentage points)"
     assert words in draw("polarisation", numbers, "Gaps")
     assert words not in draw("polarisation", numbers, "Gaps", width="narrow")
+
+
+def test_a_list_of_many_outcomes_may_fill_a_page_on_paper():
+    numbers = {"share": [[0.025] * 40] * 2, "groups": ["a", "b"], "outcomes": [f"c{k}" for k in range(40)]}
+    assert 'class="tall"' in draw("share_heatmap", numbers, "Shares")

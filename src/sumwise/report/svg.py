@@ -155,7 +155,8 @@ def _element(svg: str, caption: str) -> str:
         rest,
     )
     rest = with_tips(NUMBERS.sub(lambda found: f'{found[1]}{DIGITS.sub(_rounded, found[2])}"', rest))
-    tall = ' class="tall"' if width > 600 and height > 0.6 * width else ""  # many lines: on paper up to a page
+    lines = height > 1.5 * width or (width > 600 and height > 0.6 * width)  # many lines: on paper up to a page
+    tall = ' class="tall"' if lines else ""
     look = f'style="max-width:{1.15 * width:.0f}px" fill="currentColor"{tall}'
     return f'{start} {look} role="img" aria-label="{label}">{rest}'
 
