@@ -83,3 +83,12 @@ def test_same_seed_same_interval():
 def test_bad_parameters_are_refused(options, words):
     with pytest.raises(DataError, match=words):
         Goodman(**options).fit(precincts())
+
+
+def test_one_unit_that_outweighs_the_others_is_named():
+    rng = np.random.default_rng(0)
+    rows = rng.integers(100, 900, (30, 2))
+    rows[4] *= 40
+    cols = rows @ np.array([[0.7, 0.3], [0.2, 0.8]])
+    with pytest.warns(ModelWarning, match="Unit '4' has [0-9]+% of the weight of 30 units"):
+        Goodman().fit(Margins(rows, cols))

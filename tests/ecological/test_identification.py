@@ -7,7 +7,7 @@ import pytest
 
 from sumwise import Margins
 from sumwise.ecological import Bounds, doubts
-from sumwise.ecological.identification import check_identified
+from sumwise.ecological.identification import absent_outcomes, check_identified
 from sumwise.errors import DataError, ModelWarning
 
 
@@ -59,3 +59,19 @@ def test_empty_groups_are_refused_by_name():
 def test_margins_without_people_are_refused():
     with pytest.raises(DataError, match="All 2 units are empty"):
         check_identified(margins([[0, 0], [0, 0]]))
+
+
+def test_an_outcome_that_was_no_choice_in_some_units_is_named():
+    rng = np.random.default_rng(0)
+    rows = rng.integers(200, 600, (40, 2))
+    yes = rng.binomial(rows[:, 0], 0.7) + rng.binomial(rows[:, 1], 0.2)
+    cols = np.column_stack([yes, rows.sum(axis=1) - yes])
+    assert absent_outcomes(Margins(rows, cols)) == []
+    cols[:10] = np.column_stack([np.zeros(10), rows[:10].sum(axis=1)])
+    m = Margins(rows, cols, col_names=["Lee", "Park"])
+    assert absent_outcomes(m)[0].startswith("'Lee' has no votes in 10 of 40 units")
+
+
+def test_homogeneous_units_without_votes_for_an_outcome_are_no_absence():
+    rows = np.array([[500, 0], [400, 0], [0, 600], [0, 300], [450, 0], [0, 350]])
+    assert absent_outcomes(Margins(rows, rows)) == []

@@ -20,6 +20,7 @@ from sumwise.margins import Margins
 from sumwise.progress import track
 
 OUTSIDE = 1e-9
+LARGE = 0.3  # of all weight: one unit's part, where there are others enough, from which intervals are too narrow
 
 
 class Goodman(EcologicalEstimator):
@@ -80,6 +81,7 @@ class Goodman(EcologicalEstimator):
         x, t = full.row_shares, full.col_shares
         weights = full.weights * (full.totals if self.weighting == "size" else 1.0)
         weights = weights / weights.mean()
+        self._warn_of_large(full, weights)
         xx, xt = ls.gram(x, t, weights)
         penalty = self.alpha * float(np.trace(xx)) / len(xx)
         centre = np.average(t, axis=0, weights=weights)
@@ -94,6 +96,18 @@ class Goodman(EcologicalEstimator):
             loss = float(np.sum(weights[:, None] * (t - x @ shares) ** 2))
             self.fit_ = Fit(objective=loss, n_iter=1, converged=True, history={"objective": [loss]})
         return self
+
+    def _warn_of_large(self, full: Margins, weights: np.ndarray) -> None:
+        """Warn where one unit weighs so much that residuals of the others don't show its error."""
+        i, share = int(np.argmax(weights)), float(weights.max() / weights.sum())
+        if share > LARGE and weights.sum() ** 2 / np.sum(weights**2) < len(weights) / 2:
+            warnings.warn(
+                f"Unit {str(full.units[i])!r} has {share:.0%} of the weight of {len(weights)} units: what it alone "
+                "deviates by moves the estimate, and intervals don't allow for that. Hint: EcologicalEM(), or split "
+                "the unit.",
+                ModelWarning,
+                stacklevel=3,
+            )
 
     def _solve(self, xx, xt, penalty, centre) -> np.ndarray:
         tol = 1e-9

@@ -10,6 +10,8 @@ from sumwise.errors import DataError, ModelWarning
 from sumwise.margins import Margins
 
 HINT = "Bounds() holds whatever the model."
+EXPECTED = 20.0  # votes by units of like composition, where none is no chance
+LIKE, SOME, COMPARED = 0.1, 0.05, 60  # L1 distance of compositions; part of units to speak of; units that are compared
 
 
 def doubts(margins: Margins) -> list[str]:
@@ -41,6 +43,44 @@ def doubts(margins: Margins) -> list[str]:
     if n < n_cells:
         return [f"There are {n} units for {n_cells} cells: the answer leans on the model."]
     return []
+
+
+def absent_outcomes(margins: Margins) -> list[str]:
+    """Return, in words, which outcomes nobody chose in units like others where many did: no choice there, perhaps.
+
+    Parameters
+    ----------
+    margins : Margins
+
+    Examples
+    --------
+    >>> from sumwise import Margins
+    >>> from sumwise.ecological.identification import absent_outcomes
+    >>> rows = [[60, 40], [50, 50], [61, 39], [52, 48]]
+    >>> absent_outcomes(Margins(rows, [[55, 45], [50, 50], [100, 0], [100, 0]], col_names=["a", "b"]))[0][:57]
+    "'b' has no votes in 2 of 4 units where units of like comp"
+    """
+    full = margins[margins.totals > 0]
+    found = []
+    for c, name in enumerate(full.col_names):
+        none = np.flatnonzero(full.cols[:, c] == 0)
+        some = np.flatnonzero(full.cols[:, c] > 0)
+        if not len(some) or len(none) < max(2, SOME * len(full)):
+            continue
+        tried = none[:: -(-len(none) // COMPARED)]
+        shares, missed = full.col_shares[some, c], 0
+        for i in tried:
+            apart = np.abs(full.row_shares[some] - full.row_shares[i]).sum(axis=1)
+            nearest = np.argpartition(apart, min(5, len(some)) - 1)[:5]
+            near = nearest[apart[nearest] < LIKE]
+            missed += bool(len(near)) and float(np.median(shares[near])) * float(full.totals[i]) >= EXPECTED
+        absent = round(len(none) * int(missed) / len(tried))
+        if absent >= max(2, SOME * len(full)):
+            found.append(
+                f"{name!r} has no votes in {absent} of {len(full)} units where units of like composition gave it "
+                f"{EXPECTED:.0f} or more: if it was no choice there, shares are a mixture of places with other choices."
+            )
+    return found
 
 
 def check_identified(margins: Margins, stacklevel: int = 3) -> None:

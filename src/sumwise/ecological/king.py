@@ -86,7 +86,9 @@ class King(EcologicalEstimator):
     normal about it. Only the truncation constant is estimated, on fixed quasi-random points. Standard deviations are
     held between 0.05 and 1 and correlations on King's scale between -1 and 1; a prior keeps means near [0, 1].
     Estimates are often good, but intervals take the model for true and are narrow: where there is truth to compare with
-    (senc) they cover 3 of 9. `MultinomialDirichlet` and `EcologicalEM` have intervals that are meant to be used.
+    (senc) they cover 3 of 9. With fewer than about 30 units they hardly allow for the error of the five parameters and
+    are far too narrow even where the model is right (``benchmarks/ecological_simulated.py``). `MultinomialDirichlet`
+    and `EcologicalEM` have intervals that are meant to be used.
 
     See Also
     --------

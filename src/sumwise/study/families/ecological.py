@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 
 from sumwise import checks
+from sumwise.ecological.identification import absent_outcomes
 from sumwise.errors import DataError, ModelWarning
 from sumwise.margins import Margins
 from sumwise.readers import read_margins
@@ -279,6 +280,7 @@ class Ecological(Study):
     def _note_data(self) -> None:
         m = self.margins
         self.notes.append(f"The population of each unit is taken from {m.denominator}.")
+        self.problem.remarks.extend(line for line in absent_outcomes(m) if line not in self.problem.remarks)
         empty = int((m.totals == 0).sum())
         if empty:
             self.notes.append(f"{empty} of {m.n_units} units are empty and carry no information.")
