@@ -357,13 +357,16 @@ def refuse_far(bags: Bags) -> Bags:
     """
     if bags.n_rows == 0:
         return bags
-    centre, scale = centre_and_scale(bags.values)
-    far = (np.abs(centre) > FARTHEST * scale) & (np.ptp(bags.values, axis=0) > 0)
+    low, high = bags.values.min(axis=0), bags.values.max(axis=0)
+    least = (high - low) / np.sqrt(2.0 * bags.n_rows)  # that a standard deviation can be; few columns need theirs
+    suspects = np.flatnonzero((np.maximum(np.abs(low), np.abs(high)) > FARTHEST * least) & (high > low))
+    centre, scale = centre_and_scale(bags.values[:, suspects])
+    far = np.abs(centre) > FARTHEST * scale
     if far.any():
         j = int(np.argmax(far))
         raise DataError(
-            f"{int(far.sum())} of {far.size} columns lie too far from zero for their spread: rounding would hide how "
-            f"rows differ. First: {bags.features[j]!r}, at {centre[j]:.4g} ± {scale[j]:.2g}.",
+            f"{int(far.sum())} of {low.size} columns lie too far from zero for their spread: rounding would hide how "
+            f"rows differ. First: {bags.features[suspects[j]]!r}, at {centre[j]:.4g} ± {scale[j]:.2g}.",
             hint="subtract a typical value, the same in training and prediction.",
         )
     return bags

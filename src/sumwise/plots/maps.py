@@ -240,7 +240,7 @@ class MapFrame:
         scale = min(wide / ((right - left) * shrink), tall / (high - low))
         at, free = ((given - [left, low]) * [scale * shrink, scale] for given in (self.places, self.kept_free))
         letter = float(self.ax.yaxis.get_label().get_fontsize())
-        taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in at] + [(x - 2, y - 2, x + 2, y + 2) for x, y in free]
+        taken = np.vstack([np.hstack([at - 4, at + 4]), np.hstack([free - 2, free + 2])])  # left, low, right, high
         room = (right - left) * shrink * scale, (high - low) * scale
         for (x, y), place, name in zip(at, self.places, self.names):
             text = short(name, 20)
@@ -249,8 +249,9 @@ class MapFrame:
                 begin = x + dx - {"center": half, "left": 0.0, "right": 2 * half}[side]
                 box = begin, y + dy, begin + 2 * half, y + dy + letter
                 inside = box[0] >= 0 and box[1] >= 0 and box[2] <= room[0] and box[3] <= room[1]
-                if inside and not any(_touch(box, other) for other in taken):
-                    taken.append(box)
+                apart = (taken[:, :2] >= box[2:]) | (taken[:, 2:] <= box[:2])
+                if inside and apart.any(axis=1).all():
+                    taken = np.vstack([taken, box])
                     look: dict[str, Any] = {"xytext": (dx, dy), "textcoords": "offset points", "ha": side, "zorder": 4}
                     self.ax.annotate(text, place, **look)
                     break
@@ -264,10 +265,6 @@ class MapFrame:
         self.ax.plot([low[0], low[0] + length / factor], [y, y], color="black", linewidth=2, linestyle="-")
         place = {"xytext": (0, 3), "textcoords": "offset points", "fontsize": "medium"}
         self.ax.annotate(f"{length:,.4g}{unit}", (low[0], y), **place)
-
-
-def _touch(one: tuple[float, ...], two: tuple[float, ...]) -> bool:
-    return one[0] < two[2] and two[0] < one[2] and one[1] < two[3] and two[1] < one[3]
 
 
 def round_numbers(low: float, high: float) -> np.ndarray:

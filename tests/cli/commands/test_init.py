@@ -71,7 +71,9 @@ def test_init_takes_a_sheet(tmp_path, monkeypatch, capsys):
     pytest.importorskip("openpyxl")
     monkeypatch.chdir(tmp_path)
     with pd.ExcelWriter("a.xlsx") as book:
-        pd.DataFrame({"note": ["see the other sheet"]}).to_excel(book, sheet_name="Read me", index=False)
+        pd.DataFrame({"note": ["see the other sheet", "it has the votes"]}).to_excel(
+            book, sheet_name="Read me", index=False
+        )
         votes(12).to_excel(book, sheet_name="Votes", index=False)
     assert main(["init", "a.xlsx", "--sheet", "Votes"]) == 0
     assert 'sheet = "Votes"' in (tmp_path / "problem.toml").read_text()

@@ -66,7 +66,9 @@ def write(context: Context) -> Summary:
     intervals = context.step("intervals", lambda: _intervals(model, flows, context.level))
     summary.findings = _findings(context, flows, stay, intervals)
     summary.lead = _lead(context, stay)
-    summary.add("found", _flow_figure(context, flows), _route_figure(context), _connectivity_figure(context))
+    outlines = {} if context.outlines is None else {"outlines": rings(context.outlines)}  # of all maps
+    maps = _flow_figure(context, flows, outlines), _route_figure(context, outlines)
+    summary.add("found", *maps, _connectivity_figure(context))
     found, why = intervals
     largest = f"The largest flows between places, with {context.percent} intervals"
     summary.add("estimates", text(why) if found is None else table(found, largest, COUNTS, about=EXCHANGE))
@@ -81,7 +83,7 @@ def write(context: Context) -> Summary:
     _movement(context, summary)
     _check(context, summary)
     _agreement(context, summary)
-    _uncertainty(context, summary)
+    _uncertainty(context, summary, outlines)
     context.convergence(summary)
     given = {k: v if isinstance(v, bool) else str(v) for k, v in model.get_params(deep=False).items() if v is not None}
     given.pop("places", None)
@@ -201,17 +203,11 @@ def _called(name: Any, word: str) -> str:
     return f"{word} {name}" if number else str(name)
 
 
-def _drawn(context: Context) -> dict[str, Any]:
-    """What all maps have in common: positions, outlines, whether they are degrees."""
-    more = {} if context.outlines is None else {"outlines": rings(context.outlines)}
-    return {**places_on_map(context.model), **more}
-
-
-def _flow_figure(context: Context, flows: pd.DataFrame) -> dict[str, Any] | None:
+def _flow_figure(context: Context, flows: pd.DataFrame, outlines: dict[str, Any]) -> dict[str, Any] | None:
     model = context.model
     if model.places_.distances is not None:  # a map needs coordinates
         return None
-    where = _drawn(context)
+    where = {**places_on_map(model), **outlines}
     caption = "Each arrow is the mean move of those who start at a place; colour shows how many they are."
     n = len(model.steps_[0])
     steps = np.unique(np.linspace(0, n - 1, min(MOST_FRAMES, n)).round().astype(int))
@@ -227,7 +223,7 @@ def _flow_figure(context: Context, flows: pd.DataFrame) -> dict[str, Any] | None
     return figure("map_flows", frames, caption, data, labels=labels)
 
 
-def _route_figure(context: Context) -> dict[str, Any] | None:
+def _route_figure(context: Context, outlines: dict[str, Any]) -> dict[str, Any] | None:
     model = context.model
     if model.places_.distances is not None:
         return None
@@ -242,7 +238,7 @@ def _route_figure(context: Context) -> dict[str, Any] | None:
     shown = pd.DataFrame({"route": drawn["route_id"], "time": drawn["date"], "place": names[drawn["i"] - 1]})
     context.frames["routes"] = shown
     times = f"{_called(model.times_[0], context.time_name)} to {model.times_[-1]}"
-    numbers |= {"title": f"{n} routes, {times}", "time_name": context.time_name, **_drawn(context)}
+    numbers |= {"title": f"{n} routes, {times}", "time_name": context.time_name, **outlines}
     return figure("map_routes", numbers, caption, table(shown, "Routes", None, "routes.csv"))
 
 
@@ -357,7 +353,7 @@ def _agreement(context: Context, summary: Summary) -> None:
     )
 
 
-def _uncertainty(context: Context, summary: Summary) -> None:
+def _uncertainty(context: Context, summary: Summary, outlines: dict[str, Any]) -> None:
     model = context.model
     small = model.nodes_.size <= MOST_CELLS and len(model.places_) <= 500
     if model.seasons_ is not None or model.places_.distances is not None or not small:
@@ -373,7 +369,7 @@ def _uncertainty(context: Context, summary: Summary) -> None:
     caption = f"How uncertain the number of individuals at each place is, at {at}."
     names = [str(a) for a in model.places_.names]
     frame = pd.DataFrame({"place": names, "width": numbers["values"]}).dropna()
-    summary.add("certainty", figure("map_values", {**numbers, **_drawn(context)}, caption, table(frame, "Widths")))
+    summary.add("certainty", figure("map_values", {**numbers, **outlines}, caption, table(frame, "Widths")))
 
 
 def _assumed(model: FlowModel) -> list[str]:
