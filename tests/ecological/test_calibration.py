@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sumwise import synthetic
+from sumwise import Margins, synthetic
 from sumwise.ecological import EcologicalEM
 from sumwise.ecological.calibration import (
     CHOSEN_ON,
@@ -12,6 +12,7 @@ from sumwise.ecological.calibration import (
     beta_sample,
     calibrated_sd,
     few_units_factor,
+    regression_sd,
 )
 
 SHARES = np.array([[0.9, 0.08, 0.02], [0.3, 0.3, 0.4]])
@@ -47,7 +48,7 @@ def test_few_units_of_like_composition_have_wider_intervals():
     est = EcologicalEM().fit(few)
     parts = (est.error_parts_["chance"], est.error_parts_["choice of method"], few.rows.sum(axis=0) / few.rows.sum())
     expected = calibrated_sd(est.shares_, *parts, est.overdispersion_, rows=few.rows)
-    np.testing.assert_allclose(est.standard_errors_, expected)
+    np.testing.assert_allclose(est.standard_errors_, np.hypot(expected, regression_sd(few.rows, few.cols)))
 
 
 def test_interval_has_its_level_and_keeps_to_the_bounds():
@@ -80,3 +81,21 @@ def test_quantiles_of_many_cells_are_those_of_a_few():
     some = slice(0, 2000)
     few = beta_interval(shares[some], sd[some], 0.95, 0.0, 1.0)
     np.testing.assert_allclose([low[some], high[some]], few, atol=1e-3)
+
+
+def test_units_composed_alike_leave_the_error_of_a_regression():
+    rng = np.random.default_rng(0)
+    share = rng.dirichlet([400.0, 400.0], 60)
+    rows = np.round(900 * share)
+    cols = np.round(
+        rows.sum(axis=1)[:, None] * (share @ [[0.7, 0.3], [0.2, 0.8]] + rng.normal(0, 0.02, (60, 1)) * [1, -1])
+    )
+    found = regression_sd(rows, cols)
+    x, y = rows / rows.sum(axis=1, keepdims=True), cols / cols.sum(axis=1, keepdims=True)
+    weight = rows.sum(axis=1)
+    least = np.linalg.lstsq(np.sqrt(weight)[:, None] * x, np.sqrt(weight)[:, None] * y, rcond=None)
+    scale = weight @ (y - x @ least[0]) ** 2 / 58
+    np.testing.assert_allclose(found, np.sqrt(np.outer(np.diag(np.linalg.inv(x.T * weight @ x)), scale)), rtol=1e-6)
+    est = EcologicalEM().fit(Margins(rows, rows.sum(axis=1)[:, None] * y))
+    assert (est.standard_errors_ > found).all()
+    assert (regression_sd(np.hstack([rows, rows]) / 2, cols) == 0).all()  # four groups

@@ -36,6 +36,9 @@ SPREAD, SPREAD_POWER = 0.015, 0.35
 # groups, times the variance ratio of their composition. Chosen on the three elections above with units merged at
 # random; `benchmarks/ecological_few_units.py` has the scores on the others.
 FEW, FEW_POWER, FEW_MOST = 0.2, 0.25, 3.0
+# With at most REGRESSED groups, little but the regression of shares on composition tells them apart: its variance is
+# added. It matters where units are composed alike, whatever their number (`benchmarks/ecological_simulated.py`).
+REGRESSED = 3
 # With covariates, which explain a part of what moves shares: times COVARIATES. Chosen on New Zealand 2002 and Scotland
 # 2007, with groups merged and the composition of what was merged as covariates; `benchmarks/ecological_intervals.py
 # covariates` has the scores on the other elections.
@@ -119,6 +122,32 @@ def few_units_factor(rows: np.ndarray) -> float:
     (2.42, 1.0)
     """
     return float(np.clip((FEW / max(information(rows), 1e-9)) ** FEW_POWER, 1.0, FEW_MOST))
+
+
+def regression_sd(rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+    """What units (n, R), (n, C) composed alike leave unknown: the standard error (R, C) of a regression over them.
+
+    0 with more groups than three, where the calibration on real contests holds as it is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.ecological.calibration import regression_sd
+    >>> alike = np.array([[52, 48], [50, 50], [47, 53], [45, 55]])
+    >>> chosen = np.array([[60, 40], [58, 42], [61, 39], [55, 45]])
+    >>> regression_sd(alike, chosen).round(2)
+    array([[0.26, 0.26],
+           [0.25, 0.25]])
+    """
+    totals = rows.sum(axis=1)
+    full = (totals > 0) & (cols.sum(axis=1) > 0)
+    if rows.shape[1] > REGRESSED or full.sum() <= rows.shape[1]:
+        return np.zeros((rows.shape[1], cols.shape[1]))
+    weight = np.sqrt(totals[full] / totals[full].mean())[:, None]
+    x, y = (weight * side[full] / side[full].sum(axis=1, keepdims=True) for side in (rows, cols))
+    inverse = np.linalg.pinv(x.T @ x, hermitian=True)
+    variance = ((y - x @ (inverse @ x.T @ y)) ** 2).sum(axis=0) / (len(x) - rows.shape[1])
+    return np.sqrt(np.outer(np.diag(inverse), variance))
 
 
 def information(rows: np.ndarray) -> float:

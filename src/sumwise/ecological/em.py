@@ -9,7 +9,7 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.contests import Contests
-from sumwise.ecological.calibration import beta_interval, beta_sample, calibrated_sd
+from sumwise.ecological.calibration import beta_interval, beta_sample, calibrated_sd, regression_sd
 from sumwise.ecological.identification import check_identified
 from sumwise.ecological.kernels.batched_raking import MANY_CONTESTS, compiled_kernels
 from sumwise.ecological.kernels.classic_em import ALGORITHMS
@@ -66,7 +66,8 @@ class EcologicalEM(EcologicalEstimator):
     Cells lie in the bounds and add up to both margins of every unit. Intervals allow for chance, for the choice of
     method, and for shares that move with a unit's composition, by how far such estimates were from the truth on real
     contests (see ``sumwise.ecological.calibration``). They are up to three times wider where few units of much the same
-    composition hardly identify shares; `default_method` chooses `Bounds` where these identify next to nothing.
+    composition hardly identify shares; `default_method` chooses `Bounds` where these identify next to nothing. With two
+    or three groups they include the error of a regression on composition, which is large where units are alike.
 
     Parameters
     ----------
@@ -431,7 +432,8 @@ class EcologicalEM(EcologicalEstimator):
         used = group if self.calibrated else None
         explained = data.covariates is not None
         error = calibrated_sd(self.shares_, chance, choice, used, self.overdispersion_, explained, data.rows)
-        self.standard_errors_ = np.sqrt(error**2 + self._measurement_variance(part))
+        unknown = regression_sd(data.rows, data.cols) if self.calibrated else 0.0
+        self.standard_errors_ = np.sqrt(error**2 + unknown**2 + self._measurement_variance(part))
         if self.unconverged_refits_:
             warnings.warn(
                 f"{self.unconverged_refits_} of the refits behind the intervals did not converge in {N_REFIT} steps: "
