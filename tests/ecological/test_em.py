@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import public_data
-from sumwise import Margins
+from sumwise import Margins, synthetic
 from sumwise.ecological import Bounds, EcologicalEM
 from sumwise.errors import DataError, ModelWarning, NotConverged
 
@@ -265,3 +265,15 @@ def test_refits_that_do_not_converge_warn(monkeypatch):
     with pytest.warns(NotConverged, match="of the refits behind the intervals did not converge"):
         est = EcologicalEM(n_groups=3).fit(noisy_groups(noise=0.0, n=30))
     assert est.unconverged_refits_ >= 1
+
+
+def test_covariate_that_follows_from_composition_is_refused():
+    known = synthetic.precincts(60, 2, 2, random_state=0).margins
+    share = known.rows[:, 0] / known.rows.sum(axis=1)
+    for covariate, refused in ((2 - 3 * share, True), (share + np.random.default_rng(0).normal(0, 0.2, 60), False)):
+        margins = Margins(known.rows, known.cols, covariates=covariate[:, None], covariate_names=["income"])
+        if refused:
+            with pytest.raises(DataError, match=r"'income' follows from the composition .* \(R squared 1.000\)"):
+                EcologicalEM(covariates="all").fit(margins)
+        else:
+            EcologicalEM(covariates="all", n_groups=0).fit(margins)

@@ -36,7 +36,7 @@ SPREAD, SPREAD_POWER = 0.015, 0.35
 # groups, times the variance ratio of their composition. Chosen on the three elections above with units merged at
 # random; `benchmarks/ecological_few_units.py` has the scores on the others.
 FEW, FEW_POWER, FEW_MOST = 0.2, 0.25, 3.0
-# With at most REGRESSED groups, little but the regression of shares on composition tells them apart: its variance is
+# With at most REGRESSED groups, little but the regression of shares on composition separates them: its variance is
 # added. It matters where units are composed alike, whatever their number (`benchmarks/ecological_simulated.py`).
 REGRESSED = 3
 # With covariates, which explain a part of what moves shares: times COVARIATES. Chosen on New Zealand 2002 and Scotland
