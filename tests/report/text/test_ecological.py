@@ -10,7 +10,7 @@ import pytest
 
 from sumwise import Margins, synthetic
 from sumwise.diagnostics import is_abstention
-from sumwise.ecological import Bounds, EcologicalEM, Goodman
+from sumwise.ecological import Bounds, EcologicalEM, Goodman, King
 from sumwise.report import report
 from sumwise.report.text.ecological import CALIBRATION, COVARIATES, CURVED, VARIED
 
@@ -183,3 +183,11 @@ def test_reports_say_how_an_error_of_the_groups_was_taken():
     for options, words in (({}, "taken as classical"), ({"row_error": "berkson"}, "taken as Berkson error")):
         made = report(EcologicalEM(n_groups=2, **options).fit(m), m).summary
         assert words in str(made["sections"])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_kings_intervals_from_few_units_have_a_caution():
+    for n, cautioned in ((12, True), (40, False)):
+        margins = synthetic.precincts(n, 2, 2, random_state=0).margins
+        page = report(King(n_draws=100).fit(margins), margins).html()
+        assert ("too narrow with fewer than 30 units" in page) == cautioned

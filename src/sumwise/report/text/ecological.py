@@ -37,6 +37,7 @@ MOST_LINES = 24  # of one interval figure; larger tables are drawn as a heat map
 ALIKE = 0.01  # a group's share of a unit, less its mean: all below this say next to nothing
 FEWEST_PEOPLE, SMALLEST_GROUP = 30, 0.0005  # of a group that gets a finding
 MOST_MAPPED = 3000  # units of a map on the page
+KING_UNITS = 30  # fewer are too few for its intervals: benchmarks/ecological_simulated.py
 MOST_GROUPS = 5  # with a finding of their own
 TRIED = 20  # units without which shares are estimated again
 NOTICEABLE = 1.1  # times as wide, from which the page says so
@@ -766,6 +767,9 @@ def _assumptions(context: Context, summary: Summary) -> None:
         bullets(RISKS, "What could go wrong"),
         facts({"population of each unit": m.denominator}),
     )
+    if context.method == "King" and m.n_units < KING_UNITS:
+        few = f"King's intervals take its model as true and are too narrow with fewer than {KING_UNITS} units; here are"
+        summary.add("found", note(f"{few} {m.n_units}. Compare them with those of EcologicalEM."))
     if context.method == "King" and (m.n_rows, m.n_cols) == (2, 2):
         found = context.model.assumptions(m)
         rows = [{"claim": v["claim"], "p value": v["p_value"], "result": v["verdict"]} for v in found.values()]
