@@ -80,7 +80,7 @@ def _frozenset(decoder: Decoder, body: list, where: str) -> frozenset:
 
 
 def _hashed(keys: list, where: str) -> list:
-    """Return the keys; refuse a file whose keys were chosen to share a hash, which would take minutes to read."""
+    """Return the keys; refuse a file whose keys were chosen to share a hash, which would take very long to read."""
     alike = Counter(map(hash, keys)).most_common(1)
     if alike and alike[0][1] > ALIKE:
         raise DataError(f"{where}: the file holds {alike[0][1]} keys of the same hash.")
