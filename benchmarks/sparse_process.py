@@ -1,7 +1,7 @@
 """A Gaussian process over bags that stands on inducing bags: seconds at 20,000 bags, and its error beside the full one.
 
-    python benchmarks/sparse_process.py             # both parts, about two CPU minutes
-    python benchmarks/sparse_process.py beside      # parts: beside (2,000 bags, ten draws), many (20,000 bags)
+    python benchmarks/sparse_process.py             # both parts, about eight CPU minutes
+    python benchmarks/sparse_process.py beside      # parts: beside (2,000 bags), many (20,000), ten draws each
 
 Bags are `synthetic.gamma` with 100 rows, and bags of two columns whose response is the correlation. Settings are
 defaults but for `max_bags`, which decides whether inducing bags are used. Test bags: 1,000. Writes
@@ -23,6 +23,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
+from run_record import run_record
 
 from sumwise import Bags, synthetic
 from sumwise.distribution import BagGaussianProcess
@@ -53,9 +54,9 @@ def fitted(data, max_bags):
     return float(np.mean((said - truth) ** 2)), time.process_time() - begin
 
 
-def beside(draws):
+def beside(draws, kinds):
     """Error with inducing bags relative to the full process, 2,000 bags."""
-    for kind in ("gamma", "correlation"):
+    for kind in kinds:
         found = []
         for seed in range(FIRST, FIRST + draws):
             data = drawn(kind, 2000, seed)
@@ -68,23 +69,28 @@ def beside(draws):
         yield row | {"full s": float(full_s.mean()), "inducing s": float(sparse_s.mean()), "draws": len(gap)}
 
 
-def many(_draws):
-    """Seconds of 20,000 bags with all defaults."""
-    for kind in ("gamma", "correlation"):
-        error, seconds = fitted(drawn(kind, 20_000, FIRST), 2000)
-        yield {"bags": kind, "n": 20_000, "inducing": error, "inducing s": seconds, "draws": 1}
+def many(draws, kinds):
+    """Error and seconds of 20,000 bags with all defaults."""
+    for kind in kinds:
+        found = [fitted(drawn(kind, 20_000, seed), 2000) for seed in range(FIRST, FIRST + draws)]
+        errors, seconds = np.array(found).T
+        spread = float(errors.std(ddof=1) / np.sqrt(draws))
+        row = {"bags": kind, "n": 20_000, "inducing": float(errors.mean()), "inducing error": spread}
+        yield row | {"inducing s": float(seconds.mean()), "draws": draws}
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", default=["beside", "many"], metavar="PART")
     parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--kinds", nargs="*", default=["gamma", "correlation"])
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     for name in args.parts:
-        for row in {"beside": beside, "many": many}[name](args.draws):
+        for row in {"beside": beside, "many": many}[name](args.draws, args.kinds):
             kept = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {"rows": []}
             left = [r for r in kept["rows"] if (r["bags"], r["n"]) != (row["bags"], row["n"])]
+            row["commit"] = run_record()["commit"]
             made = {"command": "python benchmarks/sparse_process.py", "seed": FIRST, "rows": [*left, row]}
             RESULTS.write_text(json.dumps(made, indent=1) + "\n", "utf-8")
             print(row, flush=True)

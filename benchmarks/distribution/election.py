@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -62,19 +63,11 @@ def dimension_cells(options: Any) -> Iterator[Cell]:
 
 
 def subgroups_cells(options: Any) -> Iterator[Cell]:
-    """Shares of D by sex, race and education over all 979 regions, learned from the regions' shares."""
-    rows = 500 if options.full else 60
-    for name in (
-        "truth",
-        "means",
-        "means, sigmoid",
-        MARGINAL,
-        "Fourier",
-        "Fourier, sigmoid",
-        "LLP",
-        *NETWORKS,
-    ):
-        key = {"rows": rows, "method": name}
+    """Shares of D by sex, race and education over all 979 regions, learned from the regions' shares; ten elections."""
+    rows, draws = (500, 10) if options.full else (60, 1)
+    names = ("truth", "means", "means, sigmoid", MARGINAL, "Fourier", "Fourier, sigmoid", "LLP", *NETWORKS)
+    for seed, name in product(range(draws), names):
+        key = {"rows": rows, "method": name} | ({"seed": seed} if seed else {})
         yield Cell("subgroups", key, lambda k=key: _shares(k, options), name in NETWORKS)
 
 
@@ -113,11 +106,11 @@ class Drawn:
 
 
 @lru_cache(maxsize=1)
-def _draw(regions: int, rows: int, folder: Path) -> Drawn:
+def _draw(regions: int, rows: int, folder: Path, seed: int = 0) -> Drawn:
     """Draw an election, or read it from the file where it was kept."""
-    path = folder / f"election-{regions}-{rows}.npz"
+    path = folder / f"election-{regions}-{rows}{f'-draw{seed}' if seed else ''}.npz"
     if not path.exists():
-        data = synthetic.election(regions, rows, dtype="float32", random_state=regions, n_test=1, **WIDE)
+        data = synthetic.election(regions, rows, dtype="float32", random_state=regions + 1000 * seed, n_test=1, **WIDE)
         bags, kept = _reduced(data.bags, 100)
         truth = {f"{a}: {level}": float(d) for a in ATTRIBUTES for level, d in data.shares(a)[[a, "D"]].to_numpy()}
         folder.mkdir(parents=True, exist_ok=True)
@@ -214,7 +207,7 @@ def _network(name: str, seed: int, device: str) -> DeepSets:
 
 def _shares(key: dict, options: Any) -> dict:
     """Predict every region's part of a subgroup, and average by people."""
-    data = _draw(979, key["rows"], options.folder)
+    data = _draw(979, key["rows"], options.folder, key.get("seed", 0))
     if key["method"] == "truth":
         return {**data.truth, "seconds": 0.0}
     where = options.device if key["method"] in NETWORKS else "cpu"

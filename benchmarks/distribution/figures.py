@@ -230,15 +230,14 @@ def _dimension(rows: list[dict], plt: Any) -> Any:
 
 def _subgroups(rows: list[dict], plt: Any) -> Any:
     groups = [r for r in rows if "truth" in r]
-    methods = [m for m in groups[0] if m not in ("subgroup", "truth")]
+    methods = [m for m in groups[0] if m not in ("subgroup", "truth", "draws")]
     figure, ax = plt.subplots(figsize=(7, 4.5), layout="constrained")
     for k, name in enumerate(methods):
         y = np.arange(len(groups)) + 0.6 * (k / max(1, len(methods) - 1) - 0.5)
         style = {**_style(name), "linestyle": "none"}
-        ax.plot([r.get(name, np.nan) for r in groups], y, label=name, markersize=5, **style)
-    for y, row in enumerate(groups):
-        ax.plot([row["truth"]] * 2, [y - 0.4, y + 0.4], color="0.3", linewidth=2, label="truth" if y == 0 else None)
-    ax.set(yticks=range(len(groups)), yticklabels=[r["subgroup"] for r in groups], xlabel="share of D")
+        ax.plot([r[name] for r in groups], y, label=name, markersize=5, **style)
+    ax.set(yticks=range(len(groups)), yticklabels=[r["subgroup"] for r in groups])
+    ax.set(xlabel="mean absolute error of the share of D", xlim=(0, None))
     ax.invert_yaxis()
     ax.grid(axis="x", color="0.92")
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))

@@ -237,16 +237,32 @@ def dimension(store: Store, full: bool) -> list[dict]:
 
 
 def subgroups(store: Store, full: bool) -> list[dict]:
-    """One row per subgroup, one column per method; last the mean absolute error."""
-    found = sorted(store.rows("subgroups"), key=lambda r: _place(r["method"]))
-    kept = {r["method"]: r for r in found if r["rows"] == (500 if full else 60)}
-    truth = kept.get("truth")
-    if truth is None:
+    """One row per subgroup: its mean share, and every method's mean absolute error over elections; then their means."""
+    kept = [r for r in store.rows("subgroups") if r["rows"] == (500 if full else 60)]
+    by = {m: {r.get("seed", 0): r for r in each} for (m,), each in _grouped(kept, ("method",)).items()}
+    truth = by.pop("truth", {})
+    seeds = sorted(set(truth).intersection(*by.values())) if by else []
+    if not seeds:
         return []
-    groups = [k for k in truth if ": " in k]
-    rows = [{"subgroup": g} | {m: r[g] for m, r in kept.items()} for g in groups]
-    wrong = {m: float(np.mean([abs(r[g] - truth[g]) for g in groups])) for m, r in kept.items() if m != "truth"}
-    return [*rows, {"subgroup": "mean absolute error", **wrong}]
+    groups = [k for k in truth[seeds[0]] if ": " in k]
+    methods = sorted(by, key=_place)
+    wrong = {m: np.array([[abs(by[m][s][g] - truth[s][g]) for g in groups] for s in seeds]) for m in methods}
+    rows = [
+        {"subgroup": g, "truth": float(np.mean([truth[s][g] for s in seeds]))}
+        | {m: float(wrong[m][:, k].mean()) for m in methods}
+        for k, g in enumerate(groups)
+    ]
+    each = {m: wrong[m].mean(axis=1) for m in methods}
+    best = min(methods, key=lambda m: each[m].mean())
+    rows.append({"subgroup": "mean over groups"} | {m: float(each[m].mean()) for m in methods})
+    rows.append({"subgroup": "its standard error"} | {m: _error(each[m]) for m in methods})
+    less = {m: float((each[m] - each[best]).mean()) for m in methods}
+    rows.append({"subgroup": f"less the error of {best}", **less})
+    rows.append(
+        {"subgroup": "standard error of that"}
+        | {m: None if m == best else _error(each[m] - each[best]) for m in methods}
+    )
+    return [row | {"draws": len(seeds)} for row in rows]
 
 
 TABLES: dict[str, Callable[[Store, bool], list[dict]]] = {
