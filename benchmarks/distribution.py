@@ -49,11 +49,11 @@ SECTIONS = {
 
 
 def chosen(cells, where):
-    """Cells whose keys have one of the values that are given for a name, wherever they have the name."""
+    """Cells whose keys have one of the values that are given for a name, wherever they have the name; seed 0 unsaid."""
     wanted = {}
     for name, _, value in (each.partition("=") for each in where):
         wanted.setdefault(name, set()).add(value)
-    return (c for c in cells if all(str(v) in wanted.get(k, {str(v)}) for k, v in c.key.items()))
+    return (c for c in cells if all(str(v) in wanted.get(k, {str(v)}) for k, v in ({"seed": 0} | c.key).items()))
 
 
 def main():
