@@ -7,6 +7,8 @@ Usage: python benchmarks/private_tables.py [--data adult] [--attributes N] [--ep
 neither. Ways: ``pairs`` (Gaussian noise on all pairs), ``geometric`` (on all pairs), ``adaptive`` and ``tree``
 (`release_selected`), ``exact``, and ``former`` and ``former-geometric``: noise on counts and label sums side by side,
 for Gaussian noise by the conversion of Bun and Steinke, as releases were before (simulated by a seed).
+``split:W:P`` (simulated): pairs share the Gaussian budget by cells ** P, and each attribute's own table, released
+besides where W is above 0, has W.
 ``aim`` and ``mst``: AIM and MST on the `mbi` package (benchmarks/others; AIM with all pairs with the label, in an
 environment that is made under .cache when it is first used; ``--mbi``: this Python, with a folder that has mbi); a
 logistic regression with pairs and gradient boosting are fitted to the synthetic rows, and the better of the two counts
@@ -149,6 +151,8 @@ def released(tables: Tables, way: str, epsilon: float, draw: int, simulated: boo
     """One release of the tables, with its own noise."""
     if simulated and way in ("pairs", "geometric"):
         return simulated_release(tables, epsilon, "gaussian" if way == "pairs" else way, draw)
+    if simulated and way.startswith("split:"):
+        return simulated_split(tables, epsilon, way, draw)
     if simulated and way in ("adaptive", "tree"):
         return simulated_selection(tables, epsilon, way, draw)
     options = {"budget": None, "public_levels": True}
@@ -161,6 +165,19 @@ def released(tables: Tables, way: str, epsilon: float, draw: int, simulated: boo
     if way == "pairs":
         return release(tables, epsilon, DELTA, "gaussian", **options)
     return release_selected(tables, epsilon, DELTA, method=way, **options)
+
+
+def simulated_split(tables: Tables, epsilon: float, way: str, draw: int) -> Tables:
+    """One-way tables besides the pairs, and shares of the budget by table: see ``split`` above."""
+    single, power = (float(part) for part in way.split(":")[1:])
+    ones = []
+    for a in tables.domain.attributes if single else ():
+        pair = next(t for t in tables if a in t.attributes)
+        away = 1 - pair.attributes.index(a)
+        ones.append(Table(a, pair.counts.sum(axis=away), pair.label_sums.sum(axis=away)))
+    every = replace(tables, tables=(*tables, *ones))
+    shares = [single if len(t.attributes) == 1 else float(t.n_cells) ** power for t in every]
+    return simulated_release(every, epsilon, "gaussian", draw, split=shares)
 
 
 def mbi_python(mbi: Path | None) -> tuple[str, dict]:

@@ -21,11 +21,15 @@ from sumwise.progress import Progress
 ONES = {"gaussian": Gaussian, "geometric": Geometric, "laplace": Laplace}
 
 
-def simulated_release(tables: Tables, epsilon: float, mechanism: str, seed: int, delta: float = 1e-6) -> Tables:
-    """Tables of one row a person, with noise by cell and class as `release` adds it."""
-    loss = mu_of_epsilon(epsilon, delta) / math.sqrt(len(tables)) if mechanism == "gaussian" else epsilon / len(tables)
-    one, rng, made = ONES[mechanism](1.0 / loss), np.random.default_rng(seed), []
-    for t in tables:
+def simulated_release(
+    tables: Tables, epsilon: float, mechanism: str, seed: int, delta: float = 1e-6, split: list[float] | None = None
+) -> Tables:
+    """Tables of one row a person, with noise by cell and class as `release` adds it; split: of the budget, by table."""
+    weights = np.ones(len(tables)) if split is None else np.asarray(split, dtype=float)
+    rng, made = np.random.default_rng(seed), []
+    for t, share in zip(tables, weights / weights.sum()):
+        loss = mu_of_epsilon(epsilon, delta) * math.sqrt(share) if mechanism == "gaussian" else epsilon * share
+        one = ONES[mechanism](1.0 / loss)
         binary = t.label_sums.ndim == t.counts.ndim
         classes = np.stack([t.counts - t.label_sums, t.label_sums], axis=-1) if binary else t.label_sums
         noisy, k = one.sample(classes, rng), classes.shape[-1]
