@@ -10,7 +10,7 @@ import pytest
 
 from sumwise import Margins, synthetic
 from sumwise.diagnostics import is_abstention
-from sumwise.ecological import Bounds, EcologicalEM, Goodman, King
+from sumwise.ecological import Bounds, EcologicalEM, Goodman, King, turnout
 from sumwise.report import report
 from sumwise.report.text.ecological import CALIBRATION, COVARIATES, CURVED, VARIED
 
@@ -191,3 +191,19 @@ def test_kings_intervals_from_few_units_have_a_caution():
         margins = synthetic.precincts(n, 2, 2, random_state=0).margins
         page = report(King(n_draws=100).fit(margins), margins).html()
         assert ("too narrow with fewer than 30 units" in page) == cautioned
+
+
+def test_findings_add_the_share_among_voters_where_some_did_not_vote():
+    """An analyst of votes asks for shares of voters; the share of everybody is smaller by the turnout."""
+    m = synthetic.precincts(60, 2, 3, random_state=4).margins
+    named = Margins(m.rows, m.cols, row_names=["north", "south"], col_names=["A", "B", "NoVote"])
+    est = EcologicalEM().fit(named)
+    summary = est.report(named).summary
+    first = summary["findings"][0]
+    voted = turnout(est).choice.to_frame().set_index(["group", "candidate"]).loc[("north", "A")]
+    quoted = f"Among those who voted: {100 * voted['share']:.0f}% ({100 * voted['low']:.0f}% to"
+    assert first["what"] == "north who chose A"
+    assert first["because"].startswith(quoted)
+    assert voted["share"] > first["value"] + 0.1
+    everybody = Margins(m.rows, m.cols)
+    assert "voted" not in EcologicalEM().fit(everybody).report(everybody).summary["findings"][0]["because"]

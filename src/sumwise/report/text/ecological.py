@@ -8,7 +8,15 @@ import numpy as np
 import pandas as pd
 
 from sumwise import diagnostics
-from sumwise.ecological import aggregation_bias_test, doubts, homogeneous_units, influence, sensitivity
+from sumwise.ecological import (
+    Turnout,
+    aggregation_bias_test,
+    doubts,
+    homogeneous_units,
+    influence,
+    sensitivity,
+    turnout,
+)
 from sumwise.ecological.calibration import spread_factor
 from sumwise.errors import DataError
 from sumwise.frames import by_names
@@ -168,10 +176,13 @@ def write(context: Context) -> Summary:
         *_alike_units(m),
         *curved,
     ]
-    summary.findings = _findings(context, bool(curved))
+    away = no_candidates(m.col_names)
+    some_voted = any(away) and not all(away) and context.method != "Bounds" and min(est.shares_.shape) > 1
+    voters = turnout(est, level=context.level, random_state=context.random_state) if some_voted else None
+    summary.findings = _findings(context, bool(curved), voters)
     summary.lead = [_verdict(context, summary.findings), *cautions]
     _main_figure(context, summary)
-    _estimates(context, summary, estimates)
+    _estimates(context, summary, estimates, voters)
     _certainty(context, summary)
     _assumptions(context, summary)
     return summary
@@ -213,7 +224,10 @@ def _verdict(context: Context, found: list[dict[str, Any]]) -> str:
         sure = f"Their {context.percent} intervals are at most {100 * widest:.0f} percentage points wide."
     else:
         sure = f"Their {context.percent} intervals are wide: up to {100 * widest:.0f} percentage points."
-    of = " Shares are of everybody in a group, whether they voted or not." if everyone else ""
+    of = ""
+    if everyone:
+        of = " Shares are of everybody in a group, whether they voted or not"
+        of += "; each finding adds the share among voters." if len(chosen) > 1 else "."
     return f"{known} {context.method} estimates that {phrase}.{of} {sure}"
 
 
@@ -222,7 +236,7 @@ def _phrase(est: Any, r: Any, c: Any) -> str:
     return f"{group} who did not vote" if no_candidates(est.col_names_)[c] else f"{group} who chose {outcome}"
 
 
-def _findings(context: Context, curved: bool) -> list[dict[str, Any]]:
+def _findings(context: Context, curved: bool, voters: Turnout | None) -> list[dict[str, Any]]:
     """The largest share of the largest groups, then the difference between the two largest."""
     est = context.model
     low, high = est.interval(context.level)
@@ -237,18 +251,21 @@ def _findings(context: Context, curved: bool) -> list[dict[str, Any]]:
         bounds = float(est.lower_bound_[r, c]), float(est.upper_bound_[r, c])
         ends: dict[str, Any] = {"lower_bound": bounds[0], "upper_bound": bounds[1]}
         what = _phrase(est, r, c)
-        if context.method == "Bounds":
-            out.append(finding(what, None, **ends))
-            continue
+        doubtful = ""
         if _too_narrow(est, r, c, float(high[r, c] - low[r, c]), context.level):
-            because = "The model's interval is narrower than a sample of this size allows, so no estimate is quoted."
-            out.append(finding(what, None, **ends, because=because))
-            continue
-        if not ends["lower_bound"] - 1e-6 <= est.shares_[r, c] <= ends["upper_bound"] + 1e-6:
-            because = f"The estimate, {100 * est.shares_[r, c]:.1f}%, lies outside these bounds, which is impossible."
-            out.append(finding(what, None, **ends, because=because))
+            doubtful = "The model's interval is narrower than a sample of this size allows, so no estimate is quoted."
+        elif not ends["lower_bound"] - 1e-6 <= est.shares_[r, c] <= ends["upper_bound"] + 1e-6:
+            doubtful = f"The estimate, {100 * est.shares_[r, c]:.1f}%, lies outside these bounds, which is impossible."
+        if context.method == "Bounds" or doubtful:
+            out.append(finding(what, None, **ends, because=None if context.method == "Bounds" else doubtful))
             continue
         trust, because = _trust(context, r, c, low, high, curved)
+        if voters is not None and len(real) > 1:
+            choice = voters.choice
+            share, start, end = (
+                100 * np.asarray(part)[r, real.index(c)] for part in (choice.values, choice.low, choice.high)
+            )
+            because = f"Among those who voted: {share:.0f}% ({start:.0f}% to {end:.0f}%). {because}"
         if doubt and doubt[r]["bounds settle"]:
             because += " The totals alone settle that no other outcome has a larger share of the group."
         elif doubt:
@@ -366,7 +383,7 @@ def _main_figure(context: Context, summary: Summary) -> None:
     summary.add("found", figure("intervals", numbers, caption, data))
 
 
-def _estimates(context: Context, summary: Summary, frame: pd.DataFrame) -> None:
+def _estimates(context: Context, summary: Summary, frame: pd.DataFrame, voters: Turnout | None) -> None:
     est = context.model
     summary.add(
         "estimates",
@@ -394,29 +411,16 @@ def _estimates(context: Context, summary: Summary, frame: pd.DataFrame) -> None:
             ),
         )
         _polarisation(context, summary)
-        _turnout(context, summary)
+    if voters is not None:
+        shown = dict.fromkeys(("turnout", "share", "low", "high"), "share")
+        away = f"Counted as not voting: {', '.join(map(str, voters.abstention))}."
+        summary.add(
+            "estimates",
+            table(voters.turnout.to_frame(), "Turnout by group", shown, about=away),
+            table(voters.choice.to_frame(), "Choice among voters", shown, about="Shares are of those who voted."),
+        )
     units = context.frames["units"].rename(columns=BOUNDS)
     summary.add("appendix", table(units, "Every unit", SHARES, "units.csv", folded=True))
-
-
-def _turnout(context: Context, summary: Summary) -> None:
-    from sumwise.ecological import turnout
-
-    away = no_candidates(context.data.col_names)
-    if not any(away) or all(away):
-        return
-    found = turnout(context.model, level=context.level, random_state=context.random_state)
-    shown = dict.fromkeys(("turnout", "share", "low", "high"), "share")
-    summary.add(
-        "estimates",
-        table(
-            found.turnout.to_frame(),
-            "Turnout by group",
-            shown,
-            about=f"Counted as not voting: {', '.join(map(str, found.abstention))}.",
-        ),
-        table(found.choice.to_frame(), "Choice among voters", shown, about="Shares are of those who voted."),
-    )
 
 
 def _polarisation(context: Context, summary: Summary) -> None:
