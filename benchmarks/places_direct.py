@@ -1,7 +1,7 @@
 """Figure 2.8 of Sun (2019) at the paper's size, to convergence: L-BFGS over the parameters, E steps by torch.
 
     python benchmarks/places_direct.py --device cuda --kinds moves --scales 10     # ten draws, minutes on a GPU
-    python benchmarks/places_direct.py --size middle --draws 1                     # a trial anywhere, beside places_moves.py
+    python benchmarks/places_direct.py --size middle --draws 1                     # a trial anywhere
 
 EM closes about z / (z + 2 b^2) of the distance in an iteration (places_moves.py), so that its 250 iterations end well
 before its fixed point. Here F(theta) = n log Z(theta) + max over lambda of [<lambda, y> - n log Z(theta + lambda)] is
@@ -133,7 +133,7 @@ class Done(Exception):
 
 def minimised(seen: Observed, theta, steps, penalty=0.01):
     """L-BFGS on F; returns parameters, whether it converged, and the course (seconds, F, inner steps)."""
-    size, began, course = seen.y.shape[1], perf_counter(), []
+    began, course = perf_counter(), []
     put = lambda x: torch.as_tensor(x, dtype=torch.float64, device=seen.y.device)  # noqa: E731
     state = {"dual": torch.zeros_like(seen.y), "best": (np.inf, theta), "kept": []}
 
