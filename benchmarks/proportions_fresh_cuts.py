@@ -1,0 +1,235 @@
+"""Label proportions on cuts of the given data that no rule was chosen on: the default beside other methods, paired.
+
+    python benchmarks/proportions_fresh_cuts.py                         # all, ten draws
+    python benchmarks/proportions_fresh_cuts.py adult bank --draws 10
+    python benchmarks/proportions_fresh_cuts.py --merge a.json b.json   # adds cells of other machines
+    python benchmarks/proportions_fresh_cuts.py --show
+
+Labels and bags appear in no other table: who is a woman, rents, is 65 or older or is Black, by industry or area;
+degrees by age and income by education; on Adult incomes by country, education, or age and sex, and who is a woman by
+occupation; on Bank who subscribed, by month, job, or age and education; odd digits in bags of one cluster; generated
+votes with large effects of regions. Bags number 6 to 60; "unequal" ones have 20 to 400 members, log-normal. Methods
+have their default settings. AUC and log-loss are of individuals of the same groups that are in no bag.
+Writes benchmarks/results/proportions_fresh_cuts.json.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+import warnings
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from proportions_few_bags import METHODS, rows_of
+from run_record import run_record
+from sklearn.metrics import log_loss, roc_auc_score
+
+from proportions import table
+from sumwise import Bags, datasets, synthetic
+from sumwise.features import Features
+
+RESULTS = Path(__file__).parent / "results" / "proportions_fresh_cuts.json"
+FIRST, N_TEST, UNEQUAL = 2000, 1500, 0
+SETTINGS = [  # data, bags, members (0: unequal)
+    ("acs, women by industry", 10, 100),
+    ("acs, renters by area", 20, UNEQUAL),
+    ("acs, old by area", 25, 40),
+    ("acs, black by area", 15, 150),
+    ("acs, degree by age", 24, 80),
+    ("acs, rich by education", 10, 150),
+    ("adult, income by country", 20, UNEQUAL),
+    ("adult, women by occupation", 12, 100),
+    ("adult, income by education", 14, UNEQUAL),
+    ("adult, income by age and sex", 20, 60),
+    ("bank, subscribed by month", 8, 200),
+    ("bank, subscribed by job", 12, 100),
+    ("bank, subscribed by age and education", 40, 40),
+    ("digits, odd by cluster", 30, 20),
+    ("digits, odd by cluster", 60, 15),
+    ("votes, regions differ", 40, UNEQUAL),
+    ("votes, regions differ", 12, 100),
+    ("acs, renters by area", 6, 300),
+]
+NUMBERS = ["AGEP", "NOC", "NPF", "DENSITY", "POVPIP"]
+CODED = ["SEX", "MSP", "HISP", "RAC1P", "HOUSING_TYPE", "OWN_RENT", "INDP_CAT", "EDU", "PINCP_DECILE", "DVET", "DPHY"]
+
+
+def encoded(frame):
+    """Features as numbers, rare levels left out."""
+    rows = Bags.from_frame(frame.assign(all=0), bag="all")
+    values = Features.learn(rows).matrix(rows)
+    return values[:, (values != 0).mean(axis=0) > 0.005]
+
+
+def plain(frame):
+    """Numbers as they are, other columns as text."""
+    numbers = {c for c in frame if pd.api.types.is_numeric_dtype(frame[c])}
+    return pd.DataFrame({c: frame[c] if c in numbers else frame[c].astype("string").fillna("?") for c in frame})
+
+
+def codes(*columns):
+    """Groups of equal values in all columns, as numbers."""
+    together = columns[0].astype(str)
+    for column in columns[1:]:
+        together = together + "/" + column.astype(str)
+    return together.astype("category").cat.codes.to_numpy()
+
+
+def survey(what):
+    """Adults of the American Community Survey."""
+    frame = pd.concat([datasets.pums_national().frame, datasets.pums_ma().frame], ignore_index=True)
+    frame = frame[frame["EDU"].notna() & (frame["AGEP"] >= 25)].reset_index(drop=True)
+    label, by = what.split(" by ")
+    column = {
+        "women": frame["SEX"].astype(str).str.startswith("2"),
+        "renters": pd.to_numeric(frame["OWN_RENT"], errors="coerce") == 2,
+        "old": frame["AGEP"] >= 65,
+        "black": pd.to_numeric(frame["RAC1P"], errors="coerce") == 2,
+        "degree": frame["EDU"].astype(int) >= 10,
+        "rich": pd.to_numeric(frame["PINCP_DECILE"], errors="coerce").between(7, 9),
+    }[label]
+    groups = {
+        "area": frame["PUMA"],
+        "industry": frame["INDP_CAT"],
+        "age": frame["AGEP"] // 3,
+        "education": frame["EDU"],
+    }
+    same = {"women": ["SEX"], "renters": ["OWN_RENT"], "old": ["AGEP"], "black": ["RAC1P"], "degree": ["EDU"]}
+    same |= {"rich": ["PINCP_DECILE", "POVPIP"]}
+    hidden = [*same[label], *{"industry": ["INDP_CAT"], "education": ["EDU"]}.get(by, [])]
+    features = pd.DataFrame(
+        {c: pd.to_numeric(frame[c], errors="coerce").fillna(-1) for c in NUMBERS if c not in hidden}
+        | {c: frame[c].astype("string").fillna("?") for c in CODED if c not in hidden}
+    )
+    return encoded(features), column.to_numpy().astype(int), codes(groups[by])
+
+
+def census(what):
+    """Adult's training rows."""
+    data = datasets.adult()
+    frame = data.train.reset_index(drop=True)
+    label, by = what.split(" by ")
+    y = data.y_train if label == "income" else frame["sex"].astype(str).str.strip().eq("Female").to_numpy().astype(int)
+    groups = {
+        "country": codes(frame["native_country"]),
+        "occupation": codes(frame["occupation"]),
+        "education": codes(frame["education"]),
+        "age and sex": codes(frame["age"] // 4, frame["sex"]),
+    }[by]
+    hidden = {"country": ["native_country"], "occupation": ["occupation"], "education": ["education", "education_num"]}
+    drop = [data.label, "fnlwgt", *hidden.get(by, []), *([] if label == "income" else ["sex", "relationship"])]
+    frame = frame.drop(columns=[c for c in drop if c in frame])
+    made = {
+        c: frame[c] if pd.api.types.is_numeric_dtype(frame[c]) else frame[c].astype("string").fillna("?") for c in frame
+    }
+    return encoded(pd.DataFrame(made)), y, groups
+
+
+def customers(what):
+    """Bank customers, without the length of the call."""
+    frame = datasets.bank().frame
+    y = (frame["y"] == "yes").to_numpy().astype(int)
+    by = what.split(" by ")[1]
+    groups = {"month": codes(frame["month"]), "job": codes(frame["job"])}
+    groups |= {"age and education": codes(frame["age"] // 5, frame["education"])}
+    frame = frame.drop(columns=["y", "duration", *({"month": ["month"], "job": ["job"]}.get(by, []))])
+    return encoded(plain(frame)), y, groups[by]
+
+
+def digits(_what):
+    """Odd or even, in clusters of alike images."""
+    from sklearn.cluster import KMeans
+    from sklearn.datasets import load_digits
+
+    x, y = load_digits(return_X_y=True)
+    return x, y % 2, KMeans(60, n_init=1, random_state=0).fit(x).labels_
+
+
+@cache
+def people(name):
+    """Features, labels and groups of individuals."""
+    data, what = name.split(", ")
+    return {"acs": survey, "adult": census, "bank": customers, "digits": digits}[data](what)
+
+
+def sizes_of(n_bags, size, rng):
+    """Members of every bag."""
+    drawn = np.clip(np.exp(rng.normal(np.log(90), 0.8, n_bags)), 20, 400).astype(int)
+    return np.full(n_bags, size) if size else drawn
+
+
+def draw(setting, seed):
+    """Bags, counts of class 1, and features and labels of other individuals of the same groups."""
+    name, n_bags, size = setting
+    rng = np.random.default_rng([seed, n_bags, size])
+    sizes = sizes_of(n_bags, size, rng)
+    if name.startswith("votes"):
+        made = synthetic.election(
+            n_bags, int(sizes.max()), n_categorical=3, region_effect=0.5, mean_weight=1, weight_spread=0,
+            random_state=seed,
+        )  # fmt: skip
+        rows = [np.arange(a, a + n) for a, n in zip(made.bags.offsets, sizes)]
+        train = np.concatenate(rows)
+        counts = np.array([made.labels[r].sum() for r in rows])
+        bags = Bags(made.bags.values[train], np.concatenate([[0], np.cumsum(sizes)]))
+        return bags, counts, made.test_values[:N_TEST], made.test_labels[:N_TEST]
+    values, labels, groups = people(name)
+    ids, members = np.unique(groups, return_counts=True)
+    room = 5 if name.startswith("digits") else 30
+    chosen = rng.permutation(ids[members >= (size or 20) + room])[:n_bags]
+    rows = [rng.permutation(np.flatnonzero(groups == i)) for i in chosen]
+    sizes = np.minimum(sizes[: len(chosen)], [len(r) - room for r in rows])
+    train = np.concatenate([r[:n] for r, n in zip(rows, sizes)])
+    test = np.concatenate([r[n : n + max(N_TEST // len(chosen), 30)] for r, n in zip(rows, sizes)])
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    counts = np.add.reduceat(labels[train], offsets[:-1])
+    return Bags(values[train], offsets), counts, values[test], labels[test]
+
+
+def measured(setting, n_draws):
+    """AUC and log-loss of every method in every draw."""
+    found, begin = {method: [] for method in METHODS}, time.process_time()
+    for seed in range(FIRST, FIRST + n_draws):
+        bags, counts, test_values, test_labels = draw(setting, seed)
+        for method, make in METHODS.items():
+            chance = make().fit(bags, counts).predict_proba(test_values)[:, 1]
+            loss = log_loss(test_labels, np.clip(chance, 1e-6, 1 - 1e-6))
+            found[method].append([round(float(roc_auc_score(test_labels, chance)), 5), round(float(loss), 5)])
+    name, n_bags, size = setting
+    seconds = round(time.process_time() - begin, 1)
+    return {"data": name, "bags": n_bags, "size": size or "20 to 400", "cpu_seconds": seconds, "scores": found}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("sets", nargs="*", help="beginnings of data sets' names; default all")
+    parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--merge", type=Path, nargs="*", default=[], help="results of other machines")
+    parser.add_argument("--show", action="store_true", help="only print what was run")
+    args = parser.parse_args()
+    warnings.simplefilter("ignore")
+    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"cells": []}
+    found = {(c["data"], c["bags"], c["size"]): c for c in kept["cells"]}
+    for path in args.merge:
+        kept = json.loads(path.read_text("utf-8"))
+        found |= {(c["data"], c["bags"], c["size"]): c for c in kept["cells"]}
+    wanted = [s for s in SETTINGS if not args.sets or any(s[0].startswith(name) for name in args.sets)]
+    for setting in () if args.show or args.merge else wanted:
+        cell = measured(setting, args.draws) | {"commit": run_record()["commit"]}
+        found[cell["data"], cell["bags"], cell["size"]] = cell
+        print(setting, f"{cell['cpu_seconds']} s", flush=True)
+        kept = {"command": "python benchmarks/proportions_fresh_cuts.py", "first_draw": FIRST}
+        kept |= {"draws": min(len(c["scores"]["cardinality"]) for c in found.values()), "cells": list(found.values())}
+        RESULTS.write_text(json.dumps(kept) + "\n")
+    if args.merge:
+        RESULTS.write_text(json.dumps(kept | {"cells": list(found.values())}) + "\n")
+    for which, (title, better) in enumerate((("Test AUC", 1.0), ("Log-loss", -1.0))):
+        table(title, rows_of(list(found.values()), which, better))
+
+
+if __name__ == "__main__":
+    main()
