@@ -191,7 +191,7 @@ class Bags:
     @property
     def shape(self) -> tuple[int]:
         """(n_bags,): a sample is a bag."""
-        return (self.n_bags,)
+        return _Samples((self.n_bags,))
 
     @property
     def weighted(self) -> bool:
@@ -277,6 +277,9 @@ class Bags:
     def __iter__(self) -> Iterator[np.ndarray]:
         return (self.values[a:b] for a, b in zip(self.offsets[:-1], self.offsets[1:]))
 
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        raise _not_a_matrix(self.n_bags)
+
     def __getitem__(self, index: Any) -> Any:
         chosen = checks.unit_index(index, self.n_bags)
         if isinstance(chosen, int):
@@ -348,6 +351,23 @@ class Bags:
     def __reduce__(self):  # copies keep ones without memory, and repeated ids
         weights = self.weights if self.weighted else None
         return _derived, (self.values, self.offsets, weights, self.ids, self.features, self.levels)
+
+
+class _Samples(tuple):
+    """The shape of bags: one axis. Asking for columns says what to do instead, as scikit-learn would not."""
+
+    def __getitem__(self, index: Any) -> Any:
+        if index == 1:
+            raise _not_a_matrix(self[0])
+        return super().__getitem__(index)
+
+
+def _not_a_matrix(n_bags: int) -> DataError:
+    return DataError(
+        f"{n_bags:,} bags of rows are not one matrix, which this function needs.",
+        hint="for scikit-learn's permutation_importance and partial_dependence use those of sumwise.distribution; for "
+        "other tools of a matrix, make_pipeline(QuantileEmbedding(), ...) has one row per bag; all rows: bags.values.",
+    )
 
 
 def _derived(

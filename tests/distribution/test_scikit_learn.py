@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn import config_context
 from sklearn.base import is_classifier, is_regressor
-from sklearn.ensemble import StackingClassifier, StackingRegressor, VotingClassifier, VotingRegressor
+from sklearn.ensemble import BaggingRegressor, StackingClassifier, StackingRegressor, VotingClassifier, VotingRegressor
+from sklearn.inspection import partial_dependence, permutation_importance
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import RocCurveDisplay
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, check_cv, cross_val_predict, cross_val_score
@@ -19,6 +21,7 @@ from sumwise.distribution import (
     LinearEmbedding,
     MomentEmbedding,
 )
+from sumwise.errors import DataError
 
 
 @pytest.fixture(scope="module")
@@ -91,3 +94,29 @@ def test_names_of_columns_are_kept(data):
         assert model.fit(named, y).feature_names_in_.tolist() == ["age", "income"]
         assert model.fit(bags, y).n_features_in_ == 2
         assert not hasattr(model, "feature_names_in_")
+
+
+def test_tools_of_a_matrix_name_those_for_bags(data):
+    bags, centre, _ = data
+    model = BagRidge(LinearEmbedding()).fit(bags, centre)
+    uneven = Bags.from_arrays([np.asarray(rows)[: 3 + k % 5] for k, rows in enumerate(bags)])
+    for given in (bags, uneven):
+        for tool in (
+            lambda x=given: permutation_importance(model, x, centre),
+            lambda x=given: partial_dependence(model, x, [0]),
+            lambda x=given: BaggingRegressor(model).fit(x, centre),
+        ):
+            with pytest.raises(DataError, match=r"permutation_importance and partial_dependence use those of sumwise"):
+                tool()
+
+
+def test_tables_of_embeddings_keep_bag_ids(data):
+    bags, _, _ = data
+    named = Bags(bags.values, bags.offsets, ids=[f"area {k}" for k in range(len(bags))])
+    made = MomentEmbedding().set_output(transform="pandas").fit(named)
+    assert list(made.transform(named[5:8]).index) == ["area 5", "area 6", "area 7"]
+    assert list(made.fit_transform(named).index) == list(named.ids)
+    assert list(made.transform(named).columns) == list(made.get_feature_names_out())
+    with config_context(transform_output="pandas"):
+        assert list(LinearEmbedding().fit_transform(named).index) == list(named.ids)
+    assert isinstance(LinearEmbedding().fit_transform(named), np.ndarray)
