@@ -56,8 +56,8 @@ def main() -> None:
     draw_totals(left, data)
     draw_cells(right, data, est)
     figure.savefig(STATIC / "overview.png", dpi=110)
-    for name, width in (("totals", 4.4), ("cells", 5.6)):
-        figure, axes = plt.subplots(figsize=(width, 3.6), layout="constrained")
+    for name in ("totals", "cells"):
+        figure, axes = plt.subplots(figsize=(5.0, 3.6), layout="constrained")
         if name == "totals":
             draw_totals(axes, data)
         else:
