@@ -34,6 +34,9 @@ class Provenance:
         What noise was added under which promise: one entry per release.
     amount : (float, float), optional
         Where label sums are of an amount scaled to 0..1 (see `sumwise.maxent.amount_tables`): its range.
+    sources : sequence of str, default ()
+        Digests of the files that rows were read from, so that one ledger counts what is released of them. Tables that
+        may be published (released, or with withheld cells) have none.
 
     Examples
     --------
@@ -50,6 +53,7 @@ class Provenance:
     withheld: bool = False
     releases: tuple[Mapping[str, Any], ...] = ()
     amount: tuple[float, float] | None = None
+    sources: tuple[str, ...] = ()
 
     def __post_init__(self):
         if self.weighted not in (None, True, False) or self.withheld not in (True, False):
@@ -63,6 +67,7 @@ class Provenance:
             object.__setattr__(self, "learned", names)
         releases = tuple(dict(r) for r in checks.listing(self.releases, "releases", "give a list of releases."))
         object.__setattr__(self, "releases", releases)
+        object.__setattr__(self, "sources", tuple(checks.listing(self.sources, "sources", "give a list of digests.")))
         if self.amount is not None:
             ends = tuple(float(v) for v in checks.listing(self.amount, "amount", "give (low, high)."))
             if len(ends) != 2 or not ends[0] < ends[1]:
@@ -71,7 +76,7 @@ class Provenance:
 
     def with_release(self, **facts: Any) -> Provenance:
         """The provenance of tables to which noise was added."""
-        return replace(self, releases=(*self.releases, facts))
+        return replace(self, releases=(*self.releases, facts), sources=())
 
     @property
     def promised(self) -> bool:
@@ -130,6 +135,7 @@ class Provenance:
             any(p.withheld for p in parts),
             tuple(r for p in parts for r in p.releases if all(promised) or not any(promised) or "of" in r),
             ranges.pop() if ranges else None,
+            tuple(dict.fromkeys(d for p in parts for d in p.sources)),
         )
 
     def describe(self) -> dict[str, Any]:

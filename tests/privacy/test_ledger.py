@@ -8,7 +8,9 @@ import stat
 import numpy as np
 import pytest
 
+import sumwise
 from sumwise import Domain, Table, Tables
+from sumwise.aggregate import aggregate
 from sumwise.errors import DataError
 from sumwise.privacy import Budget, ledger, release
 
@@ -195,12 +197,29 @@ def test_a_ledger_that_is_mounted_twice_is_one(tables, tmp_path, monkeypatch):
         spend(tables, tmp_path / "one" / "budget.json", 0.5)
 
 
-def test_rows_are_known_by_their_content(tmp_path):
-    for folder, values in (("a", "x=1"), ("b", "x=1"), ("c", "x=2")):
-        (tmp_path / folder / values).mkdir(parents=True)
-        (tmp_path / folder / values / "part.csv").write_text("y\n1\n")
-    first, copy, other = (ledger.file_fingerprints(str(tmp_path / f)) for f in "abc")
-    assert first == copy != other
-    one = ledger.file_fingerprints(str(tmp_path / "a" / "x=1" / "part.csv"))
-    assert one == ledger.file_fingerprints(str(tmp_path / "c" / "*" / "*.csv"))
-    assert ledger.file_fingerprints("s3://bucket/rows.parquet") == []
+def test_other_tables_of_the_same_rows_spend_from_the_same_ledger(tmp_path):
+    """Attributes that two releases don't share: no table of one is in the other."""
+    rng = np.random.default_rng(1)
+    (tmp_path / "rows.csv").write_text(
+        "a,b,c,d\n" + "\n".join(",".join(map(str, r)) for r in rng.integers(0, 2, (50, 4)))
+    )
+    shutil.copy(tmp_path / "rows.csv", tmp_path / "copy.csv")
+    domain = Domain(dict.fromkeys("abcd", 2))
+    first = aggregate(tmp_path / "rows.csv", ["a", "b"], domain=domain.project(["a", "b"]))
+    second = aggregate(str(tmp_path / "copy.csv"), ["c", "d"], domain=domain.project(["c", "d"]))
+    sumwise.save(second, tmp_path / "second.sumwise")
+    noisy = release(first, 0.6, budget=Budget(1.0, path=tmp_path / "first.json"))
+    assert noisy.provenance.sources == () != first.provenance.sources
+    with pytest.raises(DataError, match=r"second.json' is another than .* other tables of the same rows"):
+        release(sumwise.load(tmp_path / "second.sumwise"), 0.6, budget=Budget(1.0, path=tmp_path / "second.json"))
+    with pytest.raises(DataError, match=r"has 0.4 left"):
+        release(second, 0.6, budget=Budget(1.0, path=tmp_path / "first.json"))
+    release(second, 0.4, budget=Budget(1.0, path=tmp_path / "first.json"))
+
+
+def test_tables_that_may_be_published_have_no_digest_of_the_rows(tmp_path):
+    (tmp_path / "rows.csv").write_text("a,b\n" + "0,0\n1,1\n0,1\n" * 20)
+    plain, withheld = (aggregate(tmp_path / "rows.csv", ["a", "b"], suppress_below=k) for k in (None, 5))
+    assert plain.provenance.sources
+    assert not withheld.provenance.sources
+    assert Tables.combine([plain, plain]).provenance.sources == plain.provenance.sources

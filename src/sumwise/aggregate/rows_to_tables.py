@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +14,7 @@ from sumwise.aggregate.contributions import bound_rows
 from sumwise.aggregate.counters import Counter, FilledCounter, Several
 from sumwise.aggregate.memory import check_memory, filled_only
 from sumwise.aggregate.plan import CountPlan, checked_conditions
+from sumwise.aggregate.sources import is_query
 from sumwise.aggregate.suppression import suppressed
 from sumwise.amounts import tables_by_power
 from sumwise.domain import Domain
@@ -24,6 +26,8 @@ from sumwise.memory import in_one_line
 from sumwise.progress import Progress
 from sumwise.provenance import Provenance
 from sumwise.sparse_table import table_of_arrays, table_of_cells
+from sumwise.storage.file_digest import file_digest
+from sumwise.storage.remote import is_remote
 from sumwise.table import Table
 from sumwise.tables import Tables
 
@@ -150,11 +154,11 @@ def run(
     with in_one_line("Counting"), source as opened_engine:
         bound_rows(plan, opened_engine, needed_columns(plan))
         if plan.amount is None or plan.amount_range is None:
-            return _counted(plan, opened_engine, counting, verbose)
+            return _with_source(_counted(plan, opened_engine, counting, verbose), plan.source)
         first = _counted(plan, opened_engine, counting, verbose)
         fixed = plan if plan.encoding is not None else replace(plan, domain=first.domain)
         rest = [_counted(fixed, opened_engine, counting, verbose, power) for power in (1, 2)]
-        return tables_by_power([first, *rest], plan.amount, plan.amount_range)
+        return _with_source(tables_by_power([first, *rest], plan.amount, plan.amount_range), plan.source)
 
 
 def opened(source: Any, columns: tuple[str, ...], engine: str, table: str | None, **options: Any) -> Any:
@@ -353,6 +357,14 @@ def _provenance(plan: CountPlan, classes: tuple | None) -> Provenance:
     return Provenance(
         plan.weight is not None, heaviest, plan.rows_per_person, tuple(learned), bool(plan.suppress_below), releases
     )
+
+
+def _with_source(tables: Tables, source: Any) -> Tables:
+    """Note the content of a local file or folder in tables, unless they have withheld cells and may be published."""
+    is_path = isinstance(source, str | os.PathLike) and not is_query(source) and not is_remote(source)
+    digest = file_digest(os.fspath(source)) if is_path and not tables.provenance.withheld else None
+    sources = () if digest is None else (digest,)
+    return replace(tables, provenance=replace(tables.provenance, sources=sources))
 
 
 def _withheld(plan: CountPlan, encoding: Encoding, counted: list) -> list[np.ndarray] | None:

@@ -1,14 +1,14 @@
 """The ledger: a file that keeps what was spent, read strictly, written under a lock, one for each set of tables.
 
-Which ledger tables are released from is noted in a file of the user, ``ledgers.json`` in the folder that
-``SUMWISE_STATE`` names, else ``XDG_STATE_HOME/sumwise`` or ``~/.local/state/sumwise``: a copied folder, a second
-ledger, or one that has lost entries or allows more than it did, is refused. This guards against mistakes. Whoever holds
+Which ledger tables, and the files that their rows came from, are released from is noted in a file of the user,
+``ledgers.json`` in the folder that ``SUMWISE_STATE`` names, else ``XDG_STATE_HOME/sumwise`` or
+``~/.local/state/sumwise``: a copied folder, other tables of the same rows, a second ledger, or one that has lost
+entries or allows more than it did, is refused. This guards against mistakes. Whoever holds
 the exact tables can release them elsewhere, or remove these notes; no file could prevent it.
 """
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import json
 import math
@@ -113,11 +113,12 @@ def new_id() -> str:
 
 
 def fingerprints(tables: Tables) -> list[str]:
-    """Names for exact tables, of all together and then of each, in whatever order its attributes are: the same for
-    copies. They belong with the exact tables, never with a release.
+    """Names for exact tables, of all together, then of each, in whatever order its attributes are, then of the files
+    that their rows came from: the same for copies. They belong with the exact tables, never with a release.
     """
     turned = (t.transpose(sorted(t.attributes)) for t in tables)
-    return [_fingerprint(sorted(tables, key=lambda t: t.attributes)), *(_fingerprint([t]) for t in turned)]
+    every = _fingerprint(sorted(tables, key=lambda t: t.attributes))
+    return [every, *(_fingerprint([t]) for t in turned), *tables.provenance.sources]
 
 
 def _fingerprint(tables: Sequence[Table]) -> str:
@@ -138,23 +139,6 @@ def rows_fingerprint(frame: pd.DataFrame) -> str:
     keys = hash_pandas_object(frame[sorted(frame.columns)].astype(str), index=False).to_numpy()
     digest.update(np.sort(keys).tobytes())
     return digest.hexdigest()
-
-
-def file_fingerprints(path: str) -> list[str]:
-    """A name for the content of a file, or of all files of a folder or pattern; none where nothing is here.
-
-    The same for copies and links. It belongs with the rows, never with a release.
-    """
-    place = Path(path)
-    found = [f for f in place.rglob("*") if f.is_file()] if place.is_dir() else map(Path, glob.glob(path))
-    files = [place] if place.is_file() else sorted(found)
-    digest = hashlib.sha256()
-    for file in files:
-        if place.is_dir():
-            digest.update(str(file.relative_to(place)).encode())  # folders of partitions hold values
-        with file.open("rb") as source:
-            digest.update(hashlib.file_digest(source, "sha256").digest())
-    return [digest.hexdigest()] if files else []
 
 
 @contextmanager
@@ -201,8 +185,10 @@ def _refuse_second(first: dict[str, Any], path: Path, identity: str | None) -> N
         return  # the ledger was moved, with its entries, or is mounted at a second place
     why = "a copy of" if first["id"] == identity else "another than"
     raise DataError(
-        f"The ledger {str(path)!r} is {why} the one that these data were released from, {first['ledger']!r}.",
-        hint=f"spend from that one: --budget {first['ledger']!r}. If it is lost, so is the count of what was spent.",
+        f"The ledger {str(path)!r} is {why} the one that these data, or other tables of the same rows, were released "
+        f"from, {first['ledger']!r}.",
+        hint=f"spend from that one: --budget {first['ledger']!r}. If it is lost, so is the count of what was spent. "
+        "Rows of other people belong in a file of their own.",
     )
 
 

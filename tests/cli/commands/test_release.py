@@ -253,13 +253,29 @@ def test_rows_and_tables_are_not_mixed(tables, capsys, arguments, line):
     assert capsys.readouterr().err.startswith(line)
 
 
+def test_two_folders_of_the_same_rows_have_one_ledger(tables, capsys):
+    """Folders of other tables: their attributes differ, the people are the same."""
+    for name, attributes in (("first", "ab"), ("second", "cd")):
+        given = [w for a in attributes for w in ("-a", a)]
+        assert main(["aggregate", "rows.parquet", "--label", "click", "--out", name, *given]) == 0
+    spend = ["--epsilon", "1", "--public-levels", "--out"]
+    assert main(["release", "first", *spend, "noisy"]) == 0
+    capsys.readouterr()
+    assert main(["release", "second", *spend, "more"]) == 2
+    assert "other tables of the same rows" in (said := capsys.readouterr().err)
+    assert "--budget" in said
+    assert main(["release", "second", *spend, "more", "--budget", "first/budget.json"]) == 2
+    assert "has 0 left" in capsys.readouterr().err
+    assert not os.path.exists("more")
+
+
 def test_links_to_rows_and_copies_of_them_have_no_ledger_of_their_own(tables, capsys):
     """Other tables of the same rows are other data to a ledger that knows tables alone."""
     os.symlink("rows.parquet", "link.parquet")
     shutil.copy("rows.parquet", "copy.parquet")
     options = ["--label", "click", "--epsilon", "1"]
     assert main(["release", "--rows", "rows.parquet", "--out", "noisy", *options]) == 0
-    for name, why in (("link", "has 0 left"), ("copy", "is another than the one that these data were released from")):
+    for name, why in (("link", "has 0 left"), ("copy", "is another than the one that these data, or")):
         capsys.readouterr()
         assert main(["release", "--rows", f"{name}.parquet", "--order", "1", "--out", name, *options]) == 2
         assert why in capsys.readouterr().err

@@ -64,7 +64,8 @@ def command(
 
     What is spent is written to a ledger beside the tables before any noise is drawn, and a release that would
     overdraw it is refused: running the same command twice is an error, not a second draw. So is a release of the
-    same tables from another ledger or from a copied folder. The noisy tables state their noise.
+    same tables, or of other tables of the same file of rows, from another ledger or from a copied folder. The noisy
+    tables state their noise.
 
       $ sumwise release tables/ --epsilon 1 --plan
       $ sumwise release tables/ --epsilon 1 --out noisy/
@@ -78,9 +79,9 @@ def command(
     """
     from sumwise.aggregate import aggregate
     from sumwise.errors import DataError
-    from sumwise.privacy.ledger import file_fingerprints
     from sumwise.readers import read_tables_folder
     from sumwise.readers.tables_folder import check_free, new_folder
+    from sumwise.storage.file_digest import file_digest
 
     if out is None and not plan:
         raise DataError("There is no --out.", hint="name a folder, or ask for --plan.")
@@ -104,7 +105,8 @@ def command(
     with new_folder(out or "", reserve=2**24) as building:
         beside = os.path.realpath(rows) if os.path.exists(rows) else rows.rstrip("/")  # links to rows are those
         ledger = _ledger(Path(f"{beside}.budget.json"), budget, total_epsilon, epsilon, delta)
-        ledger.source = file_fingerprints(rows)
+        digest = file_digest(rows)
+        ledger.source = () if digest is None else (digest,)
         levels, rest = options.split(0.0 if encode is None else level_share)
         if encode is not None:
             _check_before_spending(rows, label, person, rest)
