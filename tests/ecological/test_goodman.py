@@ -5,6 +5,7 @@ import pytest
 
 from sumwise import Margins
 from sumwise.ecological import Goodman
+from sumwise.ecological.kernels import least_squares as ls
 from sumwise.errors import DataError, ModelWarning
 
 TRUE = np.array([[0.8, 0.15, 0.05], [0.2, 0.5, 0.3]])
@@ -92,3 +93,61 @@ def test_one_unit_that_outweighs_the_others_is_named():
     cols = rows @ np.array([[0.7, 0.3], [0.2, 0.8]])
     with pytest.warns(ModelWarning, match="Unit '4' has [0-9]+% of the weight of 30 units"):
         Goodman().fit(Margins(rows, cols))
+
+
+@pytest.mark.filterwarnings("ignore:The row shares of")
+@pytest.mark.parametrize("constrained", [False, True])
+def test_groups_that_are_alike_have_the_bounds_for_intervals(constrained):
+    rng = np.random.default_rng(0)
+    one, two = rng.integers(20, 200, 40), rng.integers(50, 600, 40)
+    rows = np.stack([one, one, two], axis=1)
+    cols = sum(rng.multinomial(rows[:, k], p) for k, p in enumerate([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]]))
+    est = Goodman(constrained=constrained, n_bootstrap=20).fit(Margins(rows, cols))
+    assert est.unidentified_.tolist() == [True, True, False]
+    low, high = est.interval()
+    np.testing.assert_allclose(low[:2], est.lower_bound_[:2])
+    np.testing.assert_allclose(high[:2], est.upper_bound_[:2])
+    assert high[2, 0] - low[2, 0] < 0.1
+    assert est.sample(500)[:, :2].std(axis=0).min() > 0.1
+
+
+@pytest.mark.filterwarnings("ignore:There are 3 units")
+def test_as_many_units_as_groups_have_the_bounds_for_intervals():
+    m = Margins([[80, 10, 10], [10, 70, 20], [20, 20, 60]], [[50, 50], [40, 60], [45, 55]])
+    est = Goodman().fit(m)
+    low, high = est.interval()
+    assert (high - low).min() > 0.3
+    np.testing.assert_allclose(np.minimum(low, est.lower_bound_), low)
+
+
+@pytest.mark.parametrize("constrained", [False, True])
+def test_copied_units_add_nothing(constrained):
+    m = precincts(noise=0.2, n=9)
+    whole = np.round(m.rows), np.round(m.cols)
+    whole[1][:, 0] += whole[0].sum(axis=1) - whole[1].sum(axis=1)
+    once = Goodman(constrained=constrained).fit(Margins(*whole)).interval()
+    with pytest.warns(ModelWarning, match="27 of 36 units have all counts of another"):
+        copied = Goodman(constrained=constrained).fit(Margins(*(np.repeat(side, 4, axis=0) for side in whole)))
+    assert copied.freedom_ == 7
+    np.testing.assert_allclose(
+        np.diff(copied.interval(), axis=0), np.diff(once, axis=0), rtol=0.25 * constrained + 1e-6
+    )
+
+
+def test_small_units_with_the_same_counts_are_no_copies():
+    m = Margins(np.tile([[1, 2], [2, 1], [3, 0], [0, 3]], (10, 1)), np.tile([[1, 2], [1, 2], [2, 1], [1, 2]], (10, 1)))
+    assert Goodman().fit(m).freedom_ == 38
+
+
+def test_one_unit_of_most_of_the_weight_has_robust_errors():
+    rng = np.random.default_rng(3)
+    sizes = np.r_[60_000, rng.integers(300, 900, 40)]
+    rows = np.array([rng.multinomial(n, rng.dirichlet([1.5, 1.5])) for n in sizes])
+    first = rng.binomial(rows, np.stack([rng.beta(42, 18, 41), rng.beta(18, 42, 41)], axis=1))
+    cells = np.stack([first, rows - first], axis=2)
+    with pytest.warns(ModelWarning, match="of the weight of 41 units"):
+        est = Goodman().fit(Margins(rows, cells.sum(axis=1)))
+    weights = sizes / sizes.mean()
+    x, t = rows / rows.sum(axis=1, keepdims=True), cells.sum(axis=1) / rows.sum(axis=1, keepdims=True)
+    textbook = ls.residual_covariance(x, t, weights, est.shares_, 0.0)[0]
+    assert est.standard_errors_.max() > 1.5 * textbook.max()

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sumwise import Margins
-from sumwise.ecological import Bounds, doubts
+from sumwise.ecological import Bounds, EcologicalEM, doubts
 from sumwise.ecological.identification import absent_outcomes, check_identified
 from sumwise.errors import DataError, ModelWarning
 
@@ -75,3 +75,17 @@ def test_an_outcome_that_was_no_choice_in_some_units_is_named():
 def test_homogeneous_units_without_votes_for_an_outcome_are_no_absence():
     rows = np.array([[500, 0], [400, 0], [0, 600], [0, 300], [450, 0], [0, 350]])
     assert absent_outcomes(Margins(rows, rows)) == []
+
+
+@pytest.mark.filterwarnings("ignore:The row shares of")
+def test_groups_that_are_alike_have_intervals_about_as_wide_as_the_bounds():
+    rng = np.random.default_rng(0)
+    one, two = rng.integers(20, 200, 40), rng.integers(50, 600, 40)
+    rows = np.stack([one, one, two], axis=1)
+    cols = sum(rng.multinomial(rows[:, k], p) for k, p in enumerate([[0.9, 0.1], [0.2, 0.8], [0.5, 0.5]]))
+    m = Margins(rows, cols, row_names=["a", "b", "c"])
+    assert "the intervals of 'a' and 'b' are little narrower than the bounds" in doubts(m)[0]
+    est = EcologicalEM().fit(m)
+    low, high = est.interval()
+    assert (high - low)[:2].min() > 0.9 * (est.upper_bound_ - est.lower_bound_)[:2].min()
+    assert (high - low)[2, 0] < 0.4

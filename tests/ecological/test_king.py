@@ -99,6 +99,7 @@ def test_larger_tables_by_both_strategies(strategy):
     assert est.draws_.shape == (60, 3, 3)
 
 
+@pytest.mark.filterwarnings("ignore:King's model has five")
 def test_disagreement_between_decompositions_is_told():
     rng = np.random.default_rng(5)
     rows = rng.dirichlet([3, 3, 3], 12) * 300
@@ -149,3 +150,37 @@ def test_unanimous_units_that_move_the_fit_are_named():
     sides = [np.stack([1000 * v, 1000 * (1 - v)], axis=1) for v in (x, t)]
     with pytest.warns(ModelWarning, match=r"6 of 86 units are unanimous, and they move the fit"):
         King(n_draws=20).fit(Margins(*sides))
+
+
+def few_units(n, seed):
+    """Tables (n, 2, 2) of units whose shares vary about .7 and .3."""
+    rng = np.random.default_rng(seed)
+    rows = np.array([rng.multinomial(800, rng.dirichlet([1.5, 1.5])) for _ in range(n)])
+    shares = np.stack([rng.beta(42, 18, n), rng.beta(18, 42, n)], axis=1)
+    first = rng.binomial(rows, shares)
+    return np.stack([first, rows - first], axis=2)
+
+
+def test_few_units_warn_and_intervals_are_those_of_a_regression_at_least():
+    cells = few_units(8, 1)
+    m = Margins(cells.sum(axis=2), cells.sum(axis=1))
+    with pytest.warns(ModelWarning, match="there are 8 units: its own intervals hardly allow for their error"):
+        est = King(n_draws=100).fit(m)
+    low, high = est.interval()
+    own = np.quantile(est.draws_, [0.025, 0.975], axis=0)
+    assert ((high - low) >= (own[1] - own[0]) - 1e-12).all()
+    assert (high - low).min() > 3 * est.regression_errors_.min()  # t with 6 degrees of freedom: 2.4 on either side
+    assert (low >= est.lower_bound_ - 1e-12).all()
+    assert (high <= est.upper_bound_ + 1e-12).all()
+    assert est.sample(2000).std(axis=0).min() > 0.8 * est.regression_errors_.min()
+
+
+@pytest.mark.filterwarnings("ignore:King's model has five")
+def test_intervals_from_few_units_hold_the_truth_of_the_model():
+    hits = []
+    for seed in range(20):
+        cells = few_units(10, seed)
+        low, high = King(n_draws=60).fit(Margins(cells.sum(axis=2), cells.sum(axis=1))).interval()
+        truth = cells.sum(axis=0) / cells.sum(axis=(0, 2))[:, None]
+        hits.append((low <= truth) & (truth <= high))
+    assert np.mean(hits) >= 0.85  # of King's own draws about half

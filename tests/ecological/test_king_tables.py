@@ -101,6 +101,7 @@ def test_multivariate_refuses_tables_that_it_cannot_integrate():
         fit_multivariate(m, KingPriors(), 20, 10, None)
 
 
+@pytest.mark.filterwarnings("ignore:King's model has five")
 def test_an_uncertain_constant_is_told(monkeypatch):
     monkeypatch.setattr(king_tables, "UNCERTAIN", 0.0)
     monkeypatch.setattr(king_tables, "DISTANCE", 1e9)

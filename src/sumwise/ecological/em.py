@@ -10,7 +10,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.contests import Contests
 from sumwise.ecological.calibration import beta_interval, beta_sample, calibrated_sd, regression_sd
-from sumwise.ecological.identification import check_identified
+from sumwise.ecological.identification import check_identified, unidentified_groups
 from sumwise.ecological.kernels.batched_raking import MANY_CONTESTS, compiled_kernels
 from sumwise.ecological.kernels.classic_em import ALGORITHMS
 from sumwise.ecological.kernels.covariate_em import covariate_shares
@@ -37,6 +37,7 @@ N_REFIT = 200  # EM steps of a refit, where Newton steps did not converge or the
 N_REMEASURED = 12  # refits with the groups' counts drawn again, where they have a stated error
 DOUBT = 0.5  # of the correction for noisy counts: a stated row_sd may be wrong by about a quarter
 UNRELIABLE = 0.2  # part of a group's variation between units that is not noise, below which a fit warns
+UNKNOWN = 0.5  # standard error of a share that units can't identify: its interval is about as wide as the bounds
 SLOPE_SD = 2.0  # prior standard deviation of a slope, per standard deviation of its covariate
 FLAT, SHARP = 0.5, 1.8  # determinant weights of the two variants whose distance measures the choice of method
 
@@ -297,6 +298,7 @@ class EcologicalEM(EcologicalEstimator):
         self.standard_errors_ = np.full(self.shares_.shape, np.nan)
         if n_groups:  # what noisy groups change in the contest alone: at least as much as they change the pooled shares
             self.standard_errors_ = np.sqrt(part.sd**2 + self._measurement_variance(self._data(margins)))
+            self.standard_errors_[unidentified_groups(margins.rows)] = UNKNOWN
 
     def _check(self) -> None:
         if self.correction not in ("auto", True, False):
@@ -433,7 +435,7 @@ class EcologicalEM(EcologicalEstimator):
         if self.n_groups == 0:
             return
         if n_groups < 2:  # a single unit: nothing but the bounds
-            self.standard_errors_ = np.full(self.shares_.shape, 0.5)
+            self.standard_errors_ = np.full(self.shares_.shape, UNKNOWN)
             return
         order = checks.generator(self.random_state).permutation(len(data.rows)) % n_groups
         many = len(data.rows) > MANY
@@ -448,6 +450,7 @@ class EcologicalEM(EcologicalEstimator):
         error = calibrated_sd(self.shares_, chance, choice, used, self.overdispersion_, explained, data.rows)
         unknown = regression_sd(data.rows, data.cols) if self.calibrated else 0.0
         self.standard_errors_ = np.sqrt(error**2 + unknown**2 + self._measurement_variance(part))
+        self.standard_errors_[unidentified_groups(data.rows)] = UNKNOWN
         if self.unconverged_refits_:
             warnings.warn(
                 f"{self.unconverged_refits_} of the refits behind the intervals did not converge in {N_REFIT} steps: "

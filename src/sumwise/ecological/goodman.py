@@ -10,7 +10,7 @@ from scipy import stats
 
 from sumwise import checks
 from sumwise.ecological.calibration import calibrated_sd
-from sumwise.ecological.identification import check_identified
+from sumwise.ecological.identification import check_identified, unidentified_groups
 from sumwise.ecological.kernels import least_squares as ls
 from sumwise.ecological.kernels.raking import rake
 from sumwise.ecological.result import EcologicalEstimator, check_cells, inside
@@ -20,6 +20,8 @@ from sumwise.margins import Margins
 from sumwise.progress import track
 
 OUTSIDE = 1e-9
+COPIED = 50  # people of a unit whose counts all equal those of another by more than chance
+UNKNOWN = 0.5  # standard error of a share that units can't identify, where intervals are the bounds
 LARGE = 0.3  # of all weight: one unit's part, where there are others enough, from which intervals are too narrow
 
 
@@ -46,6 +48,10 @@ class Goodman(EcologicalEstimator):
     Attributes
     ----------
     standard_errors_ : ndarray of shape (R, C)
+        By the textbook, with large units that repeat another's counts taken as one; where a few units have most of the
+        weight, at least those that hold whatever the units' variances (HC3).
+    unidentified_ : ndarray of shape (R,)
+        Whether the units can't identify a group's shares; its intervals are the bounds.
     outside_ : list of (group, outcome, share)
         Estimates outside [0, 1].
 
@@ -86,12 +92,18 @@ class Goodman(EcologicalEstimator):
         penalty = self.alpha * float(np.trace(xx)) / len(xx)
         centre = np.average(t, axis=0, weights=weights)
         free = ls.free_shares(xx, xt, penalty, centre)
-        self.standard_errors_, self.residual_covariance_ = ls.residual_covariance(x, t, weights, free, penalty)
+        number = self._copied_from(full)
+        self.freedom_ = len(np.unique(number)) - margins.n_rows
+        errors, self.residual_covariance_ = ls.residual_covariance(x, t, weights, free, penalty, self.freedom_)
+        if _uneven(weights):
+            errors = np.maximum(errors, ls.robust_errors(x, t, weights, free, penalty))
+        self.unidentified_ = unidentified_groups(full.rows) | (self.freedom_ < 1)
+        self.standard_errors_ = np.where(self.unidentified_[:, None], UNKNOWN, errors)
         shares = self._solve(xx, xt, penalty, centre) if self.constrained else free
         self._record(shares, margins)
         self._store(margins, np.broadcast_to(shares, (margins.n_units, *shares.shape)).copy())
         if self.constrained:
-            self.resampled_ = self._resample(x, t, weights, penalty)
+            self.resampled_ = self._resample(x, t, weights, penalty, number)
         else:
             loss = float(np.sum(weights[:, None] * (t - x @ shares) ** 2))
             self.fit_ = Fit(objective=loss, n_iter=1, converged=True, history={"objective": [loss]})
@@ -100,14 +112,30 @@ class Goodman(EcologicalEstimator):
     def _warn_of_large(self, full: Margins, weights: np.ndarray) -> None:
         """Warn where one unit weighs so much that residuals of the others don't show its error."""
         i, share = int(np.argmax(weights)), float(weights.max() / weights.sum())
-        if share > LARGE and weights.sum() ** 2 / np.sum(weights**2) < len(weights) / 2:
+        if share > LARGE and _uneven(weights):
             warnings.warn(
                 f"Unit {str(full.units[i])!r} has {share:.0%} of the weight of {len(weights)} units: what it alone "
-                "deviates by moves the estimate, and intervals don't allow for that. Hint: EcologicalEM(), or split "
-                "the unit.",
+                "deviates by moves the estimate, and residuals hardly show it. Hint: EcologicalEM(), or split it.",
                 ModelWarning,
                 stacklevel=3,
             )
+
+    def _copied_from(self, full: Margins) -> np.ndarray:
+        """The number of each unit, the same for large ones with the same counts, taken as copies; warn of such."""
+        both = np.hstack([full.rows, full.cols])
+        number = np.arange(len(full))
+        large = np.flatnonzero(full.totals >= COPIED)
+        _, first, which = np.unique(both[large], axis=0, return_index=True, return_inverse=True)
+        number[large] = large[first[which.ravel()]]
+        copies = len(full) - len(np.unique(number))
+        if copies:
+            warnings.warn(
+                f"{copies} of {len(full)} units have all counts of another: they are taken as copies, which add "
+                "nothing to what is known. Hint: drop repeated units.",
+                ModelWarning,
+                stacklevel=3,
+            )
+        return number
 
     def _solve(self, xx, xt, penalty, centre) -> np.ndarray:
         tol = 1e-9
@@ -135,11 +163,14 @@ class Goodman(EcologicalEstimator):
                 stacklevel=3,
             )
 
-    def _resample(self, x, t, weights, penalty) -> np.ndarray:
+    def _resample(self, x, t, weights, penalty, number) -> np.ndarray:
+        """Shares of resampled units; copies of a unit, by `number`, are drawn together."""
         rng = checks.generator(self.random_state)
+        distinct, which = np.unique(number, return_inverse=True)
+        n = len(distinct)
         draws = np.empty((self.n_bootstrap, x.shape[1], t.shape[1]))
         for b in track(range(self.n_bootstrap), "Resamples"):
-            w = weights * np.bincount(rng.integers(len(x), size=len(x)), minlength=len(x))
+            w = weights * np.bincount(rng.integers(n, size=n), minlength=n)[which]
             centre = np.average(t, axis=0, weights=w) if w.sum() > 0 else t.mean(axis=0)
             draws[b] = ls.simplex_shares(*ls.gram(x, t, w), penalty, centre, max_iter=500, tol=1e-6).shares
         return draws
@@ -153,20 +184,33 @@ class Goodman(EcologicalEstimator):
         return rake(np.array(margins.rows), np.array(margins.cols), np.log(shares)), sd
 
     def _interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:
+        half = stats.t.ppf(0.5 + level / 2, max(self.freedom_, 1)) * self.standard_errors_
+        low, high = self.shares_ - half, self.shares_ + half
         if self.constrained:
             tail = (1 - level) / 2
             low, high = np.quantile(self.resampled_, [tail, 1 - tail], axis=0)
-            return np.minimum(low, self.shares_), np.maximum(high, self.shares_)
-        freedom = max(self.n_units_ - len(self.shares_), 1)
-        half = stats.t.ppf(0.5 + level / 2, freedom) * self.standard_errors_
-        return self.shares_ - half, self.shares_ + half
+        unknown = self.unidentified_[:, None]
+        low, high = np.where(unknown, self.lower_bound_, low), np.where(unknown, self.upper_bound_, high)
+        return np.minimum(low, self.shares_), np.maximum(high, self.shares_)
 
     def _sample(self, n_draws: int, rng: np.random.Generator) -> np.ndarray:
         if self.constrained:
-            return self.resampled_[rng.integers(self.n_bootstrap, size=n_draws)]
-        spread = self.residual_covariance_
-        values, vectors = np.linalg.eigh(spread / max(float(np.trace(spread)), 1e-300))
-        root = vectors * np.sqrt(np.maximum(values, 0.0))
-        scale = np.sqrt(np.sum(self.standard_errors_**2, axis=1))
-        z = rng.standard_normal((n_draws, *self.shares_.shape))
-        return self.shares_ + scale[:, None] * (z @ root.T)
+            drawn = self.resampled_[rng.integers(self.n_bootstrap, size=n_draws)]
+        else:
+            spread = self.residual_covariance_
+            values, vectors = np.linalg.eigh(spread / max(float(np.trace(spread)), 1e-300))
+            root = vectors * np.sqrt(np.maximum(values, 0.0))
+            scale = np.sqrt(np.sum(self.standard_errors_**2, axis=1))
+            z = rng.standard_normal((n_draws, *self.shares_.shape))
+            drawn = self.shares_ + scale[:, None] * (z @ root.T)
+        if self.unidentified_.any():  # anything inside the bounds
+            low, high = np.maximum(self.lower_bound_, 1e-9), np.maximum(self.upper_bound_, 2e-9)
+            anywhere = rng.uniform(low, high, drawn.shape)
+            anywhere /= anywhere.sum(axis=2, keepdims=True)
+            drawn = np.where(self.unidentified_[:, None], anywhere, drawn)
+        return drawn
+
+
+def _uneven(weights: np.ndarray) -> bool:
+    """Whether a few units have most of the weight: the effective number is below half of theirs."""
+    return float(weights.sum() ** 2 / np.sum(weights**2)) < len(weights) / 2

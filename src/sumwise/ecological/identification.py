@@ -11,6 +11,7 @@ from sumwise.margins import Margins
 
 HINT = "Bounds() holds whatever the model."
 EXPECTED = 20.0  # votes by units of like composition, where none is no chance
+UNSPANNED = 1e-8  # singular value of row shares, per root of their number, that is 0 up to rounding
 LIKE, SOME, COMPARED = 0.1, 0.05, 60  # L1 distance of compositions; part of units to speak of; units that are compared
 
 
@@ -37,12 +38,36 @@ def doubts(margins: Margins) -> list[str]:
     spread = float(np.abs(full.row_shares - full.row_shares.mean(axis=0)).max())
     if spread < 1e-9:
         return [f"All {n} units have the same row shares: group differences are not identifiable."]
-    rank = int(np.linalg.matrix_rank(full.row_shares, tol=1e-8 * np.sqrt(n)))
+    rank = int(np.linalg.matrix_rank(full.row_shares, tol=UNSPANNED * np.sqrt(n)))
     if rank < n_rows:
-        return [f"The row shares of {n} units span {rank} of {n_rows} groups: some differences are not identifiable."]
+        unknown = [name for name, none in zip(margins.row_names, unidentified_groups(full.rows)) if none]
+        which = " and ".join(map(repr, unknown)) if len(unknown) < 4 else f"{len(unknown)} groups"
+        return [
+            f"The row shares of {n} units span {rank} of {n_rows} groups: some differences are not identifiable; the "
+            f"intervals of {which} are little narrower than the bounds."
+        ]
     if n < n_cells:
         return [f"There are {n} units for {n_cells} cells: the answer leans on the model."]
     return []
+
+
+def unidentified_groups(rows: np.ndarray) -> np.ndarray:
+    """Which groups' shares no regression over units (n, R) can find, (R,): their composition is that of others.
+
+    A group's shares follow from the units where its unit vector lies in the space that their compositions span.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.ecological.identification import unidentified_groups
+    >>> unidentified_groups(np.array([[5, 5, 10], [8, 8, 4], [1, 1, 18], [3, 3, 9]]))
+    array([ True,  True, False])
+    """
+    totals = rows.sum(axis=1, keepdims=True)
+    shares = rows[totals[:, 0] > 0] / totals[totals[:, 0] > 0]
+    _, values, axes = np.linalg.svd(shares / np.sqrt(max(len(shares), 1)), full_matrices=False)
+    spanned = axes[values > UNSPANNED]
+    return 1 - (spanned**2).sum(axis=0) > UNSPANNED
 
 
 def absent_outcomes(margins: Margins) -> list[str]:

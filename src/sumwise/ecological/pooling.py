@@ -10,7 +10,7 @@ import numpy as np
 
 from sumwise.contests import Contests
 from sumwise.ecological.alignment import Matched, match_outcomes
-from sumwise.ecological.calibration import chance_sd, pooled_sd
+from sumwise.ecological.calibration import chance_sd, few_units_factor, pooled_sd
 from sumwise.ecological.correction import FEWEST, ContestFacts, corrected_table, resemblance
 from sumwise.ecological.kernels.pooling import log_lifts, mixed_table
 from sumwise.ecological.kernels.unit_likelihood import unit_log_density
@@ -122,7 +122,8 @@ def _sd(table: np.ndarray, fact: ContestFacts, margins: Margins, distance: float
     size = np.maximum(fact.table.sum(axis=1), 1e-300)[:, None]
     share, moved = table / size, np.abs(table - fact.table) / size
     chance = chance_sd(share, margins.rows, fact.dispersion)
-    return pooled_sd(share, moved, chance, size[:, 0] / size.sum(), distance, fact.dispersion)
+    sd = pooled_sd(share, moved, chance, size[:, 0] / size.sum(), distance, fact.dispersion)
+    return few_units_factor(margins.rows) * sd
 
 
 def contest_facts(contests: Contests, ids: list, fits: Mapping[Any, Any], matched: Mapping[Any, Matched]) -> dict:

@@ -33,6 +33,7 @@ def page(
     intro: list[str] | None = None,
     full: bool = False,
     files_beside: Iterable[str] = (),
+    twice: bool = True,
 ) -> str:
     """Return one offline HTML page of a summary, or of several under one title.
 
@@ -48,6 +49,8 @@ def page(
         Print every row of long tables on paper.
     files_beside : iterable of str, default ()
         Names of files in the page's folder, to which tables link.
+    twice : bool, default True
+        Draw figures for desktops and again for phones; False draws one picture for both, in half of the time.
 
     Returns
     -------
@@ -68,7 +71,7 @@ def page(
         for block in section["blocks"]
         if section["key"] == "found"
     }
-    drawings = _Drawings([block["numbers"] for block in blocks if block["kind"] == "figure"], found)
+    drawings = _Drawings([block["numbers"] for block in blocks if block["kind"] == "figure"], found, twice)
     environment = templates()
     environment.filters |= {
         "cell": typographic(cell),
@@ -126,10 +129,11 @@ ISOLATED = "\u2068\\g<0>\u2069"
 class _Drawings:
     """Pictures of the figures, numbered so that their ids differ."""
 
-    def __init__(self, figures: list[Any], found: Mapping[int, list[str]]) -> None:
+    def __init__(self, figures: list[Any], found: Mapping[int, list[str]], twice: bool = True) -> None:
         self.count, self.found = 0, found
+        self.most_twice = MOST_TWICE if twice else 0
         pictures = [len(numbers) if isinstance(numbers, list) else 1 for numbers in figures]
-        drawn = sum(n * (2 if n <= MOST_TWICE else 1) for n in pictures)
+        drawn = sum(n * (2 if n <= self.most_twice else 1) for n in pictures)
         self.progress = Progress("Pictures", drawn) if sum(pictures) > FEW_PICTURES else None
 
     def draw(self, block: dict[str, Any]) -> list[dict[str, Any]]:
@@ -141,7 +145,7 @@ class _Drawings:
         many = isinstance(block["numbers"], list)
         frames = block["numbers"] if many else [block["numbers"]]
         labels = block.get("labels") or [str(i + 1) for i in range(len(frames))]
-        widths = ("wide", "narrow") if len(frames) <= MOST_TWICE else ("both",)
+        widths = ("wide", "narrow") if len(frames) <= self.most_twice else ("both",)
         found = [*self.found.get(id(block), ()), *(["The table below has its numbers."] if block["table"] else [])]
         out, layouts = [], {width: [] if many else None for width in widths}
         for label, numbers in zip(labels, frames):

@@ -25,7 +25,7 @@ from sumwise.study.sources import OPENING
 INDEX = "contests.json"
 OWN = ("name", "election")  # keys of a contest that stand in for no others
 MOST_PAGES = 50  # contests that get a page each at once; of more, sumwise report makes it
-MOST_COMPARED = 12  # contests that are compared with other methods unless the problem asks for it
+MOST_COMPARED = 12  # contests that are compared with other methods unless the problem asks for it, with figures twice
 
 
 def contest_problems(problem: Problem) -> dict[str, Problem]:
@@ -115,8 +115,8 @@ def fit_contests(
             continue
         started = resume and (folder / f".{place.name}.partial").exists()
         with _named(name):
-            paged = len(problems) <= MOST_PAGES
-            results[name] = fit(one, place, resume=started, model=models.get(name), paged=paged, **options)
+            pages = {"paged": len(problems) <= MOST_PAGES, "twice": len(problems) <= MOST_COMPARED}
+            results[name] = fit(one, place, resume=started, model=models.get(name), **pages, **options)
     frames = {name: pd.read_parquet(folder / places[name] / "estimates.parquet") for name in problems}
     together = pd.concat(frames, names=["contest"]).reset_index(level=0).reset_index(drop=True)
     _write(together, folder)

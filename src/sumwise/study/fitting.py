@@ -40,6 +40,7 @@ def fit_problem(
     say: Callable[[str], None] | None = None,
     model: Any = None,
     paged: bool = True,
+    twice: bool = True,
     **folder: bool,
 ) -> dict[str, Any]:
     """Fit what a problem file asks for, and write the result folder.
@@ -58,6 +59,8 @@ def fit_problem(
         Fitted to the data already, with other contests.
     paged : bool, default True
         Whether to write the page; `write_page` makes it later.
+    twice : bool, default True
+        Whether the page has pictures for desktops and others for phones, or one for both.
     **folder
         ``resume``, ``restart``, ``replace``: see `ResultFolder`.
 
@@ -107,7 +110,7 @@ def fit_problem(
             "seconds": round(time.monotonic() - begin, 1),
         }
         study.work.say("write")
-        _write_all(place.files, study, Report(summary, made.frames), provenance, paged)
+        _write_all(place.files, study, Report(summary, made.frames), provenance, paged, twice)
         files = sorted(p.name for p in place.files.iterdir())
         place.finish()
     return {**summary, "folder": str(out), "files": files, "warnings": study.work.warnings}
@@ -125,7 +128,7 @@ def _parameters(model: Any) -> dict[str, Any]:
     return model.get_params(deep=False) if hasattr(model, "get_params") else {}
 
 
-def _write_all(folder: Path, study: Any, report: Report, provenance: dict[str, Any], paged: bool) -> None:
+def _write_all(folder: Path, study: Any, report: Report, provenance: dict[str, Any], paged: bool, twice: bool) -> None:
     write_tables(report.frames, folder, MOST_CSV)
     save(study.model, folder / "model.sumwise")
     if (kept := study.kept()) is not None:
@@ -137,7 +140,7 @@ def _write_all(folder: Path, study: Any, report: Report, provenance: dict[str, A
     )
     if paged:
         beside = [path.name for path in folder.iterdir()]
-        shown = page(with_provenance(report.summary, provenance), files_beside=beside)
+        shown = page(with_provenance(report.summary, provenance), files_beside=beside, twice=twice)
         (folder / "report.html").write_text(shown, "utf-8")
 
 

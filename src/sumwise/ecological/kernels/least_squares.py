@@ -49,12 +49,12 @@ def free_shares(xx: np.ndarray, xt: np.ndarray, alpha: float, centre: np.ndarray
 
 
 def residual_covariance(
-    x: np.ndarray, t: np.ndarray, weights: np.ndarray, shares: np.ndarray, alpha: float
+    x: np.ndarray, t: np.ndarray, weights: np.ndarray, shares: np.ndarray, alpha: float, freedom: int | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
     """Standard errors (R, C) of the regression's shares, and the covariance of its residuals (C, C).
 
-    The textbook (X'WX)^-1 s^2 with n - R degrees of freedom, where x has R columns; with ridge the sandwich
-    (X'WX + aI)^-1 X'WX (X'WX + aI)^-1 s^2, which leaves the bias of ridge out.
+    The textbook (X'WX)^-1 s^2 with n - R degrees of freedom unless others are given, where x has R columns; with ridge
+    the sandwich (X'WX + aI)^-1 X'WX (X'WX + aI)^-1 s^2, which leaves the bias of ridge out.
 
     Examples
     --------
@@ -68,11 +68,34 @@ def residual_covariance(
     n, n_rows = x.shape
     root = np.sqrt(weights)[:, None]
     residual = root * (t - x @ shares)
-    covariance = residual.T @ residual / max(n - n_rows, 1)
+    covariance = residual.T @ residual / max(n - n_rows if freedom is None else freedom, 1)
     xx = (root * x).T @ (root * x)
     inverse = np.linalg.pinv(xx + alpha * np.eye(n_rows), rcond=1e-12)
     spread = np.diag(inverse @ xx @ inverse)
     return np.sqrt(np.maximum(np.outer(spread, np.diag(covariance)), 0.0)), covariance
+
+
+def robust_errors(x: np.ndarray, t: np.ndarray, weights: np.ndarray, shares: np.ndarray, alpha: float) -> np.ndarray:
+    """Standard errors (R, C) that hold whatever the units' variances: HC3 (MacKinnon and White 1985).
+
+    Every residual over 1 minus the unit's leverage stands for its standard deviation.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.ecological.kernels.least_squares import robust_errors
+    >>> x = np.array([[0.8, 0.2], [0.3, 0.7], [0.5, 0.5]])
+    >>> t = np.array([[0.8, 0.2], [0.5, 0.5], [0.7, 0.3]])
+    >>> robust_errors(x, t, np.ones(3), np.array([[0.9, 0.1], [0.4, 0.6]]), 0.0).shape
+    (2, 2)
+    """
+    root = np.sqrt(weights)[:, None]
+    scaled = root * x
+    inverse = np.linalg.pinv(scaled.T @ scaled + alpha * np.eye(x.shape[1]), rcond=1e-12)
+    factor = scaled @ inverse
+    leverage = np.clip(np.einsum("ir,ir->i", factor, scaled), 0.0, 1 - 1e-6)
+    residual = root * (t - x @ shares) / (1 - leverage)[:, None]
+    return np.sqrt((factor**2).T @ residual**2)
 
 
 def project_rows(z: np.ndarray) -> np.ndarray:

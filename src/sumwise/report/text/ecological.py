@@ -17,7 +17,7 @@ from sumwise.ecological import (
     sensitivity,
     turnout,
 )
-from sumwise.ecological.calibration import spread_factor
+from sumwise.ecological.calibration import REGRESSED, spread_factor
 from sumwise.errors import DataError
 from sumwise.frames import by_names
 from sumwise.margins import Margins
@@ -772,8 +772,10 @@ def _assumptions(context: Context, summary: Summary) -> None:
         facts({"population of each unit": m.denominator}),
     )
     if context.method == "King" and m.n_units < KING_UNITS:
-        few = f"King's intervals take its model as true and are too narrow with fewer than {KING_UNITS} units; here are"
-        summary.add("found", note(f"{few} {m.n_units}. Compare them with those of EcologicalEM."))
+        few = f"King's own intervals are too narrow with fewer than {KING_UNITS} units; here are {m.n_units}. "
+        if m.n_rows <= REGRESSED:
+            few += "They are widened to those of a regression over units, which take the model as true too. "
+        summary.add("found", note(f"{few}Compare them with those of EcologicalEM."))
     if context.method == "King" and (m.n_rows, m.n_cols) == (2, 2):
         found = context.model.assumptions(m)
         rows = [{"claim": v["claim"], "p value": v["p_value"], "result": v["verdict"]} for v in found.values()]
