@@ -128,3 +128,32 @@ def no_candidates(names: Sequence, given: Any = None) -> list[bool]:
     if unknown:
         raise UnknownName(f"abstention names {unknown[0]!r}, which is no outcome.", hint=f"there are {list(names)}.")
     return [name in away for name in names]
+
+
+STATES = re.compile(
+    r"(?<![a-z])(il)?literate|(?<![a-z])(un|not )?(regist|employ|insur|enrol|vaccinat|infect|marri)|turned ?out|"
+    r"^(voted|turnout|voters?|ill|healthy|sick|died|dead|alive|survived|poor)$"
+)
+
+
+def chose(names: Sequence, c: int) -> str:
+    """What people with one of the outcomes did, for a sentence: a choice, or a state that nobody chooses.
+
+    Parameters
+    ----------
+    names : sequence
+        All outcomes.
+    c : int
+        Which of them.
+
+    Examples
+    --------
+    >>> from sumwise.nonvoting import chose
+    >>> [chose(["Adams", "illiterate", "blank votes", "no vote"], c) for c in range(4)]
+    ['chose “Adams”', 'was counted as “illiterate”', 'was counted as “blank votes”', 'did not vote']
+    """
+    name = str(names[c])
+    state = INVALID.match(name) or STATES.search(re.sub(r"[\W_]+", " ", name).strip().lower())
+    if no_candidates(names)[c] and not state:
+        return "did not vote"
+    return f"was counted as “{name}”" if state else f"chose “{name}”"

@@ -80,3 +80,18 @@ def test_one_bag_is_reported_as_too_few():
         assert caught[0].filename == __file__
     with pytest.raises(DataError, match="The class shares of 1 bag have rank 1"):
         MeanMap(penalty=1.0).fit(bags, [3])
+
+
+def test_indicators_of_one_column_are_compared_with_each_other():
+    rng = np.random.default_rng(3)
+    shares = rng.uniform(0.1, 0.9, 60)
+    rows = [rng.random(30) < share for share in shares]
+    both = Bags.from_arrays([np.column_stack([r, ~r]).astype(float) for r in rows])
+    one = Bags.from_arrays([r[:, None].astype(float) for r in rows])
+    found, alone = identifiability(both), identifiability(one)
+    np.testing.assert_allclose(found.standard_error, alone.standard_error[0])
+    np.testing.assert_allclose(found.efficiency, alone.efficiency[0])
+    assert found.answerable.all()
+    assert (found.rank, found.directions) == (1, 1)
+    few = identifiability(both[[0, 1, 2]].with_values(rng.permutation(both[[0, 1, 2]].values)), warn=False)
+    assert "fewer than" not in few.verdict

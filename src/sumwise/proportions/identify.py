@@ -16,6 +16,7 @@ from sumwise.memory import at_caller
 from sumwise.proportions.counts import observe
 from sumwise.proportions.kernels.poisson_binomial_information import weighted_sums
 
+UNSEEN = 0.1  # part of the difference between subgroups that may lie where bags do not differ
 ROUGH = 1.0  # standard error, in logits per standard deviation of a feature, from which its effect is unknown
 
 
@@ -28,7 +29,8 @@ class Identifiability:
     features : tuple of str
     standard_error : array
         That of each coefficient, per standard deviation of its feature, from counts alone and without a penalty;
-        infinite where it is confounded with others.
+        infinite where it is confounded with others. Of features that add up to a constant, as indicators of the levels
+        of one column do, it is that of the difference between one and the others.
     between : array
         Share of each feature's variance that lies between bags.
     efficiency : array
@@ -36,6 +38,8 @@ class Identifiability:
         leaves.
     n_bags, rank : int
         Bags, and directions of features in which their means differ.
+    directions : int, optional
+        In which individuals differ: as many as features, less those that follow from others. Default: all.
 
     Examples
     --------
@@ -54,6 +58,7 @@ class Identifiability:
     efficiency: np.ndarray
     n_bags: int
     rank: int
+    directions: int | None = None
 
     @property
     def answerable(self) -> np.ndarray:
@@ -70,10 +75,12 @@ class Identifiability:
             return f"{self.n_bags} bags are enough to estimate all {n} effects (largest standard error {worst:.2g})."
         if self.n_bags == 1:
             return _one_bag(n)
-        few = f", fewer than the {n} features" if self.rank < n else ""
+        free = n if self.directions is None else self.directions
+        what = f"the {n} features" if free == n else f"the {free} in which individuals differ"
+        spread = f"differ in {self.rank} directions, fewer than {what}" if self.rank < free else "differ too little"
         able = f"are enough to estimate {k} of {n} effects" if k else f"are too few to estimate any of the {n} effects"
         return (
-            f"{self.n_bags} bags {able}: their means differ in {self.rank} directions{few}. The penalty decides "
+            f"{self.n_bags} bags {able}: their means {spread}. The penalty decides "
             f"{'the rest' if k else 'them'}: read single coefficients with care."
         )
 
@@ -120,8 +127,67 @@ def identifiability(bags: Bags, counts: Any = None, warn: bool = True) -> Identi
     >>> from sumwise.proportions import identifiability
     >>> alike = Bags(np.random.default_rng(0).normal(size=(60, 2)), np.arange(0, 61, 20))
     >>> print(identifiability(alike, warn=False).verdict)
-    3 bags are too few to estimate any of the 2 effects: their means differ in 2 directions. The penalty decides ...
+    3 bags are too few to estimate any of the 2 effects: their means differ too little. The penalty decides them: ...
     """
+    bags, means, scaled, variance = _standardised(bags, counts)
+    spread = np.abs(scaled).max(axis=0, initial=0.0)
+    from_counts = variance * means.T @ (bags.sizes[:, None] * means)
+    from_labels = variance * scaled.T @ scaled
+    directions = _directions(from_labels)
+    errors, rank = _errors(from_counts, directions)
+    best, _ = _errors(from_labels, directions)
+    flat = spread == 0
+    with np.errstate(invalid="ignore", divide="ignore"):
+        efficiency = np.where(np.isfinite(errors), (best / errors) ** 2, 0.0)
+    between = (bags.sizes[:, None] * means**2).sum(axis=0) / bags.n_rows
+    found = Identifiability(
+        bags.features,
+        np.where(flat, np.inf, errors),
+        between,
+        np.where(flat, 0.0, efficiency),
+        len(bags),
+        rank,
+        directions.shape[1],
+    )
+    if warn and not found.answerable.all():
+        warnings.warn(found.verdict, UserWarning, stacklevel=2)
+    return found
+
+
+def comparable(bags: Bags, counts: Any, one: np.ndarray, two: np.ndarray) -> bool:
+    """Whether counts per bag determine how the chances of two subgroups, masks over individuals, differ.
+
+    They do where the effect of the difference between the subgroups' mean features has a standard error below 1 logit
+    per deviation (as for a feature in `identifiability`), and at most a tenth of that difference lies in directions in
+    which bags do not differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Bags
+    >>> from sumwise.proportions.identify import comparable
+    >>> rng = np.random.default_rng(0)
+    >>> bags = Bags.from_arrays([rng.normal(m, 1.0, size=(50, 2)) for m in rng.normal(size=(40, 2))])
+    >>> low = bags.values[:, 0] < 0
+    >>> comparable(bags, None, low, ~low), comparable(bags[[0, 1]], None, low[:100], ~low[:100])
+    (True, False)
+    """
+    bags, means, scaled, variance = _standardised(bags, counts)
+    directions = _directions(scaled.T @ scaled)
+    reduced = scaled @ directions
+    roots = (reduced**2).sum(axis=0) / bags.n_rows  # variances: the directions are principal components
+    gap = (reduced[one].mean(axis=0) - reduced[two].mean(axis=0)) / np.sqrt(roots)
+    bag_means = means @ directions / np.sqrt(roots)
+    information, vectors = np.linalg.eigh(variance * bag_means.T @ (bags.sizes[:, None] * bag_means))
+    along, length = (gap @ vectors) ** 2, float((gap**2).sum())
+    present = information > 1e-9 * max(information.max(initial=0.0), 1e-300)
+    if length == 0 or along[~present].sum() > UNSEEN**2 * length:
+        return False
+    return bool((along[present] / information[present]).sum() < ROUGH**2 * length)
+
+
+def _standardised(bags: Bags, counts: Any) -> tuple[Bags, np.ndarray, np.ndarray, float]:
+    """Bags of numbers without empty ones, their means and rows in standard deviations, and the variance of labels."""
     given = None if counts is None else bags.align(counts)[bags.sizes > 0]
     bags = bags.drop_empty()
     bags = Features.learn(bags).design(bags)
@@ -135,21 +201,8 @@ def identifiability(bags: Bags, counts: Any = None, warn: bool = True) -> Identi
     used = np.where(spread > 0, spread, 1.0)
     sums = weighted_sums(values, bags.offsets, np.ones(bags.n_rows))[:, :-1]
     means = (sums / bags.sizes[:, None] - mean) / used
-    from_counts = variance * means.T @ (bags.sizes[:, None] * means)
-    scaled = (values - mean) / used
-    from_labels = variance * scaled.T @ scaled
-    errors, rank = _errors(from_counts)
-    best, _ = _errors(from_labels)
-    flat = spread == 0
-    with np.errstate(invalid="ignore", divide="ignore"):
-        efficiency = np.where(np.isfinite(errors), (best / errors) ** 2, 0.0)
-    between = (bags.sizes[:, None] * means**2).sum(axis=0) / bags.n_rows
-    found = Identifiability(
-        bags.features, np.where(flat, np.inf, errors), between, np.where(flat, 0.0, efficiency), len(bags), rank
-    )
-    if warn and not found.answerable.all():
-        warnings.warn(found.verdict, UserWarning, stacklevel=2)
-    return found
+    scaled = np.where(spread > 0, (values - mean) / used, 0.0)
+    return bags, means, scaled, variance
 
 
 def warn_of_few_bags(n_bags: int, n_features: int, stacklevel: int = 3):
@@ -174,10 +227,22 @@ def _one_bag(n_features: int) -> str:
     )
 
 
-def _errors(information):
-    """Standard errors from an information matrix, infinite along its null space; and its rank."""
+def _directions(information):
+    """An orthonormal basis (n_features, k) of the directions in which individuals differ."""
     roots, vectors = np.linalg.eigh(information)
+    return vectors[:, roots > 1e-9 * max(roots.max(initial=0.0), 1e-300)]
+
+
+def _errors(information, directions):
+    """Standard errors from an information matrix, infinite along its null space; and its rank.
+
+    Where features add up to a constant, a coefficient alone means nothing: its contrast with the others, the feature's
+    unit vector projected on the directions in which individuals differ and scaled back to 1, takes its place.
+    """
+    roots, vectors = np.linalg.eigh(directions.T @ information @ directions)
     present = roots > 1e-9 * max(roots.max(initial=0.0), 1e-300)
-    variance = (vectors[:, present] ** 2 / roots[present]).sum(axis=1)
-    lost = (vectors[:, ~present] ** 2).sum(axis=1) > 1e-9
+    own = np.maximum((directions**2).sum(axis=1, keepdims=True), 1e-12)
+    contrasts = directions @ vectors / own
+    variance = (contrasts[:, present] ** 2 / roots[present]).sum(axis=1)
+    lost = (contrasts[:, ~present] ** 2).sum(axis=1) > 1e-9
     return np.where(lost, np.inf, np.sqrt(variance)), int(present.sum())

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from sumwise.errors import DataError
+from sumwise.nonvoting import chose
 from sumwise.report.context import plural
 from sumwise.report.model_report import Report
 from sumwise.report.summary import Summary, figure, finding, links, table, text
@@ -101,7 +102,8 @@ POLARISED_WORDS = {"yes": "Voting was polarised.", "no": "Voting was not polaris
 
 def _card(row: dict[Any, Any], level: float, own: list[dict[str, Any]]) -> dict[str, Any]:
     """One group in one contest, with bounds and confidence of the contest's own finding on the same share."""
-    what, share = f"{row['group']} who chose {row['candidate of choice']}", float(row["cohesion"])
+    what = f"Share of the group “{row['group']}” that {chose([row['candidate of choice']], 0)}"
+    share = float(row["cohesion"])
     same = (f for f in own if f["what"] == what and f["value"] is not None and abs(f["value"] - share) < 1e-6)
     known = next(same, {})
     verdict = POLARISED_WORDS.get(row["polarised"], "Whether voting was polarised is undetermined.")

@@ -13,7 +13,7 @@ def test_fit_says_what_was_found_and_where_to_look(tmp_path, capsys):
     path = ecological(tmp_path)
     assert main(["fit", str(path), "--out", str(tmp_path / "r")]) == 0
     told = capsys.readouterr()
-    assert "young who chose" in told.out
+    assert "the group “young” that chose" in told.out
     assert "Confidence: " in told.out
     assert f"The report: {tmp_path / 'r' / 'report.html'}" in told.out
     assert "fit Goodman" in told.err

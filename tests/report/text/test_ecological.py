@@ -25,7 +25,7 @@ def test_findings_name_the_largest_groups_with_interval_and_bounds():
     order = np.argsort(-est.group_sizes_)
     assert len(found) == 6
     first = found[0]
-    assert first["what"].startswith(f"{est.row_names_[order[0]]} who chose ")
+    assert first["what"].startswith(f"Share of the group “{est.row_names_[order[0]]}” that chose ")
     assert first["value"] == est.shares_[order[0]].max()
     assert first["lower_bound"] <= first["value"] <= first["upper_bound"]
     assert "90% interval" in first["line"]
@@ -89,7 +89,7 @@ def test_names_of_candidates_are_not_abstention(name):
 def test_bounds_alone_make_no_estimate():
     m = Margins([[60, 40]], [[80, 20]], row_names=["a", "b"], col_names=["y", "n"])
     found = report(Bounds().fit(m), m)
-    assert found.findings[0] == "a who chose y: 66.6% to 100.0%, whatever the model."
+    assert found.findings[0] == "Share of the group “a” that chose “y”: 66.6% to 100.0%, whatever the model."
     assert any("single unit" in line for line in found.summary["lead"])
 
 
@@ -123,7 +123,7 @@ def test_impossible_headlines_are_not_quoted():
     est = EcologicalEM(n_groups=4).fit(m)
     found = report(est, m).summary
     assert not any(f["what"].startswith("few ") for f in found["findings"])
-    assert "few who chose" not in found["lead"][0]
+    assert "few” chose" not in found["lead"][0]
     est.standard_errors_ = np.full(est.shares_.shape, 1e-6)  # 51.2% (51.1% to 51.3%)
     wide = [r for r in range(3) if (est.upper_bound_ - est.lower_bound_)[r].max() > 0.1 and r > 0]
     assert wide
@@ -169,7 +169,8 @@ def test_groups_with_almost_nobody_and_units_that_are_alike_are_cautions():
     rows = np.array([[600, 400, 0], [302, 199, 4]])
     margins = Margins(rows, rows[:, ::-1], row_names=["a", "b", "martian"])
     est = Bounds().fit(margins)
-    assert _small_groups(est) == ["Almost nobody is in martian (0.27% of all people): too few to say what they chose."]
+    said = "Almost nobody is in the group “martian” (0.27% of all people): too few for a finding."
+    assert _small_groups(est) == [said]
     assert "nearly the same composition (within 0.4 percentage points" in _alike_units(margins)[0]
     mixed = Margins([[60, 40], [30, 70]], [[50, 50], [50, 50]])
     assert _alike_units(mixed) == _small_groups(Bounds().fit(Margins([[60, 40]], [[50, 50]]))) == []

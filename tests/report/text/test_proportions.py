@@ -29,7 +29,7 @@ def test_findings_contrast_subgroups_and_check_against_labels():
     found = report(model, data, truth=labels, compare=[MeanMap()], **options)
     assert found.title == "Share of yes by sex"
     assert "but not which ones" in found.summary["lead"][0]
-    assert found.findings[0].startswith("yes where sex is f: ")
+    assert found.findings[0].startswith("Share of “yes” where sex is f: ")
     assert "labels are known here" in " ".join(found.summary["checked"])
     text = str(found.summary["sections"])
     for words in ("Is the model identifiable?", "Cross-validation over bags", "MeanMap", "against the labels", "AUC"):
@@ -50,8 +50,9 @@ def test_a_survey_is_set_beside_the_estimates():
 def test_bags_that_are_too_few_come_first():
     data, _, options = case(3)
     found = report(CardinalityClassifier(penalty=1.0).fit(*data), data, **options)
-    assert found.summary["lead"][1].startswith("Read with caution: ")
-    assert {f["trust"] for f in found.summary["findings"]} == {"low"}
+    assert found.summary["lead"][0].startswith("3 bags are too few to estimate any of the 2 effects")
+    assert "do not determine how the share of “yes” differs by sex" in found.summary["lead"][1]
+    assert [f["what"] for f in found.summary["findings"]] == ["Share of “yes” among all individuals"]
 
 
 def test_counts_are_needed():
@@ -63,12 +64,13 @@ def test_counts_are_needed():
 def test_those_whose_level_is_missing_are_no_finding():
     from types import SimpleNamespace
 
-    from sumwise.report.text.proportions import _findings
+    from sumwise.report.text.proportions import _contrasts, _findings
 
     shares = {"(missing)": 0.1, "low": 0.4, "high": 0.8}
     rows = [("everybody", "all", "yes", 90, 0.5, 0.5, 0.5)]
     rows += [("income", level, "yes", 30, share, share - 0.1, share + 0.1) for level, share in shares.items()]
     frame = pd.DataFrame(rows, columns=["group", "level", "class", "people", "share", "low", "high"])
-    bags = SimpleNamespace(weights=np.ones(90))
-    found = _findings(SimpleNamespace(level=0.95), frame, "yes", bags, None)
-    assert [f["what"] for f in found] == ["yes where income is high", "yes where income is low"]
+    context = SimpleNamespace(level=0.95, data=(None, np.zeros(3)), groups={"income": np.repeat(list(shares), 30)})
+    contrasts = _contrasts(context, frame, "yes", SimpleNamespace(weights=np.ones(90)), None)
+    found = _findings(context, frame, "yes", contrasts)
+    assert [f["what"] for f in found] == ["Share of “yes” where income is high", "Share of “yes” where income is low"]

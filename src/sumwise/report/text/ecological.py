@@ -17,11 +17,11 @@ from sumwise.ecological import (
     sensitivity,
     turnout,
 )
-from sumwise.ecological.calibration import REGRESSED, spread_factor
+from sumwise.ecological.calibration import REGRESSED, few_units_factor, spread_factor
 from sumwise.errors import DataError
 from sumwise.frames import by_names
 from sumwise.margins import Margins
-from sumwise.nonvoting import choices, no_candidates
+from sumwise.nonvoting import choices, chose, no_candidates
 from sumwise.plots.share_heatmap import turned
 from sumwise.report.context import Context, listed, plural
 from sumwise.report.summary import Summary, bullets, facts, figure, finding, note, table, text
@@ -68,6 +68,10 @@ VARIED = (
     "These units vary more than those of the contests that the intervals were calibrated on (overdispersion {rho:.3f}, "
     "and at most 0.018 there), as they do where something that goes with composition moves all groups: the intervals "
     "are {factor:.1f} times as wide as they would be otherwise. Covariates that explain the variation narrow them."
+)
+FEW_UNITS = (
+    "{units} with these compositions hardly identify the shares of groups: the intervals are {factor:.1f} times as "
+    "wide as they would be with more units, or with units that differ more in composition."
 )
 COVARIATES = (
     "With covariates, intervals allow for less model error. On contests with known cells whose merged groups' "
@@ -211,14 +215,15 @@ def _verdict(context: Context, found: list[dict[str, Any]]) -> str:
     outcomes = f"{listed(chosen)}; not voting" if everyone else listed(m.col_names)
     known = (
         f"The data give the {sizes} of the groups ({listed(m.row_names)}) and the {totals} of the outcomes "
-        f"({outcomes}) in {plural(m.n_units, 'unit')}{people}, but not who chose what."
+        f"({outcomes}) in {plural(m.n_units, 'unit')}{people}, but not how each group divides among the outcomes."
     )
     if context.method == "Bounds":
         return f"{known} This report shows what the totals imply without any model: a range for every share."
     best = [f for f in found if f["value"] is not None and f["kind"] == "share"][:2]
     if not best:
         return f"{known} {context.method} was fitted, but none of its estimates is credible: the findings are bounds."
-    phrase = " and ".join(f"{100 * f['value']:.0f}% of {' '.join(f['what'].rsplit(' who ', 1))}" for f in best)
+    shares = (f["what"].removeprefix("Share of ").rsplit("” that ", 1) for f in best)
+    phrase = " and ".join(f"{100 * f['value']:.0f}% of {'” '.join(words)}" for f, words in zip(best, shares))
     widest = max((f["high"] - f["low"] for f in best), default=0.0)
     if widest < 0.15:
         sure = f"Their {context.percent} intervals are at most {100 * widest:.0f} percentage points wide."
@@ -232,8 +237,7 @@ def _verdict(context: Context, found: list[dict[str, Any]]) -> str:
 
 
 def _phrase(est: Any, r: Any, c: Any) -> str:
-    group, outcome = est.row_names_[r], est.col_names_[c]
-    return f"{group} who did not vote" if no_candidates(est.col_names_)[c] else f"{group} who chose {outcome}"
+    return f"the group “{est.row_names_[r]}” that {chose(est.col_names_, c)}"
 
 
 def _findings(context: Context, curved: bool, voters: Turnout | None) -> list[dict[str, Any]]:
@@ -250,7 +254,7 @@ def _findings(context: Context, curved: bool, voters: Turnout | None) -> list[di
         c = real[int(est.shares_[r, real].argmax())]
         bounds = float(est.lower_bound_[r, c]), float(est.upper_bound_[r, c])
         ends: dict[str, Any] = {"lower_bound": bounds[0], "upper_bound": bounds[1]}
-        what = _phrase(est, r, c)
+        what = f"Share of {_phrase(est, r, c)}"
         doubtful = ""
         if _too_narrow(est, r, c, float(high[r, c] - low[r, c]), context.level):
             doubtful = "The model's interval is narrower than a sample of this size allows, so no estimate is quoted."
@@ -272,7 +276,7 @@ def _findings(context: Context, curved: bool, voters: Turnout | None) -> list[di
             need = min(100 * doubt[r]["tipping"], 100)
             need = "more than 100 points" if need == 100 else f"{need:.0f} points"
             because += (
-                f" Dependence on composition would have to reach {need} for {doubt[r]['runner-up']} to draw level."
+                f" Dependence on composition would have to reach {need} for “{doubt[r]['runner-up']}” to draw level."
             )
         inside: dict[str, Any] = {"low": float(low[r, c]), "high": float(high[r, c]), "level": context.level}
         if context.truth is not None:
@@ -293,8 +297,9 @@ def _small_groups(est: Any) -> list[str]:
     """A caution on groups with almost nobody: tables show them, and no finding does."""
     sizes = np.asarray(est.group_sizes_, dtype=float)
     small = [r for r in range(len(sizes)) if _almost_nobody(est, r)]
-    named = [f"{est.row_names_[r]} ({100 * sizes[r] / sizes.sum():.2g}% of all people)" for r in small]
-    return [f"Almost nobody is in {listed(named)}: too few to say what they chose."] if named else []
+    named = [f"“{est.row_names_[r]}” ({100 * sizes[r] / sizes.sum():.2g}% of all people)" for r in small]
+    groups = "group" if len(named) == 1 else "groups"
+    return [f"Almost nobody is in the {groups} {listed(named)}: too few for a finding."] if named else []
 
 
 def _alike_units(margins: Any) -> list[str]:
@@ -334,7 +339,8 @@ def _difference(context: Context, order: np.ndarray, real: list[int], curved: bo
         else "The interval includes 0: whether the two groups differ is open."
     )
     return finding(
-        f"Difference between {est.row_names_[one]} and {est.row_names_[two]} in the share for {est.col_names_[c]}",
+        f"Difference between the groups “{est.row_names_[one]}” and “{est.row_names_[two]}” in the share that "
+        f"{chose(est.col_names_, c)}",
         value,
         "points",
         low=low,
@@ -515,6 +521,8 @@ def _how_intervals_came_about(context: Context, summary: Summary) -> None:
         rho = getattr(est, "overdispersion_", 0.0)
         if spread_factor(rho) > NOTICEABLE:
             words.append(VARIED.format(rho=rho, factor=spread_factor(rho)))
+        if (factor := few_units_factor(m.rows)) > NOTICEABLE:
+            words.append(FEW_UNITS.format(units=plural(m.n_units, "unit"), factor=factor))
     if hasattr(est, "pooling_"):
         words.append(POOLING[est.pooling_])
     for line in words:
@@ -562,9 +570,9 @@ def _sensitivity(context: Context, summary: Summary) -> None:
     group = max(open_["group"], key=lambda name: sizes[name])
     numbers = sensitivity_contours(context.model, context.data, group)
     caption = (
-        f"How much aggregation bias would it take for {group} to prefer another outcome than {numbers['first']}? "
-        f"Colours show its lead over {numbers['second']} if support for the two differed by that many points between "
-        "units made up of the group and units without it. The lead vanishes at the black line."
+        f"How much aggregation bias would it take for the group “{group}” to prefer another outcome than "
+        f"“{numbers['first']}”? Colours show its lead over “{numbers['second']}” if support for the two differed by "
+        "that many points between units made up of the group and units without it. The lead vanishes at the black line."
     )
     axes = np.meshgrid(numbers["first_slope"], numbers["second_slope"], indexing="ij")
     grid = pd.DataFrame(
@@ -599,8 +607,8 @@ def _other_methods(context: Context, summary: Summary) -> None:
         kinds = dict.fromkeys(("mean difference", "largest difference"), "distance")
         numbers = diagnostics.method_numbers(fits, context.level)
         changed = [
-            f"{name}: the largest share of {own.row_names_[r]} is {own.col_names_[int(est.shares_[r].argmax())]}, not "
-            f"{own.col_names_[int(own.shares_[r].argmax())]}."
+            f"{name}: the largest outcome of the group “{own.row_names_[r]}” is "
+            f"“{own.col_names_[int(est.shares_[r].argmax())]}”, not “{own.col_names_[int(own.shares_[r].argmax())]}”."
             for name, est in fits.items()
             if est.fit_.converged
             for r in np.flatnonzero(est.shares_.argmax(axis=1) != own.shares_.argmax(axis=1))
@@ -712,7 +720,7 @@ def _unit_figures(context: Context, summary: Summary) -> None:
         ends = pd.DataFrame(np.asarray(numbers["lines"]).reshape(-1, 4))
         ends.columns = [f"{name}, {end}" for end in ("from", "to") for name in m.row_names]
         caption = (
-            f"Tomography plot. Each grey line holds all pairs of shares for {m.col_names[0]} that the totals of one "
+            f"Tomography plot. Each grey line holds all pairs of shares for “{m.col_names[0]}” that the totals of one "
             f"unit allow. {_TOMOGRAPHY.get(context.method, _SPREAD)}"
         )
         kinds = dict.fromkeys(ends.columns, "share")
@@ -729,8 +737,8 @@ def _unit_figures(context: Context, summary: Summary) -> None:
     if context.head_counts:
         frame["people"] = numbers["size"]
     caption = (
-        f"Units by their share of {m.row_names[r]} and of {m.col_names[c]}, with Goodman's regression line. Vertical "
-        "lines are the bounds of that group's share in the unit."
+        f"Units by their share of “{m.row_names[r]}” and of “{m.col_names[c]}”, with Goodman's regression line. "
+        "Vertical lines are the bounds of that group's share in the unit."
     )
     kinds = {"group share": "share", "outcome share": "share", "people": "count"}
     title = f"Units: {m.row_names[r]} (group) and {m.col_names[c]} (outcome)"
@@ -745,13 +753,13 @@ def _maps(context: Context, summary: Summary) -> None:
     real = choices(est.col_names_) or [0]
     for place, r in enumerate(np.argsort(-est.group_sizes_, kind="stable")[:2]):
         c = real[int(est.shares_[r, real].argmax())]
-        phrase = f"{est.row_names_[r]} who chose {est.col_names_[c]}"
+        phrase = _phrase(est, r, c)
         captions = {
             "share": f"Map: the estimated share of {phrase} in every unit. Grey units have nobody of the group.",
             "uncertainty": f"Map: the width of the {context.percent} interval of the share of {phrase} in every unit. "
             "Darker units are less certain.",
-            "residual": f"Map: the share of {est.col_names_[c]} in every unit, observed less expected from the groups' "
-            "overall shares. Neighbours of one colour show that behaviour varies by place.",
+            "residual": f"Map: the share of “{est.col_names_[c]}” in every unit, observed less expected from the "
+            "groups' overall shares. Neighbours of one colour show that behaviour varies by place.",
         }
         for what in captions if place == 0 else ("share",):
             if what == "uncertainty" and "low" not in context.frames["units"]:

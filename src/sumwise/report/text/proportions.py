@@ -74,10 +74,18 @@ def write(context: Context) -> Summary:
         "level": context.level,
     }
     known = _identifiability(context, summary, bags)
-    summary.findings = _findings(context, frame, focus, bags, known)
+    contrasts = _contrasts(context, frame, focus, bags, known)
+    summary.findings = _findings(context, frame, focus, [c for c in contrasts if c[-1]])
     summary.lead = [_verdict(context, bags, classes, focus, frame), *context.cautions]
-    if known is not None and not known.answerable.all():
+    if known is not None and not known.answerable.any():
+        summary.lead[0] = f"{known.verdict} {summary.lead[0]}"
+    elif known is not None and not known.answerable.all():
         summary.lead.append(f"Read with caution: {known.verdict}")
+    if unknown := [group for _, group, _, _, answerable in contrasts if not answerable]:
+        summary.lead.append(
+            f"These bags do not determine how the share of “{focus}” differs by {listed(unknown)}: the estimates below "
+            "rest on the penalty, and are no findings."
+        )
     if labels is not None:
         summary.checked.append(_coverage(context, frame))
     _figures(context, summary, frame, classes)
@@ -151,42 +159,53 @@ def _true_shares(frame: Any, bags: Bags, labels: np.ndarray, groups: Any, classe
 
 def _verdict(context: Context, bags: Bags, classes: list[str], focus: str, frame: Any) -> str:
     overall = frame[(frame["group"] == "everybody") & (frame["class"] == focus)].iloc[0]
+    counted = f"how many are counted as {listed([f'“{c}”' for c in classes])}" if len(classes) < 5 else "class counts"
     return (
-        f"The data give {plural(bags.n_rows, 'individual')} in {plural(len(bags), 'bag')} and, for each bag, how many "
-        f"are {' or '.join([', '.join(classes[:-1]), classes[-1]]) if len(classes) < 5 else 'in each class'}, but not "
-        f"which ones. {context.method} estimates the probability of every individual from "
-        f"{plural(bags.n_features, 'feature')}. Overall, {100 * overall['share']:.1f}% are {focus}"
-        + ("; the findings show how far subgroups differ." if context.groups else ".")
+        f"The data give {plural(bags.n_rows, 'individual')} in {plural(len(bags), 'bag')} and, for each bag, "
+        f"{counted}, but not which ones. {context.method} estimates the probability of every individual from "
+        f"{plural(bags.n_features, 'feature')}. Overall, the share of “{focus}” is {100 * overall['share']:.1f}%."
     )
 
 
-def _findings(context: Context, frame: Any, focus: str, bags: Bags, known: Any) -> list[dict[str, Any]]:
-    """The widest contrasts between subgroups: the highest and the lowest level of up to three groupings."""
+def _contrasts(
+    context: Context, frame: Any, focus: str, bags: Bags, known: Any
+) -> list[tuple[float, str, Any, Any, bool]]:
+    """The highest and lowest level of every grouping, widest difference first; and whether counts determine it."""
+    from sumwise.proportions.identify import comparable
+
     of = frame[(frame["class"] == focus) & (frame["group"] != "everybody")]
     common = of[(of["people"] >= 0.02 * bags.weights.sum()) & (of["level"].astype(str) != MISSING)]
+    given = context.data[1] if np.ndim(context.data[1]) == 1 else None
     wide = []
     for group, part in common.groupby("group", sort=False):
-        if len(part) > 1:
-            top, bottom = part.loc[part["share"].idxmax()], part.loc[part["share"].idxmin()]
-            wide.append((float(top["share"] - bottom["share"]), group, top, bottom))
+        if len(part) < 2:
+            continue
+        top, bottom = part.loc[part["share"].idxmax()], part.loc[part["share"].idxmin()]
+        texts = np.asarray((context.groups or {})[group]).astype(str)
+        masks = (texts == str(row["level"]) for row in (top, bottom))
+        answerable = known is None or comparable(bags, given, *masks)
+        wide.append((float(top["share"] - bottom["share"]), str(group), top, bottom, answerable))
+    return sorted(wide, key=lambda w: -w[0])
+
+
+def _findings(context: Context, frame: Any, focus: str, contrasts: list[Any]) -> list[dict[str, Any]]:
+    """The widest contrasts that counts determine, of up to three groupings; else the overall share."""
     out = []
-    for _, group, top, bottom in sorted(wide, key=lambda w: -w[0])[:3]:
+    for _, group, top, bottom, _ in contrasts[:3]:
         apart = top["low"] > bottom["high"]
         because = (
             f"The intervals of the highest and the lowest level of {group} do not overlap."
             if apart
             else f"The intervals of the highest and the lowest level of {group} overlap: which is higher is open."
         )
-        weak = known is not None and not known.answerable.any()
-        trust = "low" if weak or not apart else "moderate"
         for row in (top, bottom):
-            out.append(
-                _finding(context, f"{focus} where {group} is {str(row['level']).strip('()')}", row, trust, because)
-            )
+            what = f"Share of “{focus}” where {group} is {str(row['level']).strip('()')}"
+            out.append(_finding(context, what, row, "moderate" if apart else "low", because))
     if out:
         return out
     row = frame[(frame["group"] == "everybody") & (frame["class"] == focus)].iloc[0]
-    return [_finding(context, f"{focus} among all individuals", row, "high", "The counts of the bags determine it.")]
+    because = "The counts of the bags determine it."
+    return [_finding(context, f"Share of “{focus}” among all individuals", row, "high", because)]
 
 
 def _finding(context: Context, what: str, row: Any, trust: str, because: str) -> dict[str, Any]:
@@ -207,7 +226,7 @@ def _coverage(context: Context, frame: Any) -> str:
 
 def _figures(context: Context, summary: Summary, frame: Any, classes: list[str]) -> None:
     numbers = diagnostics.subgroup_numbers(frame, context.level, MOST_LINES, two=len(classes) == 2)
-    what = f"share of {classes[1]}" if len(classes) == 2 else "share of each class"
+    what = f"share of “{classes[1]}”" if len(classes) == 2 else "share of each class"
     numbers["label"] = what
     truth = "; crosses are the true shares" if "truth" in frame else ""
     caption = f"Estimated {what} in each subgroup (dot) with its {context.percent} interval (line){truth}."
@@ -313,10 +332,10 @@ def _held_out(
     )
     sums = counts.sum(axis=1)
     actual = np.divide(counts[:, c], sums, out=np.zeros(len(sums)), where=sums > 0)
-    numbers = diagnostics.predicted_numbers(actual, shares[:, c], f"share of {focus} in a bag") | {"share": True}
+    numbers = diagnostics.predicted_numbers(actual, shares[:, c], f"share of “{focus}” in a bag") | {"share": True}
     constant = float(np.abs(actual - actual.mean()).mean())
     caption = (
-        f"Cross-validation over bags ({FOLDS} folds): predicted and actual share of {focus} in bags that the fit has "
+        f"Cross-validation over bags ({FOLDS} folds): predicted and actual share of “{focus}” in bags that the fit has "
         f"not seen. The mean error is {100 * numbers['error']:.1f} percentage points; predicting the overall mean "
         f"gives {100 * constant:.1f}."
     )

@@ -239,7 +239,7 @@ def _thirds(sheet: Sheet, column: str) -> np.ndarray:
     values = sheet.numbers([column], missing=True, negative=True)[:, 0]
     low, high = np.nanquantile(values, [1 / 3, 2 / 3])
     texts = np.where(
-        values <= low, f"up to {low:g}", np.where(values <= high, f"{low:g} to {high:g}", f"above {high:g}")
+        values <= low, f"up to {low:.4g}", np.where(values <= high, f"{low:.4g} to {high:.4g}", f"above {high:.4g}")
     )
     return np.where(np.isnan(values), "(missing)", texts).astype(object)
 
