@@ -203,8 +203,17 @@ def test_findings_add_the_share_among_voters_where_some_did_not_vote():
     first = summary["findings"][0]
     voted = turnout(est).choice.to_frame().set_index(["group", "candidate"]).loc[("north", "A")]
     quoted = f"Among those who voted: {100 * voted['share']:.0f}% ({100 * voted['low']:.0f}% to"
-    assert first["what"] == "north who chose A"
+    assert first["what"] == "Share of the group “north” that chose “A”"
     assert first["because"].startswith(quoted)
     assert voted["share"] > first["value"] + 0.1
     everybody = Margins(m.rows, m.cols)
     assert "voted" not in EcologicalEM().fit(everybody).report(everybody).summary["findings"][0]["because"]
+
+
+def test_few_units_that_widen_intervals_are_said():
+    groups = np.array([[52, 48], [50, 50], [47, 53], [45, 55]]) * 10
+    margins = Margins(groups, groups[:, ::-1] // 2 + 250)
+    text = str(EcologicalEM().fit(margins).report(margins).summary)
+    assert "4 units with these compositions hardly identify the shares of groups: the intervals are 2.4 times" in text
+    spread = Margins(np.column_stack([np.arange(100, 900, 10), np.arange(900, 100, -10)]), np.full((80, 2), 500))
+    assert "hardly identify" not in str(EcologicalEM().fit(spread).report(spread).summary)
