@@ -20,6 +20,7 @@ from sumwise.readers import read_margins
 from sumwise.readers.sheet import Sheet
 from sumwise.study.families.base import Study
 from sumwise.study.sources import join, named_together, numbered_again, only_rows, open_source
+from sumwise.study.uncertain_groups import with_row_sd
 
 MOST_REST = 0.95  # of everybody, in a rest that a report names without a word
 
@@ -44,6 +45,8 @@ class Ecological(Study):
         "outcomes": "columns of the outcomes",
         "groups_in": "what the columns of the groups hold: count, share or percent; default: what their numbers show",
         "outcomes_in": "and those of the outcomes",
+        "groups_sd": "uncertain groups: columns of their standard errors, in the order of groups; see row_error",
+        "groups_moe": "or of their 90% margins of error, as the American Community Survey has them",
         "rest_group": "a name for those in none of the groups",
         "rest_outcome": "a name for those with none of the outcomes",
         "total": "the column of everybody, needed with shares and rests; a number if units count alike",
@@ -121,7 +124,7 @@ class Ecological(Study):
             self.cautions += _rescaled(*sums)
         self._check_rest(read)
         self.check_names(sheet.columns, levels=False)
-        return read
+        return with_row_sd(p, sheet, read, rows, unit)
 
     def _check_rest(self, m: Margins) -> None:
         """A caution where a rest is nearly everybody; the reader refuses one that leaves the named columns nothing."""

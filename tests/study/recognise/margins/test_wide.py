@@ -55,6 +55,19 @@ def test_sides_that_differ_are_rescaled_in_the_open(tmp_path):
     assert "apart" in found.ask[0]
 
 
+@pytest.mark.parametrize(("suffix", "key"), [("_moe", "groups_moe"), ("_se", "groups_sd"), (" MOE", "groups_moe")])
+def test_errors_of_groups_are_used_where_every_group_has_one(tmp_path, suffix, key):
+    frame = votes(20)
+    frame[[f"young{suffix}", f"old{suffix}"]] = 0.1 * frame[["young", "old"]].to_numpy() + 1
+    found = guessed(tmp_path, frame)
+    assert found.columns["groups"] == ["young", "old"]
+    assert found.columns[key] == [f"young{suffix}", f"old{suffix}"]
+    assert not found.unused
+    found = guessed(tmp_path, frame.drop(columns=f"old{suffix}"))
+    assert key not in found.columns
+    assert f"young{suffix}" in found.unused
+
+
 def test_shares_with_and_without_totals(tmp_path):
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"x": rng.random(20).round(3), "t": rng.random(20).round(3), "n": rng.integers(50, 90, 20)})

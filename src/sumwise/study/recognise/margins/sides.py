@@ -79,7 +79,8 @@ def find_sides(profile: FileProfile) -> Sides | None:
     """The groups and the outcomes, or None where the file has no two sides."""
     pool = [c for c in profile.columns if c.amounts is not None and not words.called(c, words.PLACES)]
     pool = [c for c in pool if np.isfinite(c.amounts).any()]
-    errors = [c for c in pool if words.called(c, words.ERRORS)]
+    names = [c.name for c in pool]
+    errors = [c for c in pool if words.called(c, words.ERRORS) or words.stated_error(c, names)]
     pool = [c for c in pool if c not in errors]
     if profile.n_rows < 2 or len(pool) < 2:
         return None

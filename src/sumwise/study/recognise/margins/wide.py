@@ -79,7 +79,7 @@ def guess_wide(profile: FileProfile) -> Guess | None:
     _repeated_units(reading)
     if "unit" not in reading.columns:
         refusals.refuse_nameless_copies(profile, sides, reading.keep)
-    reading.columns |= _side_keys("groups", sides.groups)
+    reading.columns |= _side_keys("groups", sides.groups) | _group_errors(reading)
     parts = [_contest(reading, side) for side in sides.contests]
     if len(parts) == 1:
         reading.data |= parts[0]["data"]
@@ -253,6 +253,23 @@ def _side_keys(key: str, side: Side) -> dict[str, Any]:
     if side.kind != "count":
         keys[f"{key}_in"] = side.kind
     return keys
+
+
+def _group_errors(reading: Reading) -> dict[str, Any]:
+    """The key of standard errors or margins of error, where every group has such a column."""
+    names = reading.sides.groups.names
+    found = {}
+    for column in reading.profile.columns:
+        if column.amounts is not None and (error := words.stated_error(column, names)) is not None:
+            found[error] = column.name
+    for key in ("groups_sd", "groups_moe"):
+        columns = [found.get((name, key)) for name in names]
+        if None not in columns:
+            reading.sides.unused = {k: why for k, why in reading.sides.unused.items() if k not in columns}
+            what = "standard errors" if key == "groups_sd" else "90% margins of error"
+            reading.comments["columns", key] = f"{what} of the groups, which intervals allow for"
+            return {key: columns}
+    return {}
 
 
 def _contest(reading: Reading, side: Side) -> dict[str, dict[str, Any]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 
 from sumwise.nonvoting import is_nonvoting
@@ -172,6 +173,9 @@ COUNTED = (
 )
 """Words beside one of the totals that change nothing: ballots cast, number of voters."""
 ERRORS = ("moe", "margin*", "error*", "stderr", "diff*")  # margins of error, and differences: no counts of people
+STATED_ERROR = re.compile(
+    r"(.+?)[\s_.]*(?:(se|sd|stderr|std[_ ]err(?:or)?|standard[_ ]error)|(moe|margin[_ ]of[_ ]error))"
+)
 TURNOUT = ("turnout*", "participa*", "partecipa*", "affluen*", "wahlbeteiligung", "voted", "comparecimento")
 VOTED = ("turnout", "voted", "ballots", "votes", "yes")
 SHARES = ("pct*", "percent*", "perc", "share*", "prop*", "frac*", "prc")
@@ -188,6 +192,21 @@ TOTAL_ROW = re.compile(
 def called(column: Column, words: tuple[str, ...]) -> bool:
     """Whether a column's name has one of these words."""
     return FileProfile.is_called(column, words)
+
+
+def stated_error(column: Column, names: Iterable[str]) -> tuple[str, str] | None:
+    """The column whose error this one states, by its name, and the key of the problem file: black_moe is of black.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> from sumwise.study.recognise.margins.words import stated_error
+    >>> stated_error(SimpleNamespace(name="Black_MOE"), ["black", "white"])
+    ('black', 'groups_moe')
+    """
+    found = STATED_ERROR.fullmatch(column.name.strip().lower())
+    base = next((name for name in names if found and name.strip().lower() == found[1]), None)
+    return None if found is None or base is None else (base, "groups_sd" if found[2] else "groups_moe")
 
 
 def like_group(column: Column) -> bool:
