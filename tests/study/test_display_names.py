@@ -40,3 +40,25 @@ def test_sides_lose_the_measure_that_all_share(side, taken, names):
 def test_names_are_unique_over_all_columns():
     found = display_names([["pct_at_home", "pct_at_work"]], ["at_home"])
     assert found == {"pct_at_home": "pct at home", "pct_at_work": "pct at work", "at_home": "at home"}
+
+
+def test_origins_parties_and_units_are_written_out_where_two_are_known():
+    assert display_names([["BVAP", "WVAP"], ["dem", "rep", "non"]]) == {
+        "BVAP": "Black",
+        "WVAP": "White",
+        "dem": "Democrat",
+        "rep": "Republican",
+    }
+    assert display_names([["black", "young"], ["rep", "x"]]) == {}  # one name alone may mean anything
+    assert display_names([["a", "b"], ["ADAMS_D", "Brown_R", "NOVOTE"]]) == {
+        "ADAMS_D": "Adams (D)",
+        "Brown_R": "Brown (R)",
+    }
+    assert display_names([], ["yield_t_ha", "humidity_pct"]) == {
+        "yield_t_ha": "yield (t/ha)",
+        "humidity_pct": "humidity (%)",
+    }
+
+
+def test_names_that_would_be_the_same_stay():
+    assert display_names([["white", "wht", "black"], ["yes", "no"]]) == {}

@@ -209,7 +209,7 @@ def _against(report: Any, group: str) -> list[str]:
     curved = any((f.get("because") or "").startswith(VARIES) for f in report.summary["findings"])
     found = [f"{VARIES}; these probabilities assume that it does not."] if curved else []
     points = [item for b in _blocks(report, "certainty") if b["kind"] == "bullets" for item in b["items"]]
-    return found + [item for item in points if f": the largest share of {group} is " in item]
+    return found + [item for item in points if f": the largest outcome of the group “{group}” is " in item]
 
 
 def reservation(pages: Pages) -> None:
@@ -344,6 +344,7 @@ def unit_appendix(pages: Pages, reports: Mapping[str, Any]) -> None:
                 pages.table(sheet.title, *_a_line_each(sheet.columns, plain([list(row) for row in sheet.rows])))
 
 
+IN_WORKBOOK = ("sensitivity_contours", "unit_map", "unit_scatter", "tomography")  # a line per unit or grid point
 RUN = {"options": "Parameters of the method", "versions": "Versions"}
 
 
@@ -403,12 +404,15 @@ def _a_line_each(columns: Any, rows: list[list[Any]]) -> tuple[Any, list[list[An
 
 
 def figure_appendix(pages: Pages, reports: Mapping[str, Any]) -> None:
-    """Numbers behind the figures of every report, but for contours and maps, which are in tables.xlsx."""
+    """Numbers behind the figures of every report, but for those with a line per unit or grid point (tables.xlsx)."""
     behind = {name: _behind_figures(report) for name, report in reports.items()}
     if not any(behind.values()):
         return
     pages.section("Appendix B. Numbers behind the figures", appendix=True)
-    pages.say("Numbers behind contours and maps are in the file tables.xlsx that comes with this report.")
+    pages.say(
+        "Numbers behind contours, maps and figures with a mark for every unit are in the file tables.xlsx that comes "
+        "with this report."
+    )
     for name, tables in behind.items():
         if name and tables:
             pages.add(kind="heading", text=name)
@@ -420,4 +424,4 @@ def _behind_figures(report: Any) -> list[dict[str, Any]]:
     blocks = _blocks(report, "found", "estimates", "certainty")
     known = {b["title"] for b in blocks if b["kind"] == "table"} | {"Training curve"}
     drawn = [b for b in blocks if b.get("table") and b["table"]["title"] not in known]
-    return [b["table"] for b in drawn if b["plot"] not in ("sensitivity_contours", "unit_map")]
+    return [b["table"] for b in drawn if b["plot"] not in IN_WORKBOOK]

@@ -22,10 +22,24 @@ MEASURES = frozenset(
         "counts",
         "num",
         "pop",
+        "vap",
+        "cvap",
+        "ballots",
     }
 )  # what a column holds; the groups of one side are called without it where all of them have it
 UNITS = {"usd": "USD", "eur": "EUR", "gbp": "GBP", "km": "km", "kg": "kg", "cm": "cm", "mm": "mm"}
+UNITS |= {"pct": "%", "percent": "%", "mgkg": "mg/kg", "mgl": "mg/l", "degc": "°C", "t/ha": "t/ha"}
+UNITS |= {f"{one}/{two}": f"{one}/{two}" for one in ("g", "kg", "mg", "km", "m") for two in ("ha", "kg", "l", "h", "s")}
 UNITS |= {word: word for word in ("years", "months", "weeks", "days", "hours", "minutes", "seconds")}
+
+
+ORIGINS = {"white": "White", "black": "Black", "hisp": "Hispanic", "hispanic": "Hispanic", "latino": "Latino"}
+ORIGINS |= {"asian": "Asian", "asn": "Asian", "wht": "White", "blk": "Black", "natam": "Native American"}
+ORIGINS |= {"nativeam": "Native American", "aian": "American Indian", "oth": "other", "other": "other"}
+ORIGINS |= {"wvap": "White", "bvap": "Black", "hvap": "Hispanic", "asianvap": "Asian", "aminvap": "American Indian"}
+PARTIES = {"dem": "Democrat", "rep": "Republican", "democrat": "Democrat", "republican": "Republican", "oth": "other"}
+KNOWN = (ORIGINS, PARTIES)  # a side with two of the names has them all
+LETTER = re.compile(r"([A-Za-z]+(?: [A-Za-z]+)*?) ([DRLGI])$")  # a candidate and a party
 
 
 def display_names(
@@ -34,7 +48,8 @@ def display_names(
     """Names for columns whose own are words joined by underscores or dots; codes and plain words keep theirs.
 
     A side's columns lose a word for what they hold that all of them share (``pct_white``, ``pct_black``), and a unit
-    at the end is put in brackets. Nothing is guessed beyond that: abbreviations stay as they are.
+    at the end is put in brackets. Where a side has two names of origins or two of parties as American files abbreviate
+    them, they are written out, and so is a letter of a party after two candidates. Other abbreviations stay.
 
     Parameters
     ----------
@@ -55,6 +70,8 @@ def display_names(
     >>> from sumwise.study.display_names import display_names
     >>> display_names([["White.Pct", "Black.Pct"], ["Foley", "Dan.Malloy"]])
     {'White.Pct': 'White', 'Black.Pct': 'Black', 'Dan.Malloy': 'Dan Malloy'}
+    >>> display_names([["vap_natam", "vap_white"], ["ADAMS_D", "BROWN_R"]])
+    {'vap_natam': 'Native American', 'vap_white': 'White', 'ADAMS_D': 'Adams (D)', 'BROWN_R': 'Brown (R)'}
     >>> display_names([], ["income_usd", "day_of_week", "B01001_001E", "age"])
     {'income_usd': 'income (USD)', 'day_of_week': 'day of week'}
     """
@@ -63,7 +80,8 @@ def display_names(
     plain = {c: name for c in columns if (name := _words(c)) is not None}
     short = {}
     for side in sides:
-        short |= _without_measure(side)
+        side_names = {**{c: plain.get(c, c) for c in side}, **_without_measure(side)}
+        short |= {c: name for c, name in _written_out(side_names).items() if name != c}
     for found in ({**plain, **short}, plain):
         shown = [found.get(c, c) for c in dict.fromkeys(columns)]
         again = {*taken} - {*columns}
@@ -83,8 +101,27 @@ def _words(column: str) -> str | None:
     parts = _parts(column)
     if len(parts) < 2:
         return None
-    unit = UNITS.get(parts[-1].lower())
-    return " ".join(parts) if unit is None else f"{' '.join(parts[:-1])} ({unit})"
+    for last in (2, 1):
+        unit = UNITS.get("/".join(parts[-last:]).lower()) if len(parts) > last else None
+        if unit is not None:
+            return f"{' '.join(parts[:-last])} ({unit})"
+    return " ".join(parts)
+
+
+def _written_out(names: Mapping[str, str]) -> dict[str, str]:
+    """A side's names with abbreviations of origins and parties written out, where two or more are known."""
+    out = dict(names)
+    for known in KNOWN:
+        found = [name.lower() for name in names.values() if name.lower() in known]
+        if len(found) > 1 and any(known[name].lower() != name for name in found):  # words alone stay as they are
+            out = {c: known.get(name.lower(), name) for c, name in out.items()}
+    lettered = {c: found for c, name in names.items() if (found := LETTER.match(name))}
+    if len(lettered) > 1:
+        out |= {
+            c: f"{found[1].title() if found[1].isupper() and len(found[1]) > 3 else found[1]} ({found[2]})"
+            for c, found in lettered.items()
+        }
+    return out if len(set(out.values())) == len(out) else dict(names)
 
 
 def _without_measure(side: Sequence[str]) -> Mapping[str, str]:
