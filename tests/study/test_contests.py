@@ -102,3 +102,9 @@ def test_contests_with_the_same_groups_are_fitted_together(tmp_path):
     assert fit_together(apart, contest_problems(apart), Work()) == {}
     other = Problem.parse(text.replace('outcomes = ["for"', 'groups = ["yes", "no"]\noutcomes = ["for"'), problem.path)
     assert fit_together(other, contest_problems(other), Work()) == {}
+
+
+def test_the_problem_of_a_contest_is_toml_whatever_names_it_has():
+    text = TEXT + '\n[names]\n"Black CVAP (2020)" = "Black \\"citizens\\""\nplain = "x"\n'
+    for problem in contest_problems(Problem.parse(text)).values():
+        assert Problem.parse(problem.text).values == problem.values

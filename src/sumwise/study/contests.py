@@ -23,6 +23,7 @@ from sumwise.study.recognise.guess import value
 from sumwise.study.sources import OPENING
 
 INDEX = "contests.json"
+BARE = re.compile(r"[A-Za-z0-9_-]+")  # keys that TOML takes without quotes
 OWN = ("name", "election")  # keys of a contest that stand in for no others
 MOST_PAGES = 50  # contests that get a page each at once; of more, sumwise report makes it
 MOST_COMPARED = 12  # contests that are compared with other methods unless the problem asks for it, with figures twice
@@ -62,9 +63,12 @@ def contest_problems(problem: Problem) -> dict[str, Problem]:
 
 
 def _text(values: dict[str, Any]) -> str:
-    plain = [f"{k} = {value(v)}" for k, v in values.items() if not isinstance(v, dict)]
+    def line(key: str, given: Any) -> str:
+        return f"{key if BARE.fullmatch(key) else value(key)} = {value(given)}"
+
+    plain = [line(k, v) for k, v in values.items() if not isinstance(v, dict)]
     for table in (k for k, v in values.items() if isinstance(v, dict) and v):
-        plain += ["", f"[{table}]", *(f"{k} = {value(v)}" for k, v in values[table].items())]
+        plain += ["", f"[{table}]", *(line(k, v) for k, v in values[table].items())]
     return "\n".join(plain) + "\n"
 
 

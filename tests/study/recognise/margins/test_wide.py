@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,7 +16,7 @@ from sumwise.errors import DataError
 from sumwise.study import Problem, study_of
 from sumwise.study.initialise import suggest_problem
 from sumwise.study.profile_file import profile_file
-from sumwise.study.recognise.margins import guess
+from sumwise.study.recognise.margins import guess, words
 
 
 def guessed(tmp_path, *frames):
@@ -53,6 +55,34 @@ def test_sides_that_differ_are_rescaled_in_the_open(tmp_path):
     found = guessed(tmp_path, frame.assign(white=frame["white"] + np.tile([0, -6], 10)))
     assert found.data["mismatch"] == "rescale"
     assert "apart" in found.ask[0]
+
+
+def two_offices(sign):
+    """Two contests whose votes together nearly make up all people, as at turnouts of about half."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"precinct": [f"{k:02d}" for k in range(40)]})
+    frame[["black", "white"]] = rng.integers(200, 900, (40, 2))
+    people = frame["black"] + frame["white"]
+    frame[[f"Sheriff{sign}Ruiz", f"Sheriff{sign}Hale", f"Sheriff{sign}Boone"]] = rng.multinomial(
+        people // 2, [0.5, 0.4, 0.1]
+    )
+    frame[[f"Clerk{sign}Ames", f"Clerk{sign}Voss"]] = rng.multinomial(people // 2 + 9, [0.6, 0.4])
+    return frame.assign(total=people)
+
+
+@pytest.mark.parametrize("sign", [": ", " - ", " ", "|"])
+def test_offices_before_candidates_are_contests(tmp_path, sign):
+    found = guessed(tmp_path, two_offices(sign))
+    assert [contest["name"].lower() for contest in found.contests] == ["sheriff", "clerk"]
+    assert [len(contest["outcomes"]) for contest in found.contests] == [3, 2]
+    assert {contest["mismatch"] for contest in found.contests} == {"no_vote"}
+
+
+def test_parties_before_candidates_are_no_contests():
+    columns = [SimpleNamespace(name=f"{party}: {name}") for party in ("Dem", "Rep") for name in ("Ames", "Voss")]
+    assert list(words.by_contest(columns)) == [""]
+    columns = [SimpleNamespace(name=c.name.replace("Dem", "Sheriff").replace("Rep", "Clerk")) for c in columns]
+    assert list(words.by_contest(columns)) == ["Sheriff", "Clerk"]
 
 
 @pytest.mark.parametrize(("suffix", "key"), [("_moe", "groups_moe"), ("_se", "groups_sd"), (" MOE", "groups_moe")])

@@ -173,6 +173,11 @@ COUNTED = (
 )
 """Words beside one of the totals that change nothing: ballots cast, number of voters."""
 ERRORS = ("moe", "margin*", "error*", "stderr", "diff*")  # margins of error, and differences: no counts of people
+HEADING = (":", " - ", " \u2013 ", " \u2014 ", "|")  # between a contest and a candidate
+OFFICES = ("president*", "pres", "senat*", "sen", "governor*", "gov", "mayor*", "sheriff*", "house", "congress*")
+OFFICES += ("attorney*", "prosecutor*", "judge*", "justice*", "commissioner*", "council*", "treasurer*", "secretary*")
+OFFICES += ("board*", "school*", "clerk*", "assessor*", "auditor*", "coroner*", "referendum*", "measure*", "amendment*")
+OFFICES += ("alcald*", "gobernador*", "diputad*", "maire", "b\u00fcrgermeister*", "landrat*", "prefeit*", "vereador*")
 STATED_ERROR = re.compile(
     r"(.+?)[\s_.]*(?:(se|sd|stderr|std[_ ]err(?:or)?|standard[_ ]error)|(moe|margin[_ ]of[_ ]error))"
 )
@@ -234,8 +239,11 @@ def is_total_row(name: str) -> bool:
 def by_contest(columns: list[Column]) -> dict[str, list[Column]]:
     """Outcomes of several contests by what their names share at the end or the beginning; one contest: one entry.
 
-    ``dem_16, rep_16, dem_20, rep_20`` are two contests, 16 and 20; ``C1, C2, C3`` are one.
+    ``dem_16, rep_16, dem_20, rep_20`` are two contests, 16 and 20, and so are ``Sheriff: Hale, Sheriff: Ruiz,
+    Clerk: Ames, Clerk: Voss``; ``C1, C2, C3`` are one.
     """
+    if (headed := _headed(columns)) is not None:
+        return headed
     parts = {c.name: name_parts(c.name) for c in columns}
     if (marked := _without_party(columns, parts)) is not None:
         return marked
@@ -249,9 +257,24 @@ def by_contest(columns: list[Column]) -> dict[str, list[Column]]:
         distinct = all(len(names) == len(cs) for names, cs in zip(rest, found.values()))
         party = any(has_word(mark, word) for mark in found for word in PARTIES)
         several = len(found) > 1 and all(len(cs) > 1 for cs in found.values())
-        if several and distinct and not party and _alike(found, rest):
+        offices = all(any(has_word(mark, word) for word in OFFICES) for mark in found)
+        if several and distinct and not party and (offices or _alike(found, rest)):
             return found
     return {"": columns}
+
+
+def _headed(columns: list[Column]) -> dict[str, list[Column]] | None:
+    """Contests that names put before a colon, a dash or a bar, unless that is the party: Sheriff: Hale."""
+    for sign in HEADING:
+        found: dict[str, list[Column]] = {}
+        for c in columns:
+            head, between, rest = c.name.partition(sign)
+            found.setdefault(head.strip() if between and rest.strip() else "", []).append(c)
+        if "" in found or len(found) < 2 or any(len(some) < 2 for some in found.values()):
+            continue
+        if not any(has_word(part, word) for head in found for part in name_parts(head) for word in PARTIES):
+            return found
+    return None
 
 
 def _without_party(columns: list[Column], parts: dict[str, list[str]]) -> dict[str, list[Column]] | None:
