@@ -79,7 +79,7 @@ def test_offices_before_candidates_are_contests(tmp_path, sign):
 
 
 def test_parties_before_candidates_are_no_contests():
-    columns = [SimpleNamespace(name=f"{party}: {name}") for party in ("Dem", "Rep") for name in ("Ames", "Voss")]
+    columns = [SimpleNamespace(name=name) for name in ("Dem: Ames", "Dem: Voss", "Rep: Hale", "Rep: Boone")]
     assert list(words.by_contest(columns)) == [""]
     columns = [SimpleNamespace(name=c.name.replace("Dem", "Sheriff").replace("Rep", "Clerk")) for c in columns]
     assert list(words.by_contest(columns)) == ["Sheriff", "Clerk"]
