@@ -300,7 +300,11 @@ def rescale(seeds=range(10)) -> list[dict]:
     settings = {}
     for name, options in {"paper": paper, "ours": {}, "diagonal": diagonal}.items():
         settings |= {f"{name}, rescaled": options, f"{name}, plain": options | {"rescale": False}}
-    out = training_curves(settings, load("adult", "width"), seeds=seeds)
+    return gains_by_rescaling(training_curves(settings, load("adult", "width"), seeds=list(seeds)))
+
+
+def gains_by_rescaling(out: list[dict]) -> list[dict]:
+    """The same rows, with what rescaling gains, paired by seed."""
     for rescaled, plain in zip(out[::2], out[1::2]):
         gain = np.array(rescaled["by seed"]) - np.array(plain["by seed"])  # paired: the same seed
         for k, t in ((0, 25), (-1, 200)):
@@ -506,18 +510,43 @@ PARTS = {
 }
 
 
-def keep(name: str, rows: list[dict]) -> None:
+def keep(name: str, rows: list[dict], made: dict | None = None) -> None:
     """Write the rows of a part and how they were made; what other runs wrote stays."""
     RESULTS.parent.mkdir(exist_ok=True)
     results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     results[name] = rows
-    results.setdefault("runs", {})[name] = run_record()
+    results.setdefault("runs", {})[name] = made or run_record()
     RESULTS.write_text(json.dumps(results, indent=1))
 
 
+def joined_curves(parts: list[list[dict]]) -> list[dict]:
+    """Training curves of other seeds of the same settings, put together."""
+    out = []
+    for rows in zip(*parts):
+        by_seed, sizes = np.vstack([r["by seed"] for r in rows]), [r["seeds"] for r in rows]
+        times = [int(k.split()[1]) for k in rows[0] if k.startswith("step ")]
+        error = spread_of(by_seed)
+        course = np.average([[x for _, x in r["course"]] for r in rows], axis=0, weights=sizes)
+        row = {"setting": rows[0]["setting"]} | {f"step {t}": float(x) for t, x in zip(times, by_seed.mean(axis=0))}
+        row["course"] = [[t, round(float(x), 5)] for (t, _), x in zip(rows[0]["course"], course)]
+        row |= {"seeds": len(by_seed), **{f"error {t}": float(e) for t, e in zip(times, error)}}
+        out.append(row | {"by seed": by_seed.tolist()})
+    return gains_by_rescaling(out)
+
+
 def merge(paths: list[Path]) -> None:
-    """Add the data sets of `nearest` that other machines made."""
+    """Add the data sets of `nearest` and the seeds of `rescale` and `gibbs` that other machines made."""
     held = json.loads(RESULTS.read_text())
+    files = [json.loads(path.read_text()) for path in paths]
+    curves = [f for f in files if "rescale" in f]
+    if curves:
+        keep(
+            "rescale", joined_curves([f["rescale"] for f in curves]), curves[0]["runs"]["rescale"] | {"seeds": "0 to 9"}
+        )
+    for found in (f for f in files if "gibbs" in f):
+        keep("gibbs", found["gibbs"], found["runs"]["gibbs"] | {"seeds": "0 to 9"})
+    if not any("nearest draws" in f for f in files):
+        return
     found = {(r["data"], r["seed"]): r for r in held.get("nearest draws", [])}
     for path in paths:
         found |= {(r["data"], r["seed"]): r for r in json.loads(path.read_text()).get("nearest draws", [])}
@@ -529,15 +558,15 @@ def merge(paths: list[Path]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", choices=[[], *PARTS], default=[], metavar="PART")
-    parser.add_argument("--seeds", nargs="*", type=int, default=range(10), help="data sets of nearest, hashed")
-    parser.add_argument("--merge", nargs="*", type=Path, default=[], help="files with data sets of nearest")
+    parser.add_argument("--seeds", nargs="*", type=int, default=range(10), help="of nearest, hashed, rescale")
+    parser.add_argument("--merge", nargs="*", type=Path, default=[], help="files of other machines; measures nothing")
     given = parser.parse_args()
     if given.merge:
         merge(given.merge)
         return
     for name in given.parts or ["table4", "speed", "xor"]:
         print(f"\n{name}: {PARTS[name].__doc__}")
-        keep(name, PARTS[name](given.seeds) if name in ("nearest", "hashed") else PARTS[name]())
+        keep(name, PARTS[name](given.seeds) if name in ("nearest", "hashed", "rescale") else PARTS[name]())
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ from sumwise.collective import FreeTables
 from sumwise.collective.realisations import read_realisations
 from sumwise.noise import Laplace
 
-GAP, INNER, GAINED, BACK = 2e-3, 400, 1e-5, 10
+GAP, MOST_GAP, SHARE, INNER, GAINED, BACK = 2e-3, 1.0, 0.01, 400, 1e-5, 10
 KINDS = ("moves", "places", "places, own noise")
 
 
@@ -108,7 +108,7 @@ def split(theta, size):
     return theta[:size], theta[size : 2 * size], theta[2 * size :].reshape(size, size)
 
 
-def e_step(seen: Observed, theta, dual):
+def e_step(seen: Observed, theta, dual, enough=GAP):
     """Accelerated projected gradients with restarts: the duals, the chain at them, the gap, and the steps taken."""
     ahead, speed, length = dual, 1.0, len(seen.y)
     best = None
@@ -117,7 +117,7 @@ def e_step(seen: Observed, theta, dual):
         gap = seen.gap(found, ahead)
         if best is None or gap < best[2]:
             best = (ahead, found, gap, k + 1)
-        if gap <= GAP:
+        if gap <= enough:
             break
         z = seen.counts(found)
         new = seen.allowed(ahead + (seen.y - z - seen.v * ahead) / (length * z + seen.v + 1e-9))
@@ -147,7 +147,10 @@ def minimised(seen: Observed, theta, steps, penalty=0.01):
 
     def loss(u):
         theta = put(u * scale)
-        dual, found, gap, inner = e_step(seen, theta, state["dual"])
+        kept = state["kept"]
+        gained = kept[-2] - kept[-1] if len(kept) > 1 else np.inf
+        enough = min(max(SHARE * gained, GAP), MOST_GAP)  # of what the last iteration gained
+        dual, found, gap, inner = e_step(seen, theta, state["dual"], enough)
         state["dual"] = dual
         plain = seen.tables(theta, torch.zeros_like(dual))
         value = float(seen.n * plain.log_z) + seen.value(found, dual) + 0.5 * penalty * float(theta @ theta)
@@ -160,6 +163,8 @@ def minimised(seen: Observed, theta, steps, penalty=0.01):
     def watch(_):
         kept = state["kept"]
         kept.append(state["best"][0])
+        if len(kept) == steps // 2:
+            state["half"] = state["best"][1]
         if len(kept) > BACK and kept[-1 - BACK] - kept[-1] <= GAINED * (course[0][1] - kept[-1]):
             raise Done
 
@@ -169,7 +174,7 @@ def minimised(seen: Observed, theta, steps, penalty=0.01):
         minimize(loss, theta / scale, jac=True, method="L-BFGS-B", callback=watch, options=options)
     except Done:
         done = True
-    return state["best"][1], done, course
+    return state["best"][1], done, course, state.get("half")
 
 
 def observed(tables, kind, device) -> Observed:
@@ -197,11 +202,13 @@ def fit(size, b, seed, kind, given):
     data, parameters = read_realisations(tables), FreeTables()
     start = parameters.ignoring_noise(data) if kind == "moves" else parameters.first(data, np.random.default_rng(0))
     seen = observed(tables, kind, given.device)
-    theta, done, course = minimised(seen, start, given.steps)
+    theta, done, course, half = minimised(seen, start, given.steps)
     head = {"size": size, "plain": 0, "step": "torch", "b": b, "seed": seed}
-    fits = [head | {"from": kind} | errors(seen, theta, morning)]
+    fits: list[dict] = [head | {"from": kind} | errors(seen, theta, morning)]
     fits[0] |= {"converged": done, "steps": len(course), "cpu_s": course[-1][0], "F": course[-1][1]}
     fits[0] |= {"inner": float(np.mean([c[2] for c in course])), "largest gap": max(c[3] for c in course)}
+    if half is not None:
+        fits[0] |= {f"{name}, half of the steps": x for name, x in errors(seen, half, morning).items()}
     if kind == "moves":
         base = head | {"from": "moves, ignoring noise"} | errors(seen, start, morning)
         fits.append(base | {"converged": True, "steps": 0, "cpu_s": 0.0})
@@ -217,7 +224,7 @@ def main():
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--first", type=int, default=4000, help="seed of the first draw")
     parser.add_argument("--kinds", nargs="*", choices=KINDS, default=KINDS)
-    parser.add_argument("--steps", type=int, default=600, help="most iterations of L-BFGS")
+    parser.add_argument("--steps", type=int, default=300, help="most iterations of L-BFGS")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--results", type=Path, help="file of results in place of the committed one")
     given = parser.parse_args()
