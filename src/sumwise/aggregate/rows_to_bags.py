@@ -65,18 +65,14 @@ def aggregate_bags(
     >>> bags.ids, bags.sizes, counts
     (array(['r', 's'], dtype='<U1'), array([1, 2]), array([0., 2.]))
     """
-    plan = CountPlan(source, (bag, *_listed(features)), label, 1, None, where, weight, table=table)
+    if isinstance(features, str) or not len(features):
+        raise DataError(f"features is {features!r}.", hint="give a list of columns.")
+    plan = CountPlan(source, (bag, *features), label, 1, None, where, weight, table=table)
     needed = [*plan.attributes, *(c for c in (label, weight) if c), *(c for c, _, _ in plan.where)]
     with opened(source, tuple(dict.fromkeys(needed)), engine, table, **options) as opened_engine:
         survey.check_rows(plan, opened_engine)
         classes = None if label is None else survey.classes_of(plan, opened_engine)
         return _sorted_into_bags(plan, opened_engine, classes)
-
-
-def _listed(features: Any) -> list[str]:
-    if isinstance(features, str) or not len(features):
-        raise DataError(f"features is {features!r}.", hint="give a list of columns.")
-    return list(features)
 
 
 def _sorted_into_bags(plan: CountPlan, engine: Any, classes: tuple | None) -> Any:

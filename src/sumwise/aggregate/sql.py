@@ -272,7 +272,8 @@ def class_code(column: Column, classes: tuple, statement: Statement) -> str:
 def _code(rule: Any, columns: dict[str, Column], statement: Statement) -> str:
     column = columns[rule.column]
     if isinstance(rule, Merged):
-        return _merged(_code(rule.rule, columns, statement), rule, statement.dialect)
+        picked = statement.dialect.picked.format(", ".join(map(str, rule.cells)), _code(rule.rule, columns, statement))
+        return picked if rule.home < 0 else f"COALESCE({picked}, {rule.home})"
     if isinstance(rule, Cuts):
         return _cuts(column, rule)
     if isinstance(rule, Hashed):
@@ -306,11 +307,6 @@ def _hashed(column: Column, rule: Hashed, dialect: Dialect) -> str:
     digits = f"substr(md5(concat('{rule.salt}:', {text})), 1, 8)"
     number = dialect.hex_number.format(digits)
     return f"CASE WHEN {column.missing()} THEN {_null(rule.missing_code)}{unfit} ELSE {number} % {rule.cells} END"
-
-
-def _merged(code: str, rule: Merged, dialect: Dialect) -> str:
-    picked = dialect.picked.format(", ".join(map(str, rule.cells)), code)
-    return picked if rule.home < 0 else f"COALESCE({picked}, {rule.home})"
 
 
 def _cross(parts: list[str], rule: Cross) -> str:

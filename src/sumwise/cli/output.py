@@ -64,7 +64,7 @@ def write_json(result: Any) -> None:
     typer.echo(json_module.dumps(plain(result), indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title: str | None = None) -> None:
+def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
     """Write rows as a table that fits the terminal; elsewhere (in a pipe, in a file) nothing is cut off.
 
     Parameters
@@ -73,8 +73,6 @@ def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
         Headings; one that begins with ``>`` is set to the right.
     rows : iterable of sequences
         The cells, shown by ``str``.
-    title : str, optional
-        A line above.
 
     Examples
     --------
@@ -88,7 +86,7 @@ def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]], title:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(title=title, title_justify="left", box=box.SIMPLE_HEAD, show_edge=False, pad_edge=True)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=True)
     for name in columns:
         table.add_column(name.removeprefix(">"), justify="right" if name.startswith(">") else "left", overflow="fold")
     for row in rows:

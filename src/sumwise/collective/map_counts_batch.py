@@ -9,7 +9,7 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.collective.counts import CountsFit
-from sumwise.collective.kernels.batched_dual import Point, gather_batch, maximise_batch
+from sumwise.collective.kernels.batched_dual import gather_batch, maximise_batch
 from sumwise.collective.kernels.belief import Beliefs
 from sumwise.collective.kernels.edges import DenseEdge
 from sumwise.collective.map_counts import map_counts
@@ -89,7 +89,8 @@ def map_counts_batch(
         check_fits(8 * ARRAYS * len(seen) * times * states, "map_counts_batch", what, "fit fewer at once.")
     require("torch", extra="torch")
     point, done, steps = maximise_batch(gather_batch([s.problem for s in seen], device), tol, max_iter)
-    found = _to_host(point)
+    names = ("g", "dual", "gap", "log_z", "nodes", "inner", "cavity")
+    found = {name: getattr(point, name).cpu().numpy() for name in names}
     certified, taken = done.cpu().numpy(), steps.cpu().numpy().astype(int)
     return [
         _fit(s, found, b, int(taken[b]))
@@ -123,11 +124,6 @@ def _check(seen: list[Observed]) -> None:
                 f"first one has {len(shape)} and {max(shape)}.",
                 hint="fit populations of one shape together.",
             )
-
-
-def _to_host(point: Point) -> dict[str, np.ndarray]:
-    names = ("g", "dual", "gap", "log_z", "nodes", "inner", "cavity")
-    return {name: getattr(point, name).cpu().numpy() for name in names}
 
 
 def _fit(seen: Observed, found: dict, b: int, steps: int) -> CountsFit:

@@ -60,7 +60,8 @@ def read_realisations(given: Any) -> Realisations:
     _check_domains(listed)
     for r, tables in enumerate(listed):
         where = f"Realisation {r}: " if len(listed) > 1 else ""
-        _check_size(tables, where)
+        if tables.n is None:
+            raise DataError(f"{where}The size of the population is not known.", hint="give Tables(..., n=...).")
         _check_seen(tables, where)
         for table in tables:
             _check_total(table, float(tables.n), where)  # type: ignore[arg-type]  # checked above
@@ -83,11 +84,6 @@ def _check_domains(listed: list[Tables]) -> None:
                 f"Realisation {r} has another domain than realisation 0. {detail}",
                 hint="all realisations need the same weeks and cells.",
             )
-
-
-def _check_size(tables: Tables, where: str) -> None:
-    if tables.n is None:
-        raise DataError(f"{where}The size of the population is not known.", hint="give Tables(..., n=...).")
 
 
 def _check_seen(tables: Tables, where: str) -> None:

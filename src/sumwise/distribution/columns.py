@@ -107,7 +107,9 @@ class Columns:
         numeric = np.array([j for j, name in enumerate(bags.features) if name not in bags.levels], dtype=np.int64)
         weights = bags.weights if bags.weighted else None
         moments = segment_means(bags.values, bags.offsets, weights).mean(axis=0)[numeric]
-        spread = segment_means(bags.values, bags.offsets, weights, _centre_of(moments, numeric, bags), 2)
+        centre = np.zeros(bags.n_features)
+        centre[numeric] = moments
+        spread = segment_means(bags.values, bags.offsets, weights, centre, 2)
         scale = np.sqrt(spread.mean(axis=0)[numeric])
         constant = scale <= 1e-12 * np.maximum(np.abs(moments), 1e-300)
         if constant.any():
@@ -220,12 +222,6 @@ def _filled(bags: Bags, gaps: tuple, fill: np.ndarray | None, levels: dict) -> B
     indicators = gone[:, [bags.features.index(name) for name in gaps]].astype(float)
     values = np.hstack([np.where(gone, missing, bags.values), indicators])
     return bags.with_values(values, (*bags.features, *(f"{name} ({MISSING})" for name in gaps)), levels)
-
-
-def _centre_of(moments: np.ndarray, numeric: np.ndarray, bags: Bags) -> np.ndarray:
-    centre = np.zeros(bags.n_features)
-    centre[numeric] = moments
-    return centre
 
 
 def _translated(codes: np.ndarray, given: tuple | None, known: tuple, name: Any) -> np.ndarray:

@@ -130,7 +130,9 @@ class BagKernelRidge(BagRegressor):
         for kernel, whole in self.kernel_.variants(kept):
             part = whole[some] if len(some) < n else whole
             distances = kernel.scaled_distances(part, part)
-            reach = _largest_gap(kernel.apart(distances, part, part))
+            apart = kernel.apart(distances, part, part)
+            np.fill_diagonal(apart, np.inf)
+            reach = float(apart.min(axis=1).max())
             for gamma in (kernel.gamma_ * (widths if kernel.has_width else np.ones(1))).tolist():
                 found = gram_path(kernel.similarities(distances, gamma), y[some], counted, groups=kin)
                 error = float(np.mean(found[0].errors.min(axis=0) / scale))
@@ -204,9 +206,3 @@ class BagKernelRidge(BagRegressor):
             nearest.append(kernel.apart(scaled, part, self.reference_).min(axis=1))
             similar.append(kernel.similarities(scaled, kernel.gamma_))
         return np.vstack(similar), np.concatenate(nearest) / max(self.limit_, 1e-300)
-
-
-def _largest_gap(apart: np.ndarray) -> float:
-    """The largest distance of a bag from its nearest neighbour."""
-    np.fill_diagonal(apart, np.inf)
-    return float(apart.min(axis=1).max())

@@ -201,7 +201,9 @@ class MaxEntClassifier(TablesClassifier):
         settings = self._settings()
         parts = parts_of(tables)
         refuse_amounts(parts[0])
-        sparse = self._uses_sparse_terms(parts)
+        # Whether tables that are held sparse are used so: the sampler here and on Spark can
+        sampled = self.engine in ("auto", *SAMPLING) and self.device == "cpu"
+        sparse = sampled and all(isinstance(t, Tables) for t in parts)
         check_memory(parts[0], sparse)
         by_part = _read(parts, settings, sparse_terms_of if sparse else None)
         stats, schema = added(by_part), Schema.of(parts[0])
@@ -264,11 +266,6 @@ class MaxEntClassifier(TablesClassifier):
         if not settings.options.margins:
             raise DataError("penalty_theta='auto' needs the margins of tables.", hint="use margins=True.")
         return penalty_search(stats, schema, settings, parts)
-
-    def _uses_sparse_terms(self, parts: Sequence[Any]) -> bool:
-        """Whether tables that are held sparse are used so: the sampler here and on Spark can."""
-        sampled = self.engine in ("auto", *SAMPLING) and self.device == "cpu"
-        return sampled and all(isinstance(t, Tables) for t in parts)
 
     def _begin(self, stats: SufficientStatistics, schema: Schema) -> Start | None:
         """Where the last fit ended, if there is one of the same shape."""

@@ -210,12 +210,11 @@ def train_quietly(
     settings: Settings,
     penalty: Any,
     begin: Start | None = None,
-    weigh: bool = False,
 ) -> LogLinearModel:
-    """Train at the penalties given, without a warning where that stops early; by the chains alone unless `weigh`."""
+    """Train at the penalties given, by the chains alone, without a warning where that stops early."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConverged)  # only the penalties that are chosen are trained to the end
-        return train(stats, schema, settings, penalty, begin, weigh=weigh)
+        return train(stats, schema, settings, penalty, begin, weigh=False)
 
 
 class _Trial(NamedTuple):

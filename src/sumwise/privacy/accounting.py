@@ -47,7 +47,8 @@ def epsilon_of_mu(mu: float, delta: float) -> float:
     high = 1.0
     while gaussian_delta(high, mu) > delta * (1 - SLACK):
         high *= 2
-    return _least(lambda e: gaussian_delta(e, mu) <= delta * (1 - SLACK), 0.0, high)
+    # the least epsilon: minus the largest of its negatives
+    return -_most(lambda negative: gaussian_delta(-negative, mu) <= delta * (1 - SLACK), -high, 0.0)
 
 
 @lru_cache(maxsize=256)
@@ -92,8 +93,3 @@ def _most(holds, low: float, high: float, steps: int = 100) -> float:
             break
         low, high = (middle, high) if holds(middle) else (low, middle)
     return low
-
-
-def _least(holds, low: float, high: float, steps: int = 100) -> float:
-    """The least number between two for which something holds that holds at the second."""
-    return -_most(lambda x: holds(-x), -high, -low, steps)

@@ -104,7 +104,7 @@ def read(path: Path) -> Kept:
 def write(path: Path, kept: Kept) -> None:
     """Write a ledger whole, in place of the old one and with its mode."""
     data = {"epsilon": kept.epsilon, "delta": kept.delta, "entries": kept.entries, "id": kept.id}
-    _write_json(path, data, default_mode=0o600)
+    _write_json(path, data)
 
 
 def new_id() -> str:
@@ -169,7 +169,7 @@ def registered(data: Sequence[str], path: Path, before: Kept, after: Kept) -> It
         known = _known(place)
         _refuse_known(data, known, path, before)
         yield
-        _write_json(place, known | dict.fromkeys(data, note), default_mode=0o600)
+        _write_json(place, known | dict.fromkeys(data, note))
 
 
 def _refuse_known(data: Sequence[str], known: dict[str, dict[str, Any]], path: Path, before: Kept) -> None:
@@ -227,8 +227,8 @@ def _state() -> Path:
     return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state") / "sumwise"
 
 
-def _write_json(path: Path, data: Any, default_mode: int) -> None:
-    mode = stat.S_IMODE(os.stat(path).st_mode) if path.exists() else default_mode
+def _write_json(path: Path, data: Any) -> None:
+    mode = stat.S_IMODE(os.stat(path).st_mode) if path.exists() else 0o600
     with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=path.name, delete=False, encoding="utf-8") as out:
         try:
             json.dump(data, out, indent=1)

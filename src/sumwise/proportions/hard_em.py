@@ -90,7 +90,8 @@ class HardEM(ShareClassifier):
                 break
             seen.add(mark)
             theta, logits = self._regress(data, labels, penalty, theta)
-            total = _log_likelihood(logits, labels, data.row_weights)
+            full = np.column_stack([np.zeros(len(logits)), logits]) if logits.ndim == 1 else logits
+            total = float(data.row_weights @ (labels * log_softmax(full, axis=1)).sum(axis=1))
             change = abs(total - history[-1]) / data.row_weights.sum() if history else np.inf
             history.append(total)
             if best is None or total > best[0]:
@@ -128,8 +129,3 @@ def hard_labels(logits, data: BagShares) -> np.ndarray:
         return np.column_stack([1.0 - one, one])
     labels = most_likely_labels(logits, data.offsets, np.rint(data.counts))
     return np.eye(data.n_classes)[labels]
-
-
-def _log_likelihood(logits, labels, weights) -> float:
-    full = np.column_stack([np.zeros(len(logits)), logits]) if logits.ndim == 1 else logits
-    return float(weights @ (labels * log_softmax(full, axis=1)).sum(axis=1))

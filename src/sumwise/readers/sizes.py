@@ -103,7 +103,7 @@ def arrow_size(array: Any) -> int:
     kind, size = array.type, 8 * len(array)
     if isinstance(kind, pa.BaseExtensionType):
         return arrow_size(array.storage)
-    if _is_view(kind):
+    if str(kind) in ("string_view", "binary_view"):
         heads = np.frombuffer(array.buffers()[1], dtype=np.int32).reshape(-1, 4)
         return size + int(heads[array.offset : array.offset + len(array), 0].sum(dtype=np.int64))
     parts = _parts(array)
@@ -126,10 +126,6 @@ def _parts(array: Any) -> list[Any] | None:
             f"A column of type {kind} isn't read.", hint="leave the column out, or save it as numbers or text."
         )
     return None
-
-
-def _is_view(kind: Any) -> bool:
-    return str(kind) in ("string_view", "binary_view")
 
 
 def machine_memory() -> float:

@@ -36,15 +36,10 @@ def _encode_array(encoder: Encoder, array: np.ndarray, where: str) -> dict:
         return {"objects": {"shape": list(array.shape), "order": order, "items": items}}
     if array.dtype.kind not in KINDS:
         refuse(array, where, hint="keep one array per field, of numbers, text or dates.")
-    if encoder.layout and _is_constant(
-        array
-    ):  # a view of one value, as the weights of unweighted bags are: not written out
+    constant = array.ndim > 0 and array.nbytes > 0 and not any(array.strides)
+    if constant and encoder.layout:  # a view of one value, as the weights of unweighted bags are: not written out
         return {"constant": {"shape": list(array.shape), "value": encoder.put(array[(slice(0, 1),) * array.ndim])}}
     return {"array": encoder.put(array)}
-
-
-def _is_constant(array: np.ndarray) -> bool:
-    return array.ndim > 0 and array.nbytes > 0 and not any(array.strides)
 
 
 def _encode_scalar(encoder: Encoder, value: np.generic, where: str) -> dict:

@@ -20,6 +20,11 @@ from typing import IO, Any
 
 from sumwise.errors import DataError
 
+try:
+    import fcntl
+except ImportError:  # Windows: runs aren't kept apart, and nothing is taken for a leftover
+    fcntl = None
+
 MARK = ".being-written"
 NOT_ORDINARY = (errno.ELOOP, errno.EISDIR, errno.ENXIO)  # a link, a folder, a pipe or a device
 
@@ -167,24 +172,13 @@ def unlock(handle: Any) -> None:
 
 
 def _try_lock(handle: Any) -> bool:
-    try:
-        import fcntl
-    except ImportError:  # Windows: runs aren't kept apart, and nothing is taken for a leftover
-        return True
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    except OSError:  # a file system without locks
-        return True
-    return True
-
-
-def _can_lock() -> bool:
-    try:
-        import fcntl  # noqa: F401
-    except ImportError:
-        return False
+    if fcntl is not None:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:  # a file system without locks
+            pass
     return True
 
 
@@ -213,7 +207,7 @@ def _marked_new(target: Path) -> tuple[Path, Any]:
 
 def _clear_files(folder: str, name: str) -> None:
     """Remove what killed writers of a file left."""
-    if not _can_lock():
+    if fcntl is None:
         return
     pattern = re.compile(re.escape(f".{name}.") + r"[0-9a-f]{8}\.tmp")
     for found in os.listdir(folder):
@@ -225,7 +219,7 @@ def _clear_files(folder: str, name: str) -> None:
 
 def _clear_folders(target: Path) -> None:
     """Remove what killed makers of a folder left: folders with our mark that nobody holds."""
-    if not _can_lock():
+    if fcntl is None:
         return
     for found in target.parent.glob(f".{_literal(target.name)}-????????"):
         with contextlib.suppress(OSError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -51,32 +52,7 @@ def _encode_dict(encoder: Encoder, value: dict, where: str) -> dict:
 
 def decode(decoder: Decoder, tag: str, body: Any, where: str) -> Any:
     """Decode a builtin."""
-    return _DECODERS[tag](decoder, body, where)
-
-
-def _int(_decoder: Decoder, body: str, _where: str) -> int:
-    return int(body, 16)
-
-
-def _float(_decoder: Decoder, body: str, _where: str) -> float:
-    return float(body)
-
-
-def _complex(_decoder: Decoder, body: list, _where: str) -> complex:
-    real, imag = body
-    return complex(float(real), float(imag))
-
-
-def _tuple(decoder: Decoder, body: list, where: str) -> tuple:
-    return tuple(decoder.each(body, where))
-
-
-def _set(decoder: Decoder, body: list, where: str) -> set:
-    return set(_hashed(decoder.each(body, where), where))
-
-
-def _frozenset(decoder: Decoder, body: list, where: str) -> frozenset:
-    return frozenset(_hashed(decoder.each(body, where), where))
+    return DECODERS[tag](decoder, body, where)
 
 
 def _hashed(keys: list, where: str) -> list:
@@ -87,17 +63,14 @@ def _hashed(keys: list, where: str) -> list:
     return keys
 
 
+def _complex(_decoder: Decoder, body: list, _where: str) -> complex:
+    real, imag = body
+    return complex(float(real), float(imag))
+
+
 def _slice(decoder: Decoder, body: list, where: str) -> slice:
     start, stop, step = decoder.each(body, where)
     return slice(start, stop, step)
-
-
-def _type(_decoder: Decoder, body: str, _where: str) -> type:
-    return SCALAR_TYPES[body]
-
-
-def _dict(decoder: Decoder, body: dict, where: str) -> dict:
-    return {key: decoder.decode(node, f"{where}[{key!r}]") for key, node in body.items()}
 
 
 def _items(decoder: Decoder, body: list, where: str) -> dict:
@@ -109,15 +82,15 @@ def _items(decoder: Decoder, body: list, where: str) -> dict:
     return result
 
 
-_DECODERS = {
-    "int": _int,
-    "float": _float,
+DECODERS: dict[str, Callable[[Decoder, Any, str], Any]] = {
+    "int": lambda _, body, __: int(body, 16),
+    "float": lambda _, body, __: float(body),
     "complex": _complex,
-    "tuple": _tuple,
-    "set": _set,
-    "frozenset": _frozenset,
+    "tuple": lambda decoder, body, where: tuple(decoder.each(body, where)),
+    "set": lambda decoder, body, where: set(_hashed(decoder.each(body, where), where)),
+    "frozenset": lambda decoder, body, where: frozenset(_hashed(decoder.each(body, where), where)),
     "slice": _slice,
-    "type": _type,
-    "dict": _dict,
+    "type": lambda _, body, __: SCALAR_TYPES[body],
+    "dict": lambda decoder, body, where: {k: decoder.decode(v, f"{where}[{k!r}]") for k, v in body.items()},
     "items": _items,
 }

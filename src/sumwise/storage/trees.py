@@ -42,7 +42,9 @@ def _tree(parts: dict[str, Any], where: str) -> Any:
     nodes = _records(parts["nodes"], cls(1, np.array([1], dtype=np.intp), 1).__reduce__()[2]["nodes"].dtype, where)
     is_leaf = nodes["left_child"] == -1
     _check_children(nodes["left_child"], nodes["right_child"], is_leaf, where)
-    _check_features(nodes["feature"][~is_leaf], n_features, where)
+    used = nodes["feature"][~is_leaf]
+    if type(n_features) is not int or np.any(used < 0) or np.any(used >= n_features):
+        raise DataError(f"{where}: the file holds a tree that asks for a column it wasn't grown on.")
     good = n_outputs == len(n_classes) > 0 and n_classes.min() > 0
     if not good or not 0 <= parts["max_depth"] < len(nodes) or parts["node_count"] != len(nodes):
         raise DataError(f"{where}: the file holds a tree whose sizes disagree.")
@@ -82,11 +84,6 @@ def _check_children(left: np.ndarray, right: np.ndarray, is_leaf: np.ndarray, wh
     for child in (left, right):
         if np.any((child <= own)[~is_leaf]) or np.any((child >= len(own))[~is_leaf]):
             raise DataError(f"{where}: the file holds a tree whose branches lead nowhere.")
-
-
-def _check_features(used: np.ndarray, n_features: Any, where: str) -> None:
-    if type(n_features) is not int or np.any(used < 0) or np.any(used >= n_features):
-        raise DataError(f"{where}: the file holds a tree that asks for a column it wasn't grown on.")
 
 
 def _tree_class() -> Any:

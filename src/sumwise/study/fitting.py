@@ -100,7 +100,7 @@ def fit_problem(
             "command": command,
             "method": study.chosen,
             "seed": problem.seed,
-            "options": plain(_parameters(study.model)),
+            "options": plain(study.model.get_params(deep=False) if hasattr(study.model, "get_params") else {}),
             "data": data,
             "versions": versions(),
             "problem": problem.text,
@@ -122,10 +122,6 @@ def _named(problem: Problem, path: Path) -> str:
         (problem.data[k] for k in problem.data if (k == "file" or k.endswith("_file")) and problem.file(k) == path),
         path.name,
     )
-
-
-def _parameters(model: Any) -> dict[str, Any]:
-    return model.get_params(deep=False) if hasattr(model, "get_params") else {}
 
 
 def _write_all(folder: Path, study: Any, report: Report, provenance: dict[str, Any], paged: bool, twice: bool) -> None:

@@ -122,7 +122,8 @@ class ResultFolder:
     def finish(self) -> None:
         """Put the result in its place and forget the steps."""
         for path in self.files.iterdir():
-            _to_disk(path)
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
         if self.out.exists():
             os.rename(self.out, self.old)
         os.rename(self.files, self.out)
@@ -137,8 +138,3 @@ def _locked(path: Path, out: Path) -> Any:
     if held is None:
         raise DataError(f"Another run is writing {str(out)!r} now.", hint="wait for it, or name another folder.")
     return held
-
-
-def _to_disk(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())

@@ -16,37 +16,21 @@ from sumwise.errors import DataError, SumwiseError, UnknownName
 from sumwise.report.court import CASE
 from sumwise.study.toml_lines import key_lines, value_line
 
-TOP = {
-    "family": "which family of methods",
-    "title": "the title of the report",
-    "method": "which method, or auto",
-    "seed": "of all randomness",
-    "level": "of the intervals",
-    "sensitivity": "whether other methods are fitted for comparison",
-    "data": "which files",
-    "columns": "which columns play which part",
-    "options": "parameters of the method",
-    "names": 'names to show in place of those of columns, and of levels as "COLUMN = LEVEL"',
-    "map": "a GeoJSON of the units: file, and key, the property with their names",
-    "court": "what the cover of the court edition says",
-    "pool": "whether several contests with the same groups are fitted together",
-    "contest": "one of several contests: its name, and keys that stand in for those of [data] and [columns]",
-}
-KINDS: dict[str, tuple[type, ...]] = {
-    "family": (str,),
-    "title": (str,),
-    "method": (str,),
-    "seed": (int,),
-    "level": (float,),
-    "sensitivity": (bool,),
-    "data": (dict,),
-    "columns": (dict,),
-    "options": (dict,),
-    "names": (dict,),
-    "map": (dict,),
-    "court": (dict,),
-    "pool": (bool,),
-    "contest": (list,),
+KEYS: dict[str, type] = {  # of the file, and what each holds
+    "family": str,
+    "title": str,
+    "method": str,
+    "seed": int,
+    "level": float,
+    "sensitivity": bool,
+    "data": dict,
+    "columns": dict,
+    "options": dict,
+    "names": dict,
+    "map": dict,
+    "court": dict,
+    "pool": bool,
+    "contest": list,
 }
 WORDS = {
     str: "text in quotes",
@@ -88,6 +72,29 @@ class Problem:
     lines: Mapping[tuple[str, ...], int] = field(default_factory=dict, repr=False)
     remarks: list[str] = field(default_factory=list, repr=False)  # what was done to files, for the report
     met: set[str] = field(default_factory=set, repr=False)  # the columns of all files that were opened
+    family: str = field(init=False, repr=False)  # which family of methods
+    title: str | None = field(init=False, repr=False)  # of the report
+    method: str = field(init=False, repr=False)  # which method, or "auto"
+    seed: int = field(init=False, repr=False)  # of all randomness
+    level: float = field(init=False, repr=False)  # of the intervals
+    sensitivity: bool = field(init=False, repr=False)  # whether other methods are fitted for comparison
+    pool: bool = field(init=False, repr=False)  # whether several contests with the same groups are fitted together
+    data: dict[str, Any] = field(init=False, repr=False)  # which files, and how to open them
+    columns: dict[str, Any] = field(init=False, repr=False)  # which columns play which part
+    options: dict[str, Any] = field(init=False, repr=False)  # parameters of the method
+
+    def __post_init__(self) -> None:
+        said = {
+            "family": "",
+            "title": None,
+            "method": "auto",
+            "seed": 0,
+            "level": 0.95,
+            "sensitivity": True,
+            "pool": True,
+        }
+        for key, default in (said | {"data": {}, "columns": {}, "options": {}}).items():
+            object.__setattr__(self, key, self.values.get(key, default))
 
     @classmethod
     def from_file(cls, path: Any) -> Problem:
@@ -123,12 +130,12 @@ class Problem:
         return problem
 
     def _check_top(self) -> None:
-        self.check_keys((), self.values, TOP)
+        self.check_keys((), self.values, KEYS)
         for key, value in self.values.items():
-            allowed = KINDS[key]
-            good = isinstance(value, (*allowed, int) if float in allowed else allowed)
-            if not good or (isinstance(value, bool) and bool not in allowed):
-                self.fail((key,), f"{key} is {value!r}.", f"give {WORDS[allowed[0]]}.")
+            kind = KEYS[key]
+            good = isinstance(value, (float, int) if kind is float else kind)
+            if not good or (isinstance(value, bool) and kind is not bool):
+                self.fail((key,), f"{key} is {value!r}.", f"give {WORDS[kind]}.")
         if "family" not in self.values:
             self.fail((), "There is no family.", 'such as family = "ecological"; sumwise init DATA finds it out.')
         self.check_keys(("map",), self.values.get("map", {}), ("file", "key"))
@@ -136,7 +143,7 @@ class Problem:
         if self.seed < 0:
             self.fail(("seed",), f"seed is {self.seed}.", "give a whole number, 0 or more.")
         if not 0 < self.level < 1:
-            self.fail(("level",), f"level is {self.level!r}.", "give a number between 0 and 1, such as 0.95.")
+            self.fail(("level",), f"level is {float(self.level)!r}.", "give a number between 0 and 1, such as 0.95.")
 
     @property
     def name(self) -> str:
@@ -144,59 +151,9 @@ class Problem:
         return "problem" if self.path is None else self.path.name
 
     @property
-    def family(self) -> str:
-        """Which family of methods."""
-        return self.values["family"]
-
-    @property
-    def title(self) -> str | None:
-        """The title of the report, where one is given."""
-        return self.values.get("title")
-
-    @property
-    def method(self) -> str:
-        """Which method, or "auto"."""
-        return self.values.get("method", "auto")
-
-    @property
-    def seed(self) -> int:
-        """Of all randomness."""
-        return self.values.get("seed", 0)
-
-    @property
-    def level(self) -> float:
-        """Level of the intervals."""
-        return float(self.values.get("level", 0.95))
-
-    @property
-    def sensitivity(self) -> bool:
-        """Whether other methods are fitted for comparison."""
-        return self.values.get("sensitivity", True)
-
-    @property
     def names(self) -> dict[str, str]:
         """Names to show in place of those of columns."""
         return {str(k): str(v) for k, v in self.values.get("names", {}).items()}
-
-    @property
-    def pool(self) -> bool:
-        """Whether several contests with the same groups are fitted together."""
-        return self.values.get("pool", True)
-
-    @property
-    def data(self) -> dict[str, Any]:
-        """Which files, and how to open them."""
-        return self.values.get("data", {})
-
-    @property
-    def columns(self) -> dict[str, Any]:
-        """Which columns play which part."""
-        return self.values.get("columns", {})
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """Parameters of the method."""
-        return self.values.get("options", {})
 
     def file(self, key: str = "file", needed: bool = True) -> Path | None:
         """A file that [data] names, beside the problem file; an error with its line where it isn't there."""
@@ -280,8 +237,6 @@ class Problem:
 
 
 def _nearest_file(path: Path) -> str | None:
-    import difflib
-
     if not path.parent.is_dir():
         return None
     names = [p.name for p in path.parent.iterdir() if p.is_file() and not p.name.startswith(".")]

@@ -80,7 +80,7 @@ def open_source(
     problem.met.update(map(str, sheet.columns))
     problem.remarks.extend(line for line in sheet.remarks if line not in problem.remarks)
     alone = path is not None and _is_all(problem, path)
-    sheet = _trimmed_once(sheet, _missing_words(problem))
+    sheet = _trimmed(sheet, _missing_words(problem))
     return _without(problem, _only(problem, sheet, alone), alone)
 
 
@@ -97,11 +97,19 @@ def _opened(source: Any, path: Path | None, columns: Any, ids: Any, opening: dic
     return OPENED[key]["sheet"]
 
 
-def _trimmed_once(sheet: Sheet, missing: list[str]) -> Sheet:
+def _trimmed(sheet: Sheet, missing: list[str]) -> Sheet:
     """A sheet with its texts trimmed; that of a file which is open in memory is kept too."""
     known = next((entry for entry in OPENED.values() if entry["sheet"] is sheet), {})
-    if known.get("missing") != missing or not known:
-        known |= {"missing": missing, "trimmed": replace(sheet, frame=_trimmed(sheet.frame, missing)), "texts": {}}
+    if not known or known.get("missing") != missing:
+        frame = sheet.frame.copy(deep=False)
+        for column in frame.columns:
+            series = frame[column]
+            if pd.api.types.is_numeric_dtype(series.dtype) or isinstance(series.dtype, pd.CategoricalDtype):
+                continue
+            if pd.api.types.infer_dtype(series, skipna=True) == "string":
+                trimmed = series.str.strip()
+                frame[column] = trimmed.mask(trimmed.isin(missing), None) if missing else trimmed
+        known |= {"missing": missing, "trimmed": replace(sheet, frame=frame), "texts": {}}
     return known["trimmed"]
 
 
@@ -247,18 +255,6 @@ def _missing_words(problem: Problem) -> list[str]:
     if not (isinstance(given, list) and all(isinstance(w, str) for w in given)):
         problem.fail(("data", "missing"), f"missing is {given!r}.", 'give words in quotes: missing = ["N", "?"].')
     return given
-
-
-def _trimmed(frame: pd.DataFrame, missing: list[str]) -> pd.DataFrame:
-    out = frame.copy(deep=False)
-    for column in out.columns:
-        series = out[column]
-        if pd.api.types.is_numeric_dtype(series.dtype) or isinstance(series.dtype, pd.CategoricalDtype):
-            continue
-        if pd.api.types.infer_dtype(series, skipna=True) == "string":
-            trimmed = series.str.strip()
-            out[column] = trimmed.mask(trimmed.isin(missing), None) if missing else trimmed
-    return out
 
 
 def only_rows(sheet: Sheet, rows: np.ndarray) -> Sheet:

@@ -164,9 +164,13 @@ def birds(
     nodes = {"t0": multinomial(np.asarray(n_birds), np.exp(potentials["t0"]), rng)}
     edge_counts = {}
     for t, edge in enumerate(edges):
-        log_p = _log_transitions(positions, targets, wind[t], weights)
+        logits = _features(positions, targets, wind[t]) @ weights
+        logits[targets < 0] = -np.inf
+        log_p = logits - logsumexp(logits)
         flights = multinomial(nodes[edge[0]], np.exp(log_p), rng)
-        nodes[edge[1]] = _arrivals(flights, targets)
+        allowed = targets >= 0
+        out = np.bincount(targets[allowed], weights=flights[allowed], minlength=len(targets))
+        nodes[edge[1]] = out.astype(np.int64)
         potentials[edge] = _as_matrix(log_p, targets, reach)
         edge_counts[edge] = _as_matrix(flights, targets, reach)
     domain = Domain(dict.fromkeys(names, side * side))
@@ -203,18 +207,6 @@ def _features(positions: np.ndarray, targets: np.ndarray, wind: float) -> np.nda
     out = np.stack([-distance, with_wind, destination, moves.astype(float)], axis=-1)
     out[targets < 0] = 0.0
     return out
-
-
-def _log_transitions(positions: np.ndarray, targets: np.ndarray, wind: float, weights: np.ndarray) -> np.ndarray:
-    logits = _features(positions, targets, wind) @ weights
-    logits[targets < 0] = -np.inf
-    return logits - logsumexp(logits)
-
-
-def _arrivals(flights: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    allowed = targets >= 0
-    out = np.bincount(targets[allowed], weights=flights[allowed], minlength=len(targets))
-    return out.astype(np.int64)
 
 
 def _as_matrix(values: np.ndarray, targets: np.ndarray, reach: float | None) -> Any:

@@ -266,7 +266,7 @@ def election(
         votes=votes,
         codes=codes,
         levels=people.attributes,
-        classes=_class_names(n_classes),
+        classes=CLASSES.get(n_classes) or (*CLASSES[3], *(f"class{c}" for c in range(3, n_classes))),
         states=_states(people.centroids),
         coefficients=coefficients,
         intercepts=intercepts,
@@ -339,7 +339,3 @@ def _states(centroids: np.ndarray) -> np.ndarray:
     """Return the cell of a raster of 7 columns and 4 rows that each (standardised) centroid lies in."""
     place = np.clip(centroids / np.sqrt(12.0) + 0.5, 0, 1 - 1e-12)
     return (place[:, 1] * 4).astype(int) * 7 + (place[:, 0] * 7).astype(int)
-
-
-def _class_names(n: int) -> tuple[str, ...]:
-    return CLASSES.get(n) or (*CLASSES[3], *(f"class{c}" for c in range(3, n)))

@@ -131,7 +131,7 @@ def statistics(
     checks.choice(task, "task", TASKS)
     checks.at_least(n_bags, "n_bags", 1)
     checks.at_least(bag_size, "bag_size", 1)
-    single = _is_single(dtype)
+    single = float_dtype(dtype).name == "float32"
     base = _draw_base(task, rng) if base is None else _checked_base(task, base)
     parameter = _draw_parameter(task, n_bags, rng)
     dimension = {"rotation": 2}.get(task, 32)
@@ -149,10 +149,6 @@ def statistics(
         values[part] = values[part] @ root.transpose(0, 2, 1)
     offsets = np.arange(n_bags + 1) * bag_size
     return Statistics(Bags(values.reshape(-1, dimension), offsets), response, task, parameter, base)
-
-
-def _is_single(dtype: Any) -> bool:
-    return float_dtype(dtype).name == "float32"
 
 
 def _draw_base(task: str, rng: np.random.Generator) -> np.ndarray | None:

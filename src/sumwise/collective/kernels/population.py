@@ -19,10 +19,6 @@ if TYPE_CHECKING:
     from sumwise.collective.kernels.count_problem import CountProblem
 
 
-def _log_factorials(x: np.ndarray):
-    return float(gammaln(np.asarray(x) + 1.0).sum())
-
-
 def log_probability(
     problem: CountProblem,
     cells: np.ndarray,
@@ -38,7 +34,7 @@ def log_probability(
     value = len(forest.roots) * float(gammaln(n + 1.0))
     nu = (problem.degrees - 1.0)[problem.node]
     value += float((nu * gammaln(cells + 1.0)).sum())
-    value -= sum(_log_factorials(t) for t in tables)
+    value -= sum(float(gammaln(np.asarray(t) + 1.0).sum()) for t in tables)
     if marginals is None:
         value -= problem.regulariser(cells, tables) - _entropy_part(problem, cells, tables)
         return value - n * log_z

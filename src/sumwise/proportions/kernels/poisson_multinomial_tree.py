@@ -11,10 +11,6 @@ import scipy.fft
 fft: Any = scipy.fft  # typed as dispatchers there; they take and return arrays
 
 
-def _axes(d: int):
-    return tuple(range(1, d + 1))
-
-
 def tree(probs: np.ndarray, outcomes: np.ndarray, target: np.ndarray):
     """As `cardinality_vectors_dp.direct`, in O(n^d log(n)^2) time.
 
@@ -33,7 +29,7 @@ def tree(probs: np.ndarray, outcomes: np.ndarray, target: np.ndarray):
         bottom[(slice(0, n), *outcomes[a])] += probs[:, a]
     bottom[(slice(n, None),) + (0,) * d] = 1.0
     levels: list[Any] = [bottom]
-    axes = _axes(d)
+    axes = tuple(range(1, d + 1))
     while levels[-1].shape[0] > 1:
         level = levels[-1]
         size = 2 * level.shape[1] - 1

@@ -170,7 +170,7 @@ class Ecological(Study):
             "No column has the number of people, so none is given here: shares over all units weigh units alike, "
             f"whatever their size, and intervals are as wide as for units of {given:,.10g} people each."
         )
-        return _with_column(sheet, "everybody", np.full(len(sheet), float(given)))
+        return _with_everybody(sheet, np.full(len(sheet), float(given)))
 
     def _sheet(self) -> tuple[Sheet, str | None]:
         """The one sheet, or the two joined, and the column of units."""
@@ -335,7 +335,7 @@ class Ecological(Study):
         if everybody is None:
             named = [c for c in groups.values() if c is not None]
             sheet.known(*named)
-            sheet, everybody = _with_column(sheet, "everybody", sheet.numbers(named).sum(axis=1))
+            sheet, everybody = _with_everybody(sheet, sheet.numbers(named).sum(axis=1))
         rescale = "rescale" if self.problem.data.get("mismatch") == "rescale" else "raise"
         return read_margins(sheet, groups, {"everybody": everybody}, unit, total=total, mismatch=rescale, rows_in=kind)
 
@@ -349,7 +349,7 @@ class Ecological(Study):
         if set(map(str, model.row_names_)) <= set(map(str, sheet.columns)) and side not in sheet.columns:
             groups = {g: g for g in model.row_names_}
             named = unit if unit in sheet.columns else None
-            sheet, everybody = _with_column(sheet, "everybody", sheet.numbers(list(groups)).sum(axis=1))
+            sheet, everybody = _with_everybody(sheet, sheet.numbers(list(groups)).sum(axis=1))
             return read_margins(sheet, groups, {"everybody": everybody}, named)
         sheet.known(unit, side, option, votes)
         sheet = self._named_options(sheet, side, option)
@@ -375,7 +375,9 @@ class Ecological(Study):
         return Margins(values, values.sum(axis=1, keepdims=True), wide.index.tolist(), list(model.row_names_))
 
 
-def _with_column(sheet: Sheet, name: str, values: Any) -> tuple[Sheet, str]:
+def _with_everybody(sheet: Sheet, values: Any) -> tuple[Sheet, str]:
+    """The sheet with a column of all people of a unit, and its name."""
+    name = "everybody"
     while name in sheet.columns:
         name += "_"
     frame = sheet.frame.assign(**{name: values})
