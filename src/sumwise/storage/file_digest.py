@@ -13,7 +13,7 @@ BLOCK = 2**16
 def file_digest(path: str) -> str | None:
     """A name for the content of a file, or of all files of a folder or pattern; None where nothing is here.
 
-    Of files that together are larger than 64 MiB, sizes and blocks that are spread evenly over each stand for all.
+    Of files that together are larger than `WHOLE`, sizes and blocks that are spread evenly over each stand for all.
 
     Examples
     --------
