@@ -10,6 +10,7 @@ EXTRAS := torch,spark,privacy,birds,geo,transport,avro,remote,onnx,serve,office,
 CACHE := $(CURDIR)/.cache
 export XDG_CACHE_HOME := $(CACHE)
 export PIP_NO_CACHE_DIR := 1
+unexport PYTHONDONTWRITEBYTECODE  # every process that a test starts would compile the sources again
 export TMPDIR := $(CACHE)/tmp
 export NUMBA_CACHE_DIR := $(CACHE)/numba
 export MPLCONFIGDIR := $(CACHE)/matplotlib

@@ -54,6 +54,7 @@ CHECKED = {
     "corpus/test_corpus.py",
     "demo/test_story.py",
     "fuzz/test_corpus.py",
+    "fuzz/test_forged_models.py",
     "kernels/test_compiled.py",
     "maxent/kernels/test_gibbs_device.py",
     "maxent/test_device_training.py",
@@ -145,6 +146,14 @@ def pytest_runtest_call(item):
         if not lacking:
             raise
         pytest.skip(f"the package {lacking[0]!r} isn't installed")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def unsynced():
+    """Don't wait for the disk: no test takes the power away, and those of what is written when watch the call."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(os, "fsync", lambda descriptor: None)
+        yield
 
 
 @pytest.fixture(autouse=True)

@@ -123,6 +123,18 @@ def test_files_of_any_name_are_downloaded_under_it(client):
         assert answer.getheader("Content-Disposition") == f"attachment; filename*=utf-8''{quote(name)}"
 
 
+def test_a_result_in_a_folder_of_any_name_is_downloaded(tmp_path):
+    name = 'Łódź "x"'
+    (tmp_path / name).mkdir()
+    for file in ("summary.json", "provenance.json"):
+        (tmp_path / name / file).write_text("{}")
+    with running(served.App(Workspace(tmp_path / name))) as client:
+        answer, body = client(f"/zip/{quote(name)}")
+    assert answer.status == 200, body
+    assert answer.getheader("Content-Disposition") == f"attachment; filename*=utf-8''{quote(name)}.zip"
+    assert zipfile.ZipFile(io.BytesIO(body)).namelist() == ["provenance.json", "summary.json"]
+
+
 def test_a_damaged_study_leaves_the_others_in_the_list(client):
     folder = client.app.workspace.folder / "damaged"
     (folder / "result").mkdir(parents=True)

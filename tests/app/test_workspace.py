@@ -24,16 +24,22 @@ def received(workspace, name, *chunks, study=None):
         ("votes.csv", "votes.csv"),
         ("../../etc/x.csv", "x.csv"),
         ("C:\\data\\a b.xlsx", "a b.xlsx"),
-        ("<script>.csv", "script_.csv"),
-        ("été.parquet", "t_.parquet"),
+        ("<script>.csv", "script.csv"),
+        ("été.parquet", "été.parquet"),
+        ("e\u0301te\u0301.parquet", "été.parquet"),  # as macOS writes it
+        ("данные 2024.csv", "данные 2024.csv"),
+        ("\N{GRINNING FACE}.CSV", "data.CSV"),
+        ("a\u202egnp.csv", "a_gnp.csv"),
         (".hidden.csv", "hidden.csv"),
+        ("-rf.csv.gz", "rf.csv.gz"),
+        ("я" * 300 + ".csv", "я" * 60 + ".csv"),
     ],
 )
 def test_names_of_files_become_plain(given, safe):
     assert safe_filename(given) == safe
 
 
-@pytest.mark.parametrize("given", ["a.exe", "csv", "a.csv.sh", ""])
+@pytest.mark.parametrize("given", ["a.exe", "csv", "a.csv.sh", "", "..csv/x"])
 def test_other_endings_are_refused(given):
     with pytest.raises(DataError, match="ending"):
         safe_filename(given)

@@ -120,3 +120,15 @@ def test_bad_settings_are_refused(settings, message, weighted_bags):
 def test_structured_is_another_name_of_fastfood(weighted_bags):
     one, other = (FourierEmbedding(8, kind=kind, random_state=0) for kind in ("structured", "fastfood"))
     assert np.array_equal(one.fit_transform(weighted_bags), other.fit_transform(weighted_bags))
+
+
+@pytest.mark.parametrize(
+    "chains", [[[16, 10**6]], [[10**6, 3]], [[2**31 - 1, 2**31 - 1]], [[16.0, 3.0]], [[-16, 3]], [16, 3]]
+)
+def test_forged_widths_ask_for_no_memory(chains, weighted_bags):
+    made = FourierEmbedding(16, random_state=0).fit(weighted_bags)
+    assert made.chains_.tolist() == [[16, 3]]
+    made.chains_ = np.array(chains)
+    for use in (made.transform, lambda bags: made.transform_used(bags, np.arange(3))):
+        with pytest.raises(DataError, match="don't fit together"):
+            use(weighted_bags)

@@ -1,3 +1,5 @@
+import os
+
 import numpy as np
 import pytest
 
@@ -13,6 +15,12 @@ def test_threads_are_put_back_even_after_an_error():
         assert torch.get_num_threads() == 1
         1 / 0  # noqa: B018
     assert torch.get_num_threads() == before
+
+
+def test_more_threads_than_a_machine_can_start_are_not_asked_for():
+    """A million of them ended the process."""
+    with threads(10**6):
+        assert torch.get_num_threads() <= max(64, os.cpu_count())
 
 
 def test_arrays_are_copies():

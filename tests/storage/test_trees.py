@@ -122,3 +122,11 @@ def test_forged_nodes_of_a_predictor_are_refused(field, value):
     nodes_of(tree, arrays, field)[0] = value
     with pytest.raises(DataError):
         decoded(tree, arrays)
+
+
+def test_another_number_of_trees_than_the_file_says_is_refused():
+    model = boosted()
+    model.n_trees_per_iteration_ = 2**31
+    tree, arrays = encoded(model)
+    with pytest.raises(DataError, match="another number of trees"):
+        decoded(tree, arrays)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from study_cases import ecological, long_votes, votes
-from sumwise import load
+from sumwise import load, save
 from sumwise.aggregate import aggregate
 from sumwise.errors import DataError
 from sumwise.readers.tables_folder import write_tables_folder
@@ -41,6 +41,17 @@ def test_missing_files_and_columns_are_told(tmp_path):
         predict_file(tmp_path / "r", tmp_path / "x.csv")
     votes().rename(columns={"old": "olde"}).to_csv(tmp_path / "x.csv")
     with pytest.raises(DataError, match=r"no column 'old'. Hint: did you mean 'olde'"):
+        predict_file(tmp_path / "r", tmp_path / "x.csv")
+
+
+@pytest.mark.parametrize("change", [lambda shares: shares.astype(str), lambda shares: None])
+def test_a_model_whose_parts_do_not_fit_is_no_defect_of_ours(tmp_path, change):
+    fit_problem(ecological(tmp_path, method='"Goodman"'), tmp_path / "r")
+    model = load(tmp_path / "r" / "model.sumwise")
+    model.shares_ = change(model.shares_)
+    save(model, tmp_path / "r" / "model.sumwise")
+    votes().to_csv(tmp_path / "x.csv", index=False)
+    with pytest.raises(DataError, match=r"model.sumwise' can't predict: its parts don't fit together"):
         predict_file(tmp_path / "r", tmp_path / "x.csv")
 
 

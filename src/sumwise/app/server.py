@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from sumwise.app.jobs import Jobs
 from sumwise.app.reading import problem_text
@@ -162,7 +163,7 @@ class App:
             raise DataError("This study has no result yet.", hint="run it first.")
         content = await asyncio.to_thread(_zipped, result)
         found = _response(content, "application/zip")
-        found.headers["Content-Disposition"] = f'attachment; filename="{name}.zip"'
+        found.headers["Content-Disposition"] = f"attachment; filename*=utf-8''{quote(name, safe='')}.zip"
         return found
 
     # --- studies

@@ -6,6 +6,7 @@ import json
 import os
 import re
 import secrets
+import unicodedata
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ ENDINGS = (
     ".gpkg",
 )
 MOST_BYTES = 2 * 2**30  # of one upload
+MOST_NAME = 120  # bytes of a file name before its ending; a folder takes 255, and a part that arrives has a longer name
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._ -]{0,80}")
 
 
@@ -119,14 +121,16 @@ def is_result(folder: Path) -> bool:
 
 
 def safe_filename(given: str) -> str:
-    """The last part of a file name, in plain characters, with an ending that sumwise reads."""
-    last = re.split(r"[/\\]", given)[-1]
-    safe = re.sub(r"[^A-Za-z0-9._ -]+", "_", last).strip(" ._-") or "data"
-    if not safe.lower().endswith(ENDINGS):
+    """The last part of a file name, in letters and digits of any alphabet, with an ending that sumwise reads."""
+    last = unicodedata.normalize("NFC", re.split(r"[/\\]", given)[-1]).rstrip()
+    ending = next((e for e in ENDINGS if last.lower().endswith(e)), None)
+    if ending is None:
         raise DataError(
             f"{last!r} has an ending that sumwise doesn't read.", hint=f"choose one of {', '.join(ENDINGS)}."
         )
-    return safe[-80:].lstrip(" .-")
+    stem = re.sub(r"[^\w. -]+", "_", last[: -len(ending)])
+    short = stem.encode("utf-8", "ignore")[-MOST_NAME:].decode("utf-8", "ignore").strip(" ._-")
+    return (short or "data") + last[-len(ending) :]
 
 
 def write_json(path: Path, value: Any) -> None:

@@ -16,6 +16,7 @@ from sumwise.distribution.kernels.frequencies import ALIASES, KINDS, draw_freque
 from sumwise.distribution.kernels.segments import segment_moments
 from sumwise.distribution.widths import median_distance, median_distance_per_column
 from sumwise.errors import DataError
+from sumwise.kernels.shapes import HINT, check_shapes
 
 MOST_COLUMNS = 10  # whose correlations are taken
 NARROW = 0.01  # standard deviations, relative to that of all rows, below which bags are equally narrow
@@ -174,12 +175,14 @@ class FourierEmbedding(Embedding):
         return out, np.concatenate([weight for _, weight in drawn])
 
     def _embed(self, bags: Bags) -> np.ndarray:
-        return self._features(bags, [doublings for _, doublings in self.chains_.tolist()])
+        return self._features(bags, [halvings for _, halvings in _chains(self.widths)])
 
     def _waves(self, bags: Bags, doublings: Sequence[int]) -> np.ndarray:
         """Return the features of each chain up to this many doublings; none of a chain that has -1."""
         parts, start = [np.zeros((len(bags), 0))], 0
-        widths = [first for first, _ in _chains(self.widths)]
+        chains = _chains(self.widths)
+        self._check_chains(chains)
+        widths = [first for first, _ in chains]
         for chain, ((m, _), last) in enumerate(zip(self.chains_.tolist(), doublings)):
             part = slice(start, start + m)
             start += m
@@ -189,6 +192,14 @@ class FourierEmbedding(Embedding):
             means *= self.amplitudes_[part]
             parts.append(means.reshape(len(bags), -1))
         return parts[1] if len(parts) == 2 else np.hstack(parts)
+
+    def _check_chains(self, chains: list[tuple[float, int]]) -> None:
+        """Refuse learned parts that aren't those of the widths: from a forged file they would ask for any memory."""
+        drawn = np.asarray(self.chains_)
+        check_shapes({"chains_": (drawn, (len(chains), 2))})
+        if drawn.dtype.kind not in "iu" or drawn[:, 1].tolist() != [halvings for _, halvings in chains]:
+            raise DataError("The model's parts don't fit together: chains_ are not those of the widths.", HINT)
+        check_shapes({"amplitudes_": (self.amplitudes_, (sum(drawn[:, 0].tolist()),))})
 
     def _mean_waves(self, bags: Bags, chain: int, part: slice, doublings: int, width: float) -> np.ndarray:
         """Return mean cosines and sines of one chain of widths, (n_bags, doublings + 1, 2, m)."""
@@ -206,6 +217,7 @@ class FourierEmbedding(Embedding):
         if not self.columns_.dimension:
             return super().transform_used(bags, used)
         bags = self.columns_.check(bags)
+        self._check_chains(_chains(self.widths))
         made, doublings, start = [], [], 0
         for m, last in self.chains_.tolist():
             levels = (used[(used >= start) & (used < start + 2 * m * (last + 1))] - start) // (2 * m)

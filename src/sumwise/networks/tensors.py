@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -10,6 +11,10 @@ import numpy as np
 
 from sumwise.errors import DataError
 from sumwise.extras import require
+
+MOST_THREADS = (
+    64  # or as many as there are cores: OpenMP ends the process where it can't start as many as it is asked for
+)
 
 
 @contextmanager
@@ -27,7 +32,7 @@ def threads(n: int = 1) -> Iterator[None]:
     """
     torch = require("torch")
     before = torch.get_num_threads()
-    torch.set_num_threads(n)
+    torch.set_num_threads(min(n, max(MOST_THREADS, os.cpu_count() or 1)))
     try:
         yield
     finally:

@@ -32,7 +32,10 @@ def _check_trees(estimator: Any, where: str) -> None:
         widths.add(estimator.tree_.n_features)
     if widths and widths != {n_features}:
         raise DataError(f"{where}: the file holds trees on {sorted(widths)} features for {n_features} columns.")
-    for predictor in [p for step in getattr(estimator, "_predictors", []) for p in step]:
+    steps = getattr(estimator, "_predictors", [])
+    if steps and {len(step) for step in steps} != {getattr(estimator, "n_trees_per_iteration_", None)}:
+        raise DataError(f"{where}: the file holds another number of trees than it says.")
+    for predictor in [p for step in steps for p in step]:
         if type(n_features) is not int or predictor.nodes["feature_idx"].max() >= n_features:
             raise DataError(f"{where}: the file holds a tree on more than {n_features} columns.")
 

@@ -6,12 +6,15 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from numba.core.errors import NumbaError
 
-from sumwise.errors import DataError
+from sumwise.errors import DataError, SumwiseError
 from sumwise.persistence import load
 from sumwise.study.families import study_of
 from sumwise.study.fitting import read_result
 from sumwise.study.problem import Problem
+
+MISFIT = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, NumbaError)
 
 
 def predict_file(folder: Any, source: Any) -> pd.DataFrame:
@@ -46,4 +49,15 @@ def predict_file(folder: Any, source: Any) -> pd.DataFrame:
     problem = Problem.from_file(folder / "problem.toml")
     study = study_of(problem)
     study.folder = folder
-    return study.predict(load(folder / "model.sumwise"), path)
+    file = folder / "model.sumwise"
+    model = load(file)
+    try:
+        return study.predict(model, path)
+    except SumwiseError:
+        raise
+    except MISFIT as error:  # loading checks what a file holds, not whether it is the model that was fitted here
+        raise DataError(
+            f"The model in {str(file)!r} can't predict: its parts don't fit together "
+            f"({type(error).__name__}: {' '.join(str(error).split())[:200]}).",
+            hint="was the file changed? Fit again; if that doesn't help, run with --debug and report it.",
+        ) from error

@@ -9,6 +9,7 @@ import numpy as np
 from sumwise.distribution.kernels.fourier_features import add_harmonics
 from sumwise.distribution.kernels.segments import read_only
 from sumwise.kernels.compiled import njit
+from sumwise.kernels.shapes import check_positions, check_shapes
 from sumwise.kernels.threads import over_bags
 
 CACHED = 1 << 15  # numbers of a block of rows that are worked on at once
@@ -87,6 +88,9 @@ def mean_fastfood_waves(
 
     Takes n log2 p products per row where a matrix takes n d, and no memory but that of a few hundred rows.
     """
+    _check(blocks, n, len(columns))
+    check_shapes({"centre": (centre, (len(columns),)), "factor": (factor, (len(columns),))})
+    check_positions("columns", columns, values.shape[1])
     given = np.ones(1) if weights is None else weights
     edges = np.asarray(offsets, dtype=np.int64)
     out = np.zeros((len(edges) - 1, doublings + 1, 2, n))
@@ -107,6 +111,14 @@ def mean_fastfood_waves(
     )
     over_bags(lambda begin, end: _mean_waves(*arguments, begin, end), edges)
     return out
+
+
+def _check(blocks: Fastfood, n: int, d: int) -> None:
+    """Refuse blocks that don't give n frequencies of d features: compiled loops take their sizes on trust."""
+    size = 1 << max(0, (d - 1).bit_length())
+    shape = (-(-n // size), size)
+    check_shapes({name: (getattr(blocks, name), shape) for name in ("signs", "shuffle", "gauss", "lengths")})
+    check_positions("shuffle", blocks.shuffle, size)
 
 
 @njit(cache=True)

@@ -6,6 +6,7 @@ import numpy as np
 
 from sumwise.distribution.kernels.segments import read_only
 from sumwise.kernels.compiled import njit
+from sumwise.kernels.shapes import check_positions, check_shapes
 from sumwise.kernels.threads import over_bags
 
 ROWS = 512  # of a bag that are worked on at once: all that is needed of them stays in the nearest cache
@@ -45,6 +46,8 @@ def mean_waves(
     chosen = np.arange(values.shape[1]) if columns is None else np.asarray(columns, dtype=np.int64)
     about = np.zeros(len(chosen)) if centre is None else np.asarray(centre, dtype=np.float64)
     waves = np.ascontiguousarray(frequencies, dtype=np.float64)
+    check_shapes({"frequencies": (waves, (len(chosen), *waves.shape[-1:])), "centre": (about, (len(chosen),))})
+    check_positions("columns", chosen, values.shape[1])
     rows, edges = read_only(values), np.asarray(offsets, dtype=np.int64)
     out = np.zeros((len(edges) - 1, doublings + 1, 2, waves.shape[1]))
     arguments = (rows, read_only(edges), read_only(given), weights is not None, waves, doublings, chosen, about, out)

@@ -6,6 +6,7 @@ import numpy as np
 
 from sumwise.distribution.kernels.segments import read_only
 from sumwise.kernels.compiled import njit
+from sumwise.kernels.shapes import check_positions, check_shapes
 from sumwise.kernels.threads import over_bags
 
 
@@ -36,9 +37,13 @@ def mean_gradients(
     array([[[0.   , 2.   , 2.828]]])
     """
     shares, means, deviations = mixture
+    d, n_parts = len(columns), len(shares)
+    check_shapes({"means": (means, (n_parts, d)), "deviations": (deviations, (n_parts, d)), "scale": (scale, (d,))})
+    check_shapes({"shares": (shares, (n_parts,)), "centre": (centre, (d,))})
+    check_positions("columns", columns, values.shape[1])
     given = np.ones(1) if weights is None else weights
     edges = np.asarray(offsets, dtype=np.int64)
-    out = np.zeros((len(edges) - 1, len(means), 2 * means.shape[1] + 1))
+    out = np.zeros((len(edges) - 1, n_parts, 2 * d + 1))
     level = np.log(np.maximum(shares, 1e-300)) - np.log(deviations).sum(axis=1)
     root = np.sqrt(np.maximum(shares, 1e-12))
     arguments = (
@@ -46,7 +51,6 @@ def mean_gradients(
         centre, 1.0 / scale, level, means, 1.0 / deviations, out,
     )  # fmt: skip
     over_bags(lambda begin, end: _mean_gradients(*arguments, begin, end), edges)
-    d = means.shape[1]
     out[:, :, 0] -= shares
     out[:, :, d + 1 :] /= np.sqrt(2)
     out /= root[:, None]

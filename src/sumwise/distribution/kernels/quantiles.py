@@ -6,6 +6,7 @@ import numba as nb
 import numpy as np
 
 from sumwise.kernels.compiled import njit
+from sumwise.kernels.shapes import check_shapes
 from sumwise.kernels.threads import over_parts
 
 TILE = 16  # bags of the other side whose quantiles stay in the nearest cache
@@ -88,6 +89,7 @@ def line_distances(a: np.ndarray, b: np.ndarray | None, order: int) -> np.ndarra
     array([[0., 2.], [2., 0.]])
     """
     other = a if b is None else b
+    check_shapes({"quantiles": (other, (len(other), *a.shape[1:]))})
     if order == 2:
         return np.stack([_squares(a[:, j], other[:, j]) for j in range(a.shape[1])])
     out = np.zeros((a.shape[1], len(a), len(other)))
