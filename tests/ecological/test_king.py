@@ -184,3 +184,13 @@ def test_intervals_from_few_units_hold_the_truth_of_the_model():
         truth = cells.sum(axis=0) / cells.sum(axis=(0, 2))[:, None]
         hits.append((low <= truth) & (truth <= high))
     assert np.mean(hits) >= 0.85  # of King's own draws about half
+
+
+@pytest.mark.filterwarnings("ignore:King's model has five")
+def test_copied_units_do_not_narrow_intervals():
+    once = few_units(10, 4)
+    again = np.repeat(once, 4, axis=0)
+    first = King(n_draws=60).fit(Margins(once.sum(axis=2), once.sum(axis=1)))
+    with pytest.warns(ModelWarning, match="30 of 40 units have all counts of another"):
+        second = King(n_draws=60).fit(Margins(again.sum(axis=2), again.sum(axis=1)))
+    np.testing.assert_allclose(second.regression_errors_, first.regression_errors_)

@@ -7,6 +7,7 @@ from sumwise import Margins
 from sumwise.ecological import Bounds, EcologicalEM
 from sumwise.errors import DataError
 from sumwise.report import ContestResult, court_edition_contests, report
+from sumwise.report.court_contests import _times_polarised
 
 
 def margins(seed):
@@ -25,7 +26,7 @@ def test_one_document_has_every_contest_once():
         results[name] = ContestResult(pages[est], est, {"problem": f"title = '{name}'", "seed": 0})
     text = court_edition_contests(results, {"case": "Doe v. Roe"})
     assert "Doe v. Roe" in text
-    assert "black: voting was polarised in 2 of 2 contests and not polarised in 0." in text
+    assert "black: voting was polarised in 2 of 2 contests." in text
     assert "Clerk: no method that estimates shares was fitted" in text
     for letter, name in zip("ABC", ("Mayor &lt;2020&gt;", "Sheriff", "Clerk")):
         assert text.count(f"<h3>Contest {letter}: {name}</h3>") >= 3  # findings, data, units
@@ -45,3 +46,16 @@ def test_no_contests_and_unknown_keys_are_refused():
     m = margins(0)
     with pytest.raises(DataError, match="judge"):
         court_edition_contests({"a": ContestResult(report(Bounds().fit(m), m))}, {"judge": "x"})
+
+
+@pytest.mark.parametrize(
+    ("times", "words"),
+    [
+        ((2, 0, 0), "voting was polarised in 2 of 2 contests"),
+        ((0, 0, 2), "whether voting was polarised is undetermined in 2 of 2 contests"),
+        ((1, 1, 0), "voting was polarised in 1 of 2 contests; voting was not polarised in 1 of 2 contests"),
+        ((1, 0, 1), "voting was polarised in 1 of 2 contests; whether it was is undetermined in 1 of 2 contests"),
+    ],
+)
+def test_what_never_happened_is_not_counted(times, words):
+    assert _times_polarised(dict(zip(("yes", "no", "undetermined"), times)), 2) == words

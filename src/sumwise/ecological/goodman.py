@@ -10,7 +10,7 @@ from scipy import stats
 
 from sumwise import checks
 from sumwise.ecological.calibration import calibrated_sd
-from sumwise.ecological.identification import check_identified, unidentified_groups
+from sumwise.ecological.identification import check_identified, copied_units, unidentified_groups
 from sumwise.ecological.kernels import least_squares as ls
 from sumwise.ecological.kernels.raking import rake
 from sumwise.ecological.result import EcologicalEstimator, check_cells, inside
@@ -20,7 +20,6 @@ from sumwise.margins import Margins
 from sumwise.progress import track
 
 OUTSIDE = 1e-9
-COPIED = 50  # people of a unit whose counts all equal those of another by more than chance
 UNKNOWN = 0.5  # standard error of a share that units can't identify, where intervals are the bounds
 LARGE = 0.3  # of all weight: one unit's part, where there are others enough, from which intervals are too narrow
 
@@ -42,7 +41,8 @@ class Goodman(EcologicalEstimator):
     constrained : bool, default False
         Keep every group's shares in [0, 1], summing to 1.
     n_bootstrap : int >= 2, default 200
-        Resamples of units for the constrained fit's intervals; the plain fit's are by the t distribution.
+        Resamples of units for the constrained fit's intervals, which are at least the plain fit's, by the t
+        distribution, inside the bounds.
     random_state : int, Generator or None, default 0
 
     Attributes
@@ -92,7 +92,7 @@ class Goodman(EcologicalEstimator):
         penalty = self.alpha * float(np.trace(xx)) / len(xx)
         centre = np.average(t, axis=0, weights=weights)
         free = ls.free_shares(xx, xt, penalty, centre)
-        number = self._copied_from(full)
+        number = copied_units(full)
         self.freedom_ = len(np.unique(number)) - margins.n_rows
         errors, self.residual_covariance_ = ls.residual_covariance(x, t, weights, free, penalty, self.freedom_)
         if _uneven(weights):
@@ -119,23 +119,6 @@ class Goodman(EcologicalEstimator):
                 ModelWarning,
                 stacklevel=3,
             )
-
-    def _copied_from(self, full: Margins) -> np.ndarray:
-        """The number of each unit, the same for large ones with the same counts, taken as copies; warn of such."""
-        both = np.hstack([full.rows, full.cols])
-        number = np.arange(len(full))
-        large = np.flatnonzero(full.totals >= COPIED)
-        _, first, which = np.unique(both[large], axis=0, return_index=True, return_inverse=True)
-        number[large] = large[first[which.ravel()]]
-        copies = len(full) - len(np.unique(number))
-        if copies:
-            warnings.warn(
-                f"{copies} of {len(full)} units have all counts of another: they are taken as copies, which add "
-                "nothing to what is known. Hint: drop repeated units.",
-                ModelWarning,
-                stacklevel=3,
-            )
-        return number
 
     def _solve(self, xx, xt, penalty, centre) -> np.ndarray:
         tol = 1e-9
@@ -188,7 +171,9 @@ class Goodman(EcologicalEstimator):
         low, high = self.shares_ - half, self.shares_ + half
         if self.constrained:
             tail = (1 - level) / 2
-            low, high = np.quantile(self.resampled_, [tail, 1 - tail], axis=0)
+            drawn = np.quantile(self.resampled_, [tail, 1 - tail], axis=0)
+            low = np.maximum(np.minimum(low, drawn[0]), self.lower_bound_)  # a bootstrap of few units is too narrow
+            high = np.minimum(np.maximum(high, drawn[1]), self.upper_bound_)
         unknown = self.unidentified_[:, None]
         low, high = np.where(unknown, self.lower_bound_, low), np.where(unknown, self.upper_bound_, high)
         return np.minimum(low, self.shares_), np.maximum(high, self.shares_)

@@ -11,6 +11,7 @@ from sumwise.margins import Margins
 
 HINT = "Bounds() holds whatever the model."
 EXPECTED = 20.0  # votes by units of like composition, where none is no chance
+COPIED = 50  # people of a unit whose counts all equal those of another by more than chance
 UNSPANNED = 1e-8  # singular value of row shares, per root of their number, that is 0 up to rounding
 LIKE, SOME, COMPARED = 0.1, 0.05, 60  # L1 distance of compositions; part of units to speak of; units that are compared
 
@@ -68,6 +69,31 @@ def unidentified_groups(rows: np.ndarray) -> np.ndarray:
     _, values, axes = np.linalg.svd(shares / np.sqrt(max(len(shares), 1)), full_matrices=False)
     spanned = axes[values > UNSPANNED]
     return 1 - (spanned**2).sum(axis=0) > UNSPANNED
+
+
+def copied_units(margins: Margins, stacklevel: int = 3) -> np.ndarray:
+    """The number of each unit, the same for large ones with the same counts, taken as copies; warn of such.
+
+    Examples
+    --------
+    >>> from sumwise import Margins
+    >>> from sumwise.ecological.identification import copied_units
+    >>> copied_units(Margins([[60, 40], [30, 20], [90, 10]], [[50, 50], [30, 20], [20, 80]]))
+    array([0, 1, 2])
+    """
+    both, number = np.hstack([margins.rows, margins.cols]), np.arange(len(margins))
+    large = np.flatnonzero(margins.totals >= COPIED)
+    _, first, which = np.unique(both[large], axis=0, return_index=True, return_inverse=True)
+    number[large] = large[first[which.ravel()]]
+    copies = len(margins) - len(np.unique(number))
+    if copies:
+        warnings.warn(
+            f"{copies} of {len(margins)} units have all counts of another: they are taken as copies, which add "
+            "nothing to what is known. Hint: drop repeated units.",
+            ModelWarning,
+            stacklevel=stacklevel + 1,
+        )
+    return number
 
 
 def absent_outcomes(margins: Margins) -> list[str]:

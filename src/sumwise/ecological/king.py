@@ -10,7 +10,7 @@ from scipy import stats
 
 from sumwise import checks
 from sumwise.ecological.calibration import REGRESSED, regression_sd
-from sumwise.ecological.identification import check_identified, unidentified_groups
+from sumwise.ecological.identification import check_identified, copied_units, unidentified_groups
 from sumwise.ecological.kernels import king as kernel
 from sumwise.ecological.kernels import king_checks
 from sumwise.ecological.king_tables import fit_iterated, fit_multivariate
@@ -162,7 +162,11 @@ class King(EcologicalEstimator):
             )
         else:
             self._fit_tables(margins, rng)
-        self.regression_errors_ = regression_sd(margins.rows, margins.cols)
+        full = margins[margins.totals > 0]
+        distinct = np.unique(copied_units(full))
+        self.freedom_ = max(len(distinct) - margins.n_rows, 1)
+        more = max(len(full) - margins.n_rows, 1) / self.freedom_  # copies have residuals and no degrees of freedom
+        self.regression_errors_ = np.sqrt(more) * regression_sd(margins.rows, margins.cols)
         self.regression_errors_[unidentified_groups(margins.rows)] = UNKNOWN
         self._warn_of_few(margins)
         return self
@@ -319,7 +323,7 @@ class King(EcologicalEstimator):
     def _interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:
         tail = (1 - level) / 2
         low, high = np.quantile(self.draws_, [tail, 1 - tail], axis=0)
-        wide = stats.t.ppf(1 - tail, max(self.n_units_ - len(self.shares_), 1)) * self.regression_errors_
+        wide = stats.t.ppf(1 - tail, self.freedom_) * self.regression_errors_
         low = np.maximum(np.minimum(low, self.shares_ - wide), self.lower_bound_)
         high = np.minimum(np.maximum(high, self.shares_ + wide), self.upper_bound_)
         return np.minimum(low, self.shares_), np.maximum(high, self.shares_)
@@ -329,8 +333,7 @@ class King(EcologicalEstimator):
         drawn = self.draws_[rng.integers(len(self.draws_), size=n_draws)]
         apart = drawn - self.shares_
         own = np.maximum(self.draws_.std(axis=0), 1e-12)
-        degrees = max(self.n_units_ - len(self.shares_), 1)
-        heavy = np.sqrt(degrees / rng.chisquare(degrees, (n_draws, 1, 1)))  # the t distribution's tails
+        heavy = np.sqrt(self.freedom_ / rng.chisquare(self.freedom_, (n_draws, 1, 1)))  # the t distribution's tails
         stretch = np.maximum(self.regression_errors_ / own, 1.0)
         apart = np.where(stretch > 1, apart * stretch * heavy, apart)
         moved = np.clip(self.shares_ + apart, np.maximum(self.lower_bound_, 1e-12), self.upper_bound_)

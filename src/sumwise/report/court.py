@@ -209,7 +209,8 @@ def _against(report: Any, group: str) -> list[str]:
     curved = any((f.get("because") or "").startswith(VARIES) for f in report.summary["findings"])
     found = [f"{VARIES}; these probabilities assume that it does not."] if curved else []
     points = [item for b in _blocks(report, "certainty") if b["kind"] == "bullets" for item in b["items"]]
-    return found + [item for item in points if f": the largest outcome of the group “{group}” is " in item]
+    words = tuple(f": the {what} of the group “{group}” is " for what in ("largest outcome", "first choice"))
+    return found + [item for item in points if any(part in item for part in words)]
 
 
 def reservation(pages: Pages) -> None:

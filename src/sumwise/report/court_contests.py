@@ -110,13 +110,26 @@ def _together(pages: Pages, contests: Mapping[str, ContestResult]) -> None:
         for group, part in frame.groupby("group", sort=False):
             verdicts = part["polarised"].tolist()
             times = {verdict: verdicts.count(verdict) for verdict in ("yes", "no", "undetermined")}
-            open_ = f", and whether it was is undetermined in {times['undetermined']}" if times["undetermined"] else ""
-            pages.say(
-                f"{group}: voting was polarised in {times['yes']} of {len(part)} contests and not polarised in "
-                f"{times['no']}{open_}."
-            )
+            pages.say(f"{group}: {_times_polarised(times, len(part))}.")
         block = table(frame[[c for c in TOGETHER if c in frame]], "", {"cohesion": "share", "crossover": "share"})
         pages.table("Polarised voting in all contests", block["columns"], block["rows"])
     if left:
         pages.say("Not in this table:", items=left)
     pages.say("Every contest has findings, data and results of its own below, with intervals.")
+
+
+def _times_polarised(times: Mapping[str, int], n: int) -> str:
+    """In how many contests voting was polarised, in words that leave out what never was."""
+    of = f"of {n} contests"
+    said = [
+        words.format(times[verdict], of)
+        for verdict, words in (
+            ("yes", "voting was polarised in {} {}"),
+            ("no", "voting was not polarised in {} {}"),
+            ("undetermined", "whether it was is undetermined in {} {}"),
+        )
+        if times[verdict]
+    ]
+    if not times["yes"] and not times["no"]:
+        said = [f"whether voting was polarised is undetermined in {times['undetermined']} {of}"]
+    return "; ".join(said)

@@ -110,6 +110,24 @@ def test_other_methods_are_fitted_compared_and_missed_by_name():
     assert "other methods agree" in str(found.summary["findings"]) or "Other methods differ" in str(found.summary)
 
 
+def test_methods_are_compared_by_candidates_where_some_did_not_vote():
+    rng = np.random.default_rng(0)
+    rows = rng.integers(50, 500, (40, 2))
+    cols = rng.multinomial(rows[:, 0], [0.3, 0.28, 0.42]) + rng.multinomial(rows[:, 1], [0.1, 0.45, 0.45])
+    m = Margins(rows, cols, row_names=["a", "b"], col_names=["Ames", "Voss", "no vote"])
+    est, other = EcologicalEM(n_groups=2).fit(m), Goodman().fit(m)
+    other.shares_ = np.array([[0.6, 0.3, 0.1], [0.1, 0.5, 0.4]])  # the first choice is the same, "no vote" is not
+    items = [
+        item
+        for section in report(est, m, compare={"Goodman": other}).summary["sections"]
+        for block in section["blocks"]
+        if block["kind"] == "bullets"
+        for item in block["items"]
+    ]
+    assert "All methods agree on the first choice of every group." in items
+    assert not any("not “no vote”" in item or "is “no vote”" in item for item in items)
+
+
 def test_impossible_headlines_are_not_quoted():
     base = synthetic.precincts(60, 2, 2, random_state=1).margins
     few = np.zeros((60, 1))

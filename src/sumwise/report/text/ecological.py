@@ -606,17 +606,21 @@ def _other_methods(context: Context, summary: Summary) -> None:
         rows["inside the intervals"] = inside
         kinds = dict.fromkeys(("mean difference", "largest difference"), "distance")
         numbers = diagnostics.method_numbers(fits, context.level)
+        names, real = own.col_names_, choices(own.col_names_) or list(range(own.shares_.shape[1]))
+        what = "largest outcome" if len(real) == len(names) else "first choice"  # of candidates, where some didn't vote
+        first = {name: np.asarray(real)[est.shares_[:, real].argmax(axis=1)] for name, est in fits.items()}
+        ours = first[context.method]
         changed = [
-            f"{name}: the largest outcome of the group “{own.row_names_[r]}” is "
-            f"“{own.col_names_[int(est.shares_[r].argmax())]}”, not “{own.col_names_[int(own.shares_[r].argmax())]}”."
+            f"{name}: the {what} of the group “{own.row_names_[r]}” is “{names[first[name][r]]}”, "
+            f"not “{names[ours[r]]}”."
             for name, est in fits.items()
             if est.fit_.converged
-            for r in np.flatnonzero(est.shares_.argmax(axis=1) != own.shares_.argmax(axis=1))
+            for r in np.flatnonzero(first[name] != ours)
         ]
         unconverged = [name for name, est in fits.items() if not est.fit_.converged]
         agree = "All methods" if not unconverged else "All methods that converged"
-        changed = changed or [f"{agree} agree on the largest outcome of every group."]
-        changed += [f"{name} did not converge, so its largest outcomes are not compared." for name in unconverged]
+        changed = changed or [f"{agree} agree on the {what} of every group."]
+        changed += [f"{name} did not converge, so its {what}s are not compared." for name in unconverged]
         summary.add(
             "certainty",
             table(

@@ -136,7 +136,7 @@ class Study:
                 title=self.problem.title,
                 level=self.problem.level,
                 random_state=self.problem.seed,
-                notes=[*self.problem.remarks, *self.notes],
+                notes=list(dict.fromkeys([*self.problem.remarks, *self.notes])),  # contests are read twice
                 cautions=self.cautions,
                 why=self.why,
                 source=self.files()[0].name.removesuffix(".gz").rpartition(".")[0] if self.files() else None,
