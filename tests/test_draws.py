@@ -123,13 +123,10 @@ def test_a_table_marks_numbers_of_draws_below_ten():
 
 def test_a_figure_on_few_draws_is_found(tmp_path):
     page = tmp_path / "page.md"
-    path = "distribution.json gaussian/{}/1 .5f"
-    record = next(
-        k for k, r in enumerate(records_of({"each": "distribution.json gaussian"})) if r.get("draws", FEW) < FEW
-    )
-    page.write_text(f"0.1<!--{path.format(record)}--> is little\n")
+    cited = "election_study.json accuracy/education 100 card-exact/accuracy .4f"  # ten minutes a fit
+    page.write_text(f"0.1<!--{cited}--> is little\n")
     assert len(few_on(page)) == 1
-    page.write_text(f"0.1<!--{path.format(record)}--> † is marked\n")
+    page.write_text(f"0.1<!--{cited}--> † is marked\n")
     assert few_on(page) == []
 
 

@@ -186,6 +186,7 @@ def clouds(store: Store, full: bool) -> list[dict]:
         for (points,), runs in sorted(_grouped(each, ("points",)).items()):
             row |= {str(points): _mean(runs, "accuracy"), f"{points} runs": len(runs)}
             row[f"{points} error"] = _error([r["accuracy"] for r in runs])
+        row["runs"] = min(value for name, value in row.items() if name.endswith(" runs"))
         rows.append(row | {"seconds": _mean(runs, "seconds"), "device": runs[0]["device"]})
     return sorted(rows, key=lambda r: (r["data"] != "shapes", _place(r["method"])))
 
