@@ -1,10 +1,12 @@
-"""Every method of the papers is public, runs as its page says, and has the test that the page names."""
+"""Every item of the papers is public, runs as its page says, and has the test or the page that is named beside it."""
 
 from __future__ import annotations
 
 import importlib
+import re
 import tomllib
 import warnings
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,14 +14,27 @@ import pytest
 pytestmark = pytest.mark.check
 
 ROOT = Path(__file__).parents[1]
-PAGE = tomllib.loads((ROOT / "docs" / "book" / "items.toml").read_text("utf-8"))
+BOOK = ROOT / "docs" / "book"
+PAGE = tomllib.loads((BOOK / "items.toml").read_text("utf-8"))
 SETUP = PAGE["intro"].partition("```python\n")[2].partition("```")[0]
-ROWS = [[cell.strip("`") for cell in row] for item in PAGE["item"] for row in item["rows"][1:]]
+STATUS = ("works", "differs", "needs data", "nothing to compute")
+
+
+def rows(head):
+    return [
+        [PAGE_NUMBER.search(item["shows"])[1], *(cell.strip("`") for cell in row)]
+        for item in PAGE["item"]
+        if item["rows"][0][0] == head
+        for row in item["rows"][1:]
+    ]
+
+
+PAGE_NUMBER = re.compile(r"\((\d{3})\.md\)")
+METHODS, SHOWN = rows("section"), rows("item")
 
 
 def test_every_name_is_public_and_named_by_its_test():
-    assert len(ROWS) > 80
-    for _, what, name, call, test in ROWS:
+    for _, _, what, name, call, _, test in METHODS:
         package, *parts = name.split(".")
         found = importlib.import_module(f"sumwise.{package}")
         for part in parts:
@@ -31,10 +46,37 @@ def test_every_name_is_public_and_named_by_its_test():
 def test_every_call_runs():
     shown: dict = {}
     exec(SETUP, shown)
-    for section, what, _, call, _ in ROWS:
+    for _, section, what, _, call, _, _ in METHODS:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # fits this small say that they leave much open
             try:
                 exec(call, shown)
             except Exception as error:
                 pytest.fail(f"{section}, {what}: {type(error).__name__}: {error}")
+
+
+def test_every_status_is_one_of_four_and_the_page_counts_them():
+    """What differs, or needs data, says how and which."""
+    every = [row[5] for row in METHODS] + [row[4] for row in SHOWN]
+    counts = Counter(status.partition(":")[0] for status in every)
+    assert set(counts) == set(STATUS)
+    assert all(status in ("works", "nothing to compute") or len(status.partition(": ")[2]) > 10 for status in every)
+    said = [int(x) for x in re.findall(r"\b\d+(?= items| work\.| work and| need data| are diagrams)", PAGE["intro"])]
+    assert said == [len(every), *(counts[name] for name in STATUS)]
+    assert len(every) >= 234  # as many as an audit of the papers listed
+
+
+def test_every_table_and_figure_is_listed_with_the_page_that_shows_it_and_its_command():
+    for number in ("000", "001", "002", "003", "004"):
+        pages = tomllib.loads((BOOK / f"{number}.toml").read_text("utf-8"))["item"]
+        heads = {item["what"]: item for item in pages}
+        listed = [row for row in SHOWN if row[0] == number]
+        for _, what, heading, command, status in listed:
+            assert heading in heads, (what, heading)
+            assert command == heads[heading].get("command", "–"), heading
+            drawn = {"rows", "note"} & set(heads[heading])  # typed in, or drawn by the gallery
+            assert command != "–" or status == "nothing to compute" or drawn, heading
+        for item in pages:
+            for covered in item.get("covers", []):
+                under = [row for row in listed if row[2] == item["what"]]
+                assert any(row[1].startswith(covered) for row in under), (item["what"], covered)

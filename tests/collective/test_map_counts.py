@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -388,3 +389,23 @@ def test_the_damping_of_nlbp_can_be_fixed():
         map_counts(model, tables, damping=0.3)
     with pytest.raises(DataError, match="damping is 0"):
         map_counts(model, tables, method="nlbp", damping=0)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_exact_inference_decides_three_dimensional_matching(seed):
+    """Theorem 3 (Sun 2019, appendix A.1): covering every element once is possible iff there is a matching."""
+    rng, size = np.random.default_rng(seed), 3
+    triples = sorted({tuple(int(k) for k in rng.integers(size, size=3)) for _ in range(7)})
+    columns = (list(zip(*chosen)) for chosen in combinations(triples, size))
+    matched = any(all(len(set(column)) == size for column in chosen) for chosen in columns)
+    domain = Domain({"edge": len(triples)} | dict.fromkeys("pqr", size))
+    covers = {("edge", v): np.eye(size)[[t[k] for t in triples]] for k, v in enumerate("pqr")}
+    once = Tables([Table(v, np.ones(size), noise=Exact()) for v in "pqr"], domain, n=size)
+    logs = {edge: np.where(table > 0, 0.0, -np.inf) for edge, table in covers.items()}
+    if matched:
+        chosen = map_counts(TreeModel(domain, list(logs), logs), once, method="exact").nodes["edge"]
+        assert sorted(chosen) == [0.0] * (len(triples) - size) + [1.0] * size
+        assert all((chosen @ table == 1.0).all() for table in covers.values())
+    else:
+        with pytest.raises(DataError, match="impossible under the model|forbids everything"):
+            map_counts(TreeModel(domain, list(logs), logs), once, method="exact")
