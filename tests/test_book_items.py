@@ -22,7 +22,7 @@ STATUS = ("works", "differs", "needs data", "nothing to compute")
 
 def rows(head):
     return [
-        [PAGE_NUMBER.search(item["shows"])[1], *(cell.strip("`") for cell in row)]
+        [PAGE_NUMBER.search(item["shows"])[1], *(cell[1:-1] if cell.startswith("`") else cell for cell in row)]
         for item in PAGE["item"]
         if item["rows"][0][0] == head
         for row in item["rows"][1:]
