@@ -74,6 +74,9 @@ def test_the_keyboard_is_enough(page, address, votes):
     uploaded(page, address, votes)
     typed(page, "method", "Bounds")
     assert finished(page)
+    assert (
+        page.evaluate("() => document.activeElement.id") == "result-title"
+    )  # not lost with the button that was hidden
     tab_to(page, "download-all")
     with page.expect_download():
         page.keyboard.press("Enter")

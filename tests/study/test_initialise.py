@@ -147,6 +147,21 @@ def test_names_to_show_are_suggested_where_columns_give_them(tmp_path):
     assert list(found.read[0]["groups"]) == ["young", "old"]
 
 
+def test_names_of_features_do_not_depend_on_the_order_of_files(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {"clinic": np.repeat([f"c{k}" for k in range(12)], 20), "age_grp": rng.choice(["a", "b"], 240)}
+    )
+    frame["body_weight_kg"] = rng.normal(70, 9, 240).round(1)
+    ill = rng.integers(2, 18, 12)
+    counts = pd.DataFrame({"clinic": [f"c{k}" for k in range(12)], "ill": ill, "well": 20 - ill})
+    frame.to_csv(tmp_path / "people.csv", index=False)
+    counts.to_csv(tmp_path / "counts.csv", index=False)
+    for files in (("people.csv", "counts.csv"), ("counts.csv", "people.csv")):
+        found = suggest_problem([tmp_path / name for name in files], tmp_path / "p.toml", family="proportions")
+        assert found.guess.names == {"age_grp": "age grp", "body_weight_kg": "body weight (kg)"}
+
+
 def test_places_without_counts_are_named_and_not_used(tmp_path):
     frame = flocks()
     sites = frame[["site", "x", "y"]].drop_duplicates()

@@ -162,7 +162,9 @@ def _names(guess: Guess, profiles: list[FileProfile]) -> dict[str, str]:
     sides = columns(kind.named_sides)
     others = [c for given in columns(kind.named_columns) for c in given]
     used = {c for given in columns(tuple(kind.column_keys)) for c in given if isinstance(c, str)}
-    names = [c.name for c in profiles[0].columns]
+    own = Path(str(guess.data.get("file", ""))).name  # files may be given in any order
+    main = next((p for p in profiles if p.path.name == own), profiles[0])
+    names = [c.name for c in main.columns]
     if kind.named_columns and not {"features", "attributes"} & guess.columns.keys() and "count" not in guess.columns:
         others += [c for c in names if c not in used and c not in guess.unused]  # all other columns are features
     rests = [v for k, v in guess.columns.items() if k.startswith("rest_")]

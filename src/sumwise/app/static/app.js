@@ -128,6 +128,7 @@ function showNoise() {
 
 function columnRow(column) {
   const row = make("tr"), menu = make("select");
+  row.setAttribute("role", "row");
   menu.dataset.column = column.name;
   menu.setAttribute("aria-label", "Role of " + column.name);
   menu.append(make("option", "not used", { value: "" }), ...reading.roles.map((r) => make("option", r.key.replaceAll("_", " "), { value: r.key })));
@@ -145,6 +146,7 @@ function columnRow(column) {
   named();
   shown.append(input);
   row.append(shown);
+  for (const part of row.cells) part.setAttribute("role", part.tagName === "TH" ? "rowheader" : "cell");  // whatever the layout
   return row;
 }
 
@@ -197,7 +199,9 @@ function showJob(job) {
   const words = WORDS[job.status] + (live && job.lines && job.lines.length ? " " + job.lines[job.lines.length - 1] : "");
   if ($("status").textContent !== words) $("status").textContent = words;  // screen readers read what changes
   $("log").textContent = (job.lines || []).join("\n");
+  const focused = document.activeElement;
   $("bar").hidden = !live; $("cancel").hidden = !live; $("run").hidden = live;
+  if (focused === $(live ? "run" : "cancel")) $(live ? "cancel" : "run").focus();  // the button that was pressed is hidden now
   stopWatching();
   if (live) timer = setTimeout(watch, 1000);
 }
@@ -214,7 +218,10 @@ async function watch() {
     releaseReady(facts);
     if (job.kind === "release" && !$("released").hidden) $("released").focus();  // the button that was pressed is disabled now
     if (job.status === "failed") say({ error: (job.lines || []).slice(-1)[0] || "The run failed." });
-    else if (!$("result").hidden && job.kind === "fit") $("result-title").scrollIntoView();
+    else if (!$("result").hidden && job.kind === "fit") {
+      $("result-title").scrollIntoView();
+      if ([$("run"), document.body].includes(document.activeElement)) $("result-title").focus({ preventScroll: true });
+    }
   }
 }
 

@@ -11,6 +11,7 @@ from sumwise import diagnostics
 from sumwise.errors import DataError
 from sumwise.metrics import conformal_half_width, mean_error_interval, r_squared_interval, wilson_interval
 from sumwise.report.context import Context, listed, plural
+from sumwise.report.rounding import finding_digits
 from sumwise.report.summary import FEW_ROWS, Summary, bullets, facts, figure, finding, note, table, text
 
 FOLDS = 10
@@ -65,9 +66,10 @@ def write(context: Context) -> Summary:
     title, few = "Every bag, predicted by a fit that has not seen it", len(frame) <= FEW_ROWS
     listed_bags = table(frame, title, {"samples": "count"}, "estimates.csv", not few, about)
     summary.add("estimates" if few else "appendix", listed_bags)
+    each = "response" if context.response is None else f"value of “{response}”"
     summary.lead = [
         f"The data are {plural(len(bags), 'bag')} with {plural(bags.n_rows, 'sample')} in all, "
-        f"{plural(bags.n_features, 'feature')} per sample and one {response} per bag. {_verdict(summary.record)}",
+        f"{plural(bags.n_features, 'feature')} per sample and one {each} per bag. {_verdict(summary.record)}",
         *context.cautions,
     ]
     summary.record |= {"bags": len(bags), "samples": bags.n_rows}
@@ -153,6 +155,7 @@ def _error_findings(
     least, most = mean_error_interval(error, level)
     constant = f"Predicting the mean response of all bags gives {spread:.3g}."
     holds = "It holds on average over bags like these, not for every kind of bag."
+    name = "response" if context.response is None else f"“{context.response}”"
     ends = {"low": -wide, "high": wide, "level": level}
     return [
         finding(
@@ -166,7 +169,7 @@ def _error_findings(
             because=because,
         ),
         finding(
-            "Mean absolute error on bags that the fit has not seen",
+            f"Mean absolute error of the predicted {name} on bags that the fit has not seen",
             float(np.abs(error).mean()),
             "number",
             low=least,
@@ -176,8 +179,8 @@ def _error_findings(
             because=constant,
         ),
         finding(
-            "Error of the prediction for a new bag (predicted less actual)",
-            float(error.mean()),
+            f"Error of the predicted {name} of a new bag (predicted less actual)",
+            round(float(error.mean()), finding_digits({"kind": "number", **ends}) or 0) + 0.0,
             "number",
             **ends,
             trust="moderate",
