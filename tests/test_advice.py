@@ -90,7 +90,9 @@ def test_bags_with_counts_get_the_cardinality_classifier():
         advice = advise((bags, given))
         assert advice.method == "sumwise.proportions.CardinalityClassifier"
         assert "2 of 2 effects" in advice.why[1]
-        assert advice.cautions == ()
+    assert advise((bags, np.stack([10 - counts, counts], axis=1))).cautions == ()
+    assert "ask for 'response'" in advise((bags, counts)).cautions[0]
+    assert advise((bags, counts), "individuals").cautions == ()
     run(advise((bags, counts)), bags=bags, counts=counts)
 
 
@@ -229,6 +231,7 @@ def test_frames_with_gaps_and_changing_totals():
         (pd.DataFrame({"place": ["a", "b"], "n": [1, 2]}), "more than numbers"),
         (pd.DataFrame({"a": [1], "b": [2]}), "two times or more"),
         (3.0, "no advice on a float"),
+        ("votes.csv", "sumwise init FILE"),
     ],
 )
 def test_other_data_are_refused(data, words):
@@ -236,9 +239,24 @@ def test_other_data_are_refused(data, words):
         advise(data)
 
 
-def test_unknown_questions_are_refused():
-    with pytest.raises(DataError, match="question"):
-        advise(PRECINCTS, "why")
+def test_unknown_questions_are_refused_with_what_each_question_means():
+    with pytest.raises(DataError, match="'cells': how each group chose; 'bounds': what is certain"):
+        advise(PRECINCTS, "how did black people vote?")
+
+
+def test_zeros_and_ones_of_larger_bags_are_classes_of_bags():
+    bags, y = bags_of(), np.arange(40) % 2
+    advice = advise((bags, y))
+    assert "task='classification'" in advice.code
+    assert "taken as classes of bags" in advice.why[1]
+    assert "ask for 'individuals'" in advice.cautions[0]
+    assert advise((bags, y), "individuals").method == "sumwise.proportions.CardinalityClassifier"
+    assert advise((bags, np.append(y[:-1], 2))).method == "sumwise.proportions.CardinalityClassifier"
+
+
+def test_a_frame_of_numbers_says_how_it_is_read():
+    advice = advise(pd.DataFrame({"black": [60, 20], "white": [40, 80], "yes": [70, 50], "no": [30, 50]}))
+    assert "one column per place. Precinct totals go to Margins.from_frame" in " ".join(advice.cautions)
 
 
 def test_advice_is_shown_as_text_and_html():

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from html import escape
+from os import PathLike
 from typing import Any
 
 import numpy as np
 
-from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.contests import Contests
 from sumwise.errors import DataError
@@ -18,7 +18,13 @@ from sumwise.tables import Tables
 
 __all__ = ["Advice", "advise"]
 
-QUESTIONS = ("cells", "bounds", "individuals", "response", "flows")
+QUESTIONS = {
+    "cells": "how each group chose",
+    "bounds": "what is certain without a model",
+    "individuals": "who has which label",
+    "response": "the response of other bags",
+    "flows": "who moved where",
+}
 SMALL_NOISY_CELL = 3.0  # noise standard deviations under which the median cell of a table is mostly noise
 FEWEST_BAGS = 10  # five folds of two bags
 MANY_CLASSES = 20  # whole numbers with fewer levels than this may be classes
@@ -90,9 +96,10 @@ def advise(data: Any, question: str | None = None) -> Advice:
     data : Margins, Contests, (Bags, counts), (Bags, response), Tables, CountsOverTime or a frame of counts
         A frame has one row per time and one column per place.
     question : {"cells", "bounds", "individuals", "response", "flows"}, optional
-        What you want to know. By default, what the data are usually asked: cells of margins; individuals of bags with
-        counts; the response of other bags; individuals of tables with label sums; flows of tables without, and of
-        counts over time. ``"bounds"`` (of margins) is what holds without a model.
+        What you want to know: how each group chose (``"cells"``), what is certain without a model (``"bounds"``), who
+        has which label (``"individuals"``), the response of other bags, or who moved where (``"flows"``). By default
+        the usual question about such data: cells of margins; individuals of bags with counts; the response of other
+        bags, also if it is 0 or 1; individuals of tables with label sums; flows of other tables and counts over time.
 
     Returns
     -------
@@ -108,8 +115,9 @@ def advise(data: Any, question: str | None = None) -> Advice:
     >>> print(advise(Margins([[60, 40]], [[80, 20]])).why[0])
     There is 1 unit for 2 groups: the totals imply bounds, and no regression over units is possible.
     """
-    if question is not None:
-        checks.choice(question, "question", QUESTIONS)
+    if question is not None and question not in QUESTIONS:
+        known = "; ".join(f"{name!r}: {meaning}" for name, meaning in QUESTIONS.items())
+        raise DataError(f"question is {question!r}, which is not one of the questions.", hint=f"choose {known}.")
     if isinstance(data, tuple) and len(data) == 2 and isinstance(data[0], Bags):
         return _bags(data[0], data[1], question)
     kind, kinds = _kind(data)
@@ -139,6 +147,8 @@ def _kind(data: Any) -> tuple[str, tuple[str, ...]]:
         raise DataError("Bags alone have nothing to learn from.", hint="give (bags, counts) or (bags, response).")
     if (hasattr(data, "counts") and hasattr(data, "times")) or hasattr(data, "columns"):
         return "Counts over time", ("flows",)
+    if isinstance(data, (str, PathLike)):
+        raise DataError("advise takes data, not a file.", hint="`sumwise init FILE` says how a file is read.")
     raise DataError(
         f"There is no advice on a {type(data).__name__}.",
         hint="give Margins, Contests, (Bags, counts), (Bags, response), Tables or a frame of counts over time.",
@@ -208,8 +218,17 @@ def _bags(bags: Bags, y: Any, question: str | None) -> Advice:
             "The values of the bags are not class counts: some are negative, fractional or larger than the bag.",
             hint="give counts (n_bags, n_classes) that sum to the sizes of the bags, or ask for 'response'.",
         )
-    individuals = question == "individuals" or (question is None and fits)
-    return _individuals(bags, given) if individuals else _response(bags, given, question is None)
+    binary = fits and given.ndim == 1 and len(bags) > 1 and bags.sizes.min() > 1 and given.max() <= 1
+    if question == "individuals" or (question is None and fits and not binary):
+        return _individuals(bags, given, question is None and given.ndim == 1)
+    if question == "response":
+        return _response(bags, given)
+    if binary:
+        reason = "Every value is 0 or 1 and every bag has several rows, so the values are taken as classes of bags."
+        return _response(bags, given.astype(int), reason, "If they are counts of a class, ask for 'individuals'.")
+    return _response(
+        bags, given, "The values are not counts that fit the sizes of the bags, so they are taken as a response."
+    )
 
 
 def _could_be_counts(bags: Bags, y: np.ndarray) -> bool:
@@ -222,7 +241,7 @@ def _could_be_counts(bags: Bags, y: np.ndarray) -> bool:
     return whole and bool((total <= np.maximum(people, bags.sizes)).all() if y.ndim == 1 else fits.all())
 
 
-def _individuals(bags: Bags, counts: np.ndarray) -> Advice:
+def _individuals(bags: Bags, counts: np.ndarray, guessed: bool) -> Advice:
     from sumwise.proportions import default_method, identifiability
 
     if bags.sizes.max(initial=0) <= 1:
@@ -239,6 +258,8 @@ def _individuals(bags: Bags, counts: np.ndarray) -> Advice:
     cautions = []
     if able < n:
         cautions.append(found.verdict)
+    if guessed:
+        cautions.append("The values are taken as counts of a class; if they are a response, ask for 'response'.")
     others = [
         ("sumwise.proportions.MeanMap", "a quick baseline that solves one linear system and one logistic regression"),
         ("sumwise.proportions.CardinalityNetwork", "if the effects are not linear and there are many bags"),
@@ -251,7 +272,7 @@ def _individuals(bags: Bags, counts: np.ndarray) -> Advice:
     return Advice("sumwise.proportions.CardinalityClassifier", tuple(why), tuple(cautions), tuple(others), code)
 
 
-def _response(bags: Bags, y: np.ndarray, guessed: bool) -> Advice:
+def _response(bags: Bags, y: np.ndarray, reason: str = "", caution: str = "") -> Advice:
     from sumwise.distribution.candidates import FEW_BAGS
     from sumwise.distribution.recommend import SMALL_BAGS
 
@@ -259,9 +280,9 @@ def _response(bags: Bags, y: np.ndarray, guessed: bool) -> Advice:
     task, simple = ("classification", "BagLogistic") if classes else ("regression", "BagRidge")
     median = int(np.median(bags.sizes))
     why = [f"{len(bags)} bags with a response each: {task} of bags."]
-    if guessed:
-        why.append("The values are not counts that fit the sizes of the bags, so they are taken as a response.")
-    cautions, others = [], []
+    if reason:
+        why.append(reason)
+    cautions, others = [caution] if caution else [], []
     method = "sumwise.distribution.recommend"
     code = f"from sumwise.distribution import recommend\n\nadvice = recommend(bags, y, task='{task}')\nprint(advice)"
     if len(bags) < FEWEST_BAGS:
@@ -378,6 +399,10 @@ def _counts_over_time(data: Any) -> Advice:
     method, reason = default_method(counts)
     why = [reason]
     cautions = ["Counts alone leave many flows possible; the model prefers short moves. Tracks of a few help most."]
+    if frame:
+        cautions.append(
+            "The frame is read as one row per time and one column per place. Precinct totals go to Margins.from_frame."
+        )
     varies = float(totals.max() / max(totals.min(), 1e-12)) if totals.max(initial=0.0) > 0 else 1.0
     population = ""
     if varies > 1.2:
