@@ -92,12 +92,13 @@ class King(EcologicalEstimator):
     found by scoring on units' tables that are sampled exactly, cycle by cycle; parameters are then drawn from the
     normal about it. Only the truncation constant is estimated, on fixed quasi-random points. Standard deviations are
     held between 0.05 and 1 and correlations on King's scale between -1 and 1; a prior keeps means near [0, 1].
-    Estimates are often good, but intervals take the model for true and are narrow: where there is truth to compare with
-    (senc) they cover 3 of 9. The parameters' normal approximation hardly allows for their error with few units, where
-    the draws alone covered about half of the truth even of data from the model. Intervals with up to three groups are
-    therefore never narrower than those of a regression over units, within the bounds (`interval` and `sample`; `draws_`
-    are King's own), and a fit to fewer than 30 units warns. ``benchmarks/ecological_simulated.py`` has the coverage.
-    `MultinomialDirichlet` and `EcologicalEM` have intervals that are meant to be used.
+    Estimates are often good, but draws take the model for true and are narrow: where there is truth to compare with
+    (senc) they alone cover 3 of 9 shares. The parameters' normal approximation hardly allows for their error with few
+    units, where draws covered about half of the truth even of data from the model. Intervals with up to three groups
+    are therefore never narrower than those of a regression over units, within the bounds (`interval` and `sample`;
+    `draws_` are King's own), and a fit to fewer than 30 units warns. ``benchmarks/ecological_simulated.py`` has the
+    coverage. Nothing allows for shares that depend on composition: `MultinomialDirichlet` and `EcologicalEM` have
+    intervals that are meant to be used.
 
     See Also
     --------

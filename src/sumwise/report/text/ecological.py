@@ -98,7 +98,7 @@ ROW_ERROR = {
 }
 MODEL_ONLY = (
     "These intervals are not calibrated: they allow for chance if the model of {method} is right, and for nothing "
-    "else. On files whose true cells are known, the 95% intervals of King and of Goodman missed most of them. "
+    "else. On files whose true cells are known, the 95% intervals of King and of Goodman missed many of them. "
     "EcologicalEM has intervals that allow for model error."
 )
 ASSUMED = {
