@@ -3,6 +3,7 @@
     python benchmarks/other_seeds.py --pick 12           # twelve at random, each of another table or figure
     python benchmarks/other_seeds.py "Figure 2.3"        # all cells whose names begin so
     python benchmarks/other_seeds.py --list              # which there are
+    python benchmarks/other_seeds.py --first 8000 --pick 12 --choice 25    # others, with seeds of their own
 
 A cell is a stored mean with a standard error. It is computed anew, with as many draws as before, and compared: the
 difference in units of its standard error, by the errors of both. Of ten such numbers one beyond 2 is to be expected now
@@ -39,6 +40,7 @@ import proportions_named
 import sparse_process
 import stability
 from collective_parts.birds import LARGE, SMALL, learn, years_of
+from run_record import run_record
 
 import maxent
 from distribution import clouds, gamma, regions
@@ -297,6 +299,7 @@ def beside(cell):
         spread = cgm_figures.spread(list(new))
         new = spread["mean"], spread["error"]
     found = {"cell": cell.name, "stored": cell.mean, "stored error": cell.error, "again": new[0], "again error": new[1]}
+    found |= {"first seed": FIRST, "commit": run_record()["commit"]}
     found["errors apart"] = float(abs(new[0] - cell.mean) / np.hypot(cell.error, new[1]))
     print({k: round(v, 5) if isinstance(v, float) else v for k, v in found.items()}, flush=True)
     return found
@@ -309,7 +312,12 @@ def keep(rows):
     new = {row["cell"] for row in rows}
     rows = [*(r for r in kept if r["cell"] not in new), *rows]
     largest = max(row["errors apart"] for row in rows)
-    made = {"command": "python benchmarks/other_seeds.py --pick 12", "seed": FIRST, "cells": len(rows)}
+    firsts, commits = ({str(r[k]) for r in rows if k in r} for k in ("first seed", "commit"))
+    made = {
+        "command": "python benchmarks/other_seeds.py --pick 12",
+        "seeds": "from " + ", ".join(sorted(firsts | {"7000"})),
+    }
+    made |= {"commit": ", ".join(sorted(commits | {"4ab3c25e or before"})), "cells": len(rows)}
     made |= {"largest": largest, "beyond two": sum(row["errors apart"] > 2 for row in rows), "rows": rows}
     path.write_text(json.dumps(made, indent=1) + "\n", "utf-8")
 
@@ -318,12 +326,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("names", nargs="*", help="beginnings of cells' names")
     parser.add_argument("--pick", type=int, default=0, help="so many cells at random")
+    parser.add_argument("--first", type=int, default=FIRST, help="first seed of the draws")
     parser.add_argument("--choice", type=int, default=24, help="seed of that choice")
     parser.add_argument("--part", type=int, nargs=2, default=(0, 1), metavar=("K", "OF"), help="every OF-th of them")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--merge", nargs="*", type=Path, default=[], help="files of other machines")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
+    global FIRST, SEEDS
+    FIRST, SEEDS = given.first, range(given.first, given.first + DRAWS)
     for path in given.merge:
         keep(json.loads(path.read_text("utf-8"))["rows"])
     found = cells()

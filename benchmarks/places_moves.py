@@ -55,6 +55,7 @@ SIZES = {
 }
 TOL = 1e-6
 SAME = ("size", "plain", "step", "b", "seed", "from")
+HALF = "node MAE, half of the steps"
 KINDS = ("moves", "places", "places, own noise", "places, as Laplace")
 
 
@@ -91,11 +92,14 @@ def rows(fits):
             less = [f["node MAE"] - node["moves", f["seed"]] for f in mine if ("moves", f["seed"]) in node]
             ended = "to the end" if any(f["converged"] for f in mine) else f"{mine[0]['steps']} iterations"
             ended = f"L-BFGS, {mine[0]['steps']} E steps" if step == "direct" else ended
+            ended = "L-BFGS on a GPU" if step == "torch" else ended
             row = {"size": size, "EM": f"{plain} plain, {step}" if plain else ended, "b": b, "from": kind}
             row["draws"] = len(mine)
             row |= {name: float(np.mean([f[name] for f in mine])) for name in ("pairwise MAE", "node MAE", "cpu_s")}
             row["node MAE less that of moves"] = float(np.mean(less)) if less else None
             row["error"] = float(np.std(less, ddof=1) / np.sqrt(len(less))) if len(less) > 1 else None
+            half = [f["node MAE"] / f[HALF] - 1 for f in mine if HALF in f]
+            row["since half of the steps"] = float(np.mean(half)) if half else None
             out.append(row | {"converged": sum(f["converged"] for f in mine)})
     return out
 
