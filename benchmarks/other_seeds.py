@@ -322,6 +322,12 @@ def keep(rows):
     path.write_text(json.dumps(made, indent=1) + "\n", "utf-8")
 
 
+def use_seeds(first):
+    """Draw with these seeds."""
+    global FIRST, SEEDS
+    FIRST, SEEDS = first, range(first, first + DRAWS)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("names", nargs="*", help="beginnings of cells' names")
@@ -333,8 +339,7 @@ def main():
     parser.add_argument("--merge", nargs="*", type=Path, default=[], help="files of other machines")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    global FIRST, SEEDS
-    FIRST, SEEDS = given.first, range(given.first, given.first + DRAWS)
+    use_seeds(given.first)
     for path in given.merge:
         keep(json.loads(path.read_text("utf-8"))["rows"])
     found = cells()
