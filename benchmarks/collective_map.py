@@ -33,6 +33,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+from run_record import run_record
 from collective_parts.printing import show
 
 HERE = Path(__file__).resolve().parent
@@ -409,7 +410,8 @@ def main():
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / "collective_map.json"
     kept = json.loads(path.read_text()) if path.exists() else {}
-    path.write_text(json.dumps({**kept, **results}, indent=1, default=float))
+    runs = kept.get("runs", {}) | dict.fromkeys(results, run_record(seeds="0"))
+    path.write_text(json.dumps({**kept, **results, "runs": runs}, indent=1, default=float))
     print(f"\nwrote {path.relative_to(HERE.parent)}")
 
 

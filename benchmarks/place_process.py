@@ -25,6 +25,7 @@ from pathlib import Path
 from time import process_time
 
 import numpy as np
+from run_record import run_record
 
 from sumwise import Table, Tables, synthetic
 from sumwise.collective import TreeModel, map_counts, process_counts, smooth_counts
@@ -101,7 +102,7 @@ def main():
             row = {"setting": setting, "method": name, "wrong cell": float(np.mean(each)), "se": error}
             rows.append(row | {"draws": len(each), "cpu_s": float(np.mean(seconds[name]))})
         results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
-        results |= {"command": "python benchmarks/place_process.py", "seeds": [given.first, seed]}
+        results |= run_record(seeds=[given.first, seed])
         others = [row for row in results.get("rows", []) if row["setting"] != setting]
         results["rows"] = sorted([*others, *rows], key=lambda row: SETTINGS.index(row["setting"]))
         results["cpu_s"] = round(results.get("cpu_s", 0.0) + process_time() - began, 1)

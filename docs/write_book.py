@@ -9,7 +9,8 @@ A TOML file is a page: `title`, `intro`, and per table or figure an `[[item]]` w
 - `bars`: labels and cells, `draw`: a key of every record, drawn as bars;
 - `plot`: lines or points over two axes, with `x`, `y`, `by` (what names a line), `only`, `log`, `kind` and `title`;
 - `seeds`: of the draws, where the results don't name them;
-- `differ`: where we differ and why; `missing`: which data or run is not there;
+- `finds`: what we find where the paper shows no number; `differ`: where we differ and why; `missing`: which data or run
+  is not there;
 - `draws`: on how many draws a table rests: the headings of columns that say so, or for all cells a number, a value
   ``@file.json path d`` (of a list its length), or words (``nothing is drawn``). Numbers below ten are marked;
 - `covers`: which of the paper's numbered tables and figures it is the counterpart of (a test knows all of them).
@@ -19,6 +20,7 @@ An item without a result says "not run". Numbers of a paper are typed in the TOM
 from __future__ import annotations
 
 import json
+import re
 import sys
 import tomllib
 from functools import cache
@@ -36,6 +38,7 @@ HEADER = "<!-- written by docs/write_book.py from {name}.toml and benchmarks/res
 OURS = "#0072B2"
 FEW = 10
 MARKED = f"† Fewer than {FEW} draws: shown as measured; nothing is concluded from it.\n"
+WORDS = {"finds": "What we find", "differ": "Where we differ", "missing": "What is missing", "note": "Note"}
 SHOWN = ("commit", "seed", "seeds", "machine", "cpu_s", "CPU seconds")
 
 
@@ -66,7 +69,8 @@ def formatted(value, form: str) -> str:
     """A value as a page shows it; one that isn't there is a dash."""
     if value is None or value != value:
         return "–"
-    return format(value, form) if form and not isinstance(value, str) else str(value)
+    text = format(value, form) if form and not isinstance(value, str) else str(value)
+    return text.removeprefix("-") if re.fullmatch(r"-0(\.0*)?", text) else text
 
 
 def number(cell) -> float:
@@ -244,7 +248,7 @@ def entry(item: dict, name: str, k: int) -> tuple[str, dict[str, str]]:
         text += body
     except MissingResult as error:
         text.append(f"*Not run: no committed result (`{error}` of `benchmarks/results`).*\n")
-    for key, words in (("differ", "Where we differ"), ("missing", "What is missing"), ("note", "Note")):
+    for key, words in WORDS.items():
         if key in item:
             text.append(f"**{words}.** {item[key]}\n")
     return "\n".join(text), figures
