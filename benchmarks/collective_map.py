@@ -33,8 +33,8 @@ from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
-from run_record import run_record
 from collective_parts.printing import show
+from run_record import run_record
 
 HERE = Path(__file__).resolve().parent
 PEER = HERE.parent.parent / "shared" / "peers" / "bench_mbi.py"
