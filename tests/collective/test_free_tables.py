@@ -42,6 +42,19 @@ def test_the_m_step_is_a_maximum(shared):
 
 
 @pytest.mark.parametrize("shared", [True, False])
+def test_the_gradient_is_that_of_the_penalised_likelihood(shared):
+    kind = FreeTables(shared=shared, penalty=3.0)
+    rng = np.random.default_rng(2)
+    theta = kind.first(DATA, rng)
+    slope = kind.gradient(theta, DATA, [Truth])
+    for _ in range(3):
+        way = rng.normal(size=theta.shape)
+        ends = (theta + h * way for h in (1e-5, -1e-5))
+        up, down = (joint(kind, end if shared else kind.normalised(end, DATA)) for end in ends)
+        assert (up - down) / 2e-5 == pytest.approx(slope @ way, rel=1e-5, abs=1e-3)
+
+
+@pytest.mark.parametrize("shared", [True, False])
 def test_ignoring_the_noise_needs_counts_of_all_moves(shared):
     kind = FreeTables(shared=shared)
     theta = kind.ignoring_noise(DATA)

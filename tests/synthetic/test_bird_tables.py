@@ -22,6 +22,9 @@ def test_potentials_are_the_log_linear_model_of_the_features():
         expected = scores[t] / scores[t].sum(axis=1, keepdims=True)
         np.testing.assert_allclose(np.exp(season.log_potentials[edge]), expected, rtol=1e-10)
     np.testing.assert_allclose(np.exp(season.log_potentials["t0"]).sum(), 1)
+    away = np.linalg.norm(season.positions - season.positions[0], axis=1)
+    start = season.log_potentials["t0"]
+    np.testing.assert_allclose(start - start[0], -(away**2) / 2, atol=1e-12)
 
 
 def test_features_follow_their_formulas():

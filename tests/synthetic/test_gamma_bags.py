@@ -17,6 +17,12 @@ def test_moments_of_the_values():
     np.testing.assert_allclose(data.response.mean(), 6, atol=0.3)
 
 
+def test_noise_is_a_variance():
+    data = synthetic.gamma(50, 2000, noise=0.25, random_state=0)
+    spread = ((data.bags.values - 1) ** 2).mean() - (2 / data.response).mean()
+    np.testing.assert_allclose(spread, 0.25, atol=0.02)
+
+
 def test_values_are_scaled_chi_squared_without_noise():
     data = synthetic.gamma(3, 20_000, noise=0.0, n_features=1, random_state=1)
     for x, y in zip(data.bags, data.response, strict=True):

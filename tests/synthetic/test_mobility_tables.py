@@ -24,6 +24,18 @@ def test_edges_and_nodes_are_consistent():
         np.testing.assert_array_equal(morning.edge_counts[a, b].sum(axis=0), morning.nodes[b])
 
 
+def test_potentials_are_gaussian_in_homes_works_and_moves():
+    """Sun (2019), section 2.6.2.1, with the variance of each spread."""
+    spreads = {"home_spread": 1.5, "work_spread": 0.7, "move_spread": 1.2}
+    morning = synthetic.mobility((3, 4), 3, 10, **spreads, random_state=0)
+    v = morning.positions
+    for name, centre, spread in (("t0", (3.0, 2.25), 1.5), ("t2", (1.0, 0.75), 0.7)):
+        expected = -((v - np.array(centre)) ** 2).sum(axis=1) / (2 * spread**2)
+        np.testing.assert_allclose(morning.log_potentials[name], expected)
+    apart = np.linalg.norm(v[:, None] - v, axis=2)
+    np.testing.assert_allclose(morning.log_potentials["t0", "t1"], -(apart**2) / (2 * 1.2**2))
+
+
 def test_marginals_are_those_of_the_potentials():
     morning = synthetic.mobility((2, 2), 3, 10, random_state=0)
     theta = morning.log_potentials

@@ -37,6 +37,21 @@ def test_standard_errors_equal_the_textbook():
     np.testing.assert_allclose(errors[:, 1], np.sqrt(np.diag(variance)))
 
 
+@pytest.mark.parametrize("alpha", [0.0, 0.5])
+def test_robust_errors_are_those_of_hc3(alpha):
+    """The sandwich with every squared residual over (1 - leverage)^2, written out unit by unit."""
+    x, t, w = regression(4, n=12)
+    shares = ls.free_shares(*ls.gram(x, t, w), alpha, t.mean(axis=0))
+    bread = np.linalg.inv((x * w[:, None]).T @ x + alpha * np.eye(3))
+    meat = np.zeros((4, 3, 3))
+    for x_i, t_i, w_i in zip(x, t, w):
+        leverage = w_i * x_i @ bread @ x_i
+        residual = (t_i - x_i @ shares) / (1 - leverage)
+        meat += np.multiply.outer((w_i * residual) ** 2, np.outer(x_i, x_i))
+    expected = np.sqrt([np.diag(bread @ part @ bread) for part in meat]).T
+    np.testing.assert_allclose(ls.robust_errors(x, t, w, shares, alpha), expected)
+
+
 @pytest.mark.parametrize("seed", range(5))
 def test_projection_is_the_nearest_point_of_the_simplex(seed):
     rng = np.random.default_rng(seed)
