@@ -16,7 +16,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "tests")]
-from write_book import FEW, MARKED, draws_of, records_of, rows_of, table  # noqa: E402
+from write_book import FEW, MARKED, draws_of, rows_of, table  # noqa: E402
 
 from test_quoted_figures import MARK, pages, values_along  # noqa: E402
 

@@ -112,3 +112,17 @@ def test_flows_are_matched_by_time_and_names_are_unique():
     assert frame["difference"].tolist() == [1.0, 2.0]
     with pytest.raises(DataError, match="share a name"):
         compare_results({"one": (SUMMARY, flows.assign(**{"time": 1, "next time": 2})), "two": (SUMMARY, flows)})
+
+
+def test_methods_on_the_same_data_differ_for_sure_and_may_both_be_wrong():
+    one = pd.DataFrame(
+        {"group": ["a", "b"], "outcome": "x", "share": [0.5, 0.2], "low": [0.4, 0.1], "high": [0.6, 0.3]}
+    )
+    page = {"title": "t", "family": "ecological", "method": "King", "findings": []}
+    near = one.assign(share=[0.55, 0.2])
+    found, _ = compare_results({"King": (page, one), "Goodman": (page, near)}, "same data")
+    assert "the methods do not contradict each other" in found.lead[0]
+    assert found.findings[0]["because"].endswith("the data do not say which is nearer to the truth.")
+    far = one.assign(share=[0.9, 0.2], low=[0.8, 0.1], high=[1.0, 0.3])
+    found, _ = compare_results({"King": (page, one), "Goodman": (page, far)}, "same data")
+    assert found.findings[0]["because"].endswith("the assumptions of at least one method fail here.")

@@ -72,10 +72,10 @@ def compare_results(
     start = titles.pop() if len(titles) == 1 else "Comparison"
     summary = Summary(f"{start}: {listed(names)}", next(iter(results.values()))[0]["family"], "")
     ordered = merged.iloc[np.argsort(-merged["difference"].abs().to_numpy(), kind="stable")]
-    summary.lead = [_verdict(ordered, keys, names, value), *_unmatched(frames, len(merged))]
+    summary.lead = [_verdict(ordered, keys, names, value, relation), *_unmatched(frames, len(merged))]
     if relation != "unknown" and ("intervals" in merged or relation == "same data"):
         summary.lead.append(WHY[relation])
-    summary.findings = _findings(ordered, keys, names, value, level)
+    summary.findings = _findings(ordered, keys, names, value, level, relation)
     if "intervals" in merged and value == "share" and len(merged) <= MOST_DRAWN:
         for drawn in _figures(merged, keys, names, level):
             summary.add("found", drawn)
@@ -167,7 +167,7 @@ def _ends(names: list[str]) -> tuple[str, str]:
     return names[0], names[-1]
 
 
-def _verdict(ordered: pd.DataFrame, keys: list[str], names: list[str], value: str) -> str:
+def _verdict(ordered: pd.DataFrame, keys: list[str], names: list[str], value: str, relation: str) -> str:
     which = "both" if len(names) == 2 else f"all {len(names)}"
     one = len(ordered) == 1
     start = f"{plural(len(ordered), 'estimate')} {'is' if one else 'are'} in {which} results."
@@ -181,7 +181,10 @@ def _verdict(ordered: pd.DataFrame, keys: list[str], names: list[str], value: st
         said = f"The interval of the difference excludes zero in {n}."
         return f"{start} {said if shown.any() else 'No interval of a difference excludes zero.'} {widest}"
     if not shown.any():
-        return f"{start} All intervals overlap, so the results may agree. {widest}"
+        agree = (
+            ": the methods do not contradict each other" if relation == "same data" else ", so the results may agree"
+        )
+        return f"{start} All intervals overlap{agree}. {widest}"
     return f"{start} In {n} the intervals do not overlap. {widest}"
 
 
@@ -248,7 +251,7 @@ def _unmatched(frames: Mapping[str, pd.DataFrame], n: int) -> list[str]:
 
 
 def _findings(
-    ordered: pd.DataFrame, keys: list[str], names: list[str], value: str, level: float
+    ordered: pd.DataFrame, keys: list[str], names: list[str], value: str, level: float, relation: str
 ) -> list[dict[str, Any]]:
     kind = {"share": "points", "count": "count"}.get(value, "number")
     shown = _shown(ordered)
@@ -258,6 +261,11 @@ def _findings(
     )
     if "difference_low" not in ordered:
         words = ("The intervals do not overlap.", "The intervals overlap: there may be no difference.")
+    if relation == "same data":
+        words = (
+            "The intervals do not overlap: the assumptions of at least one method fail here.",
+            "The intervals overlap: the data do not say which is nearer to the truth.",
+        )
     out = []
     for k, row in enumerate(ordered.head(MOST_FINDINGS).to_dict("records")):
         trust, because = None, f"{_both(row, names, value)}."

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from study_cases import flocks, study
+from sumwise import load
 from sumwise.collective import Movement
 from sumwise.errors import DataError
 from sumwise.noise import Geometric, Laplace, NegativeBinomial, Poisson
@@ -141,6 +142,22 @@ def test_bad_problems_are_refused(tmp_path, change, rows, words):
 def test_options_are_checked(tmp_path, options, words):
     with pytest.raises(DataError, match=words):
         study(tmp_path, flocks(3), TEXT + f"[options]\n{options}\n")
+
+
+def test_counts_at_several_times_are_predicted_time_by_time(tmp_path):
+    frame = flocks(3)
+    frame.to_csv(tmp_path / "data.csv", index=False)
+    (tmp_path / "p.toml").write_text(TEXT + GIVEN)
+    fit_problem(tmp_path / "p.toml", tmp_path / "r")
+    found = predict_file(tmp_path / "r", tmp_path / "data.csv")
+    model = load(tmp_path / "r" / "model.sumwise")
+    assert found["time"].unique().tolist() == [1, 2, 3]  # the sum over all times is nobody's count
+    for time in (1, 3):
+        counted = frame[frame["week"] == time].set_index("site")["birds"]
+        mine = found[found["time"] == time].set_index("place")
+        np.testing.assert_allclose(mine["now"], counted.loc[mine.index])
+        moved = model.predict(mine["now"].to_numpy(), time if time < 3 else None)  # no step begins at the last time
+        np.testing.assert_allclose(mine["next"], moved)
 
 
 def test_result_predicts_the_next_step(tmp_path):

@@ -260,21 +260,32 @@ class Collective(Study):
     # --- out
 
     def predict(self, model: Any, source: Path) -> pd.DataFrame:
-        """Where those who are counted now are one step later: a file with places and counts."""
-        p = self.problem
+        """Where those who are counted are one step later: a file with places and counts, perhaps at several times.
+
+        Moves are those after the time of the counts, where the model knows a step from there, else the mean of all.
+        """
+        p, when = self.problem, self.problem.column("time")
         place, count = p.column("place") or "place", p.column("count") or "count"
         known = list(model.places_.names)
         with p.blamed():
-            sheet = open_source(p, source, None, [place])
+            sheet = open_source(p, source, None, [place, *([when] if when else [])])
             sheet.known(place, count)
             names = sheet.ids(place).astype(str).str.strip().tolist()
             for name in names:
                 checks.known(name, known, "place")
             values = sheet.numbers([count])[:, 0]
-        now = np.zeros(len(known))
-        np.add.at(now, [known.index(name) for name in names], values)
-        low, high = model.predict_interval(now, level=p.level)
-        return pd.DataFrame({"place": known, "now": now, "next": model.predict(now), "low": low, "high": high})
+            times = _in_order(sheet.ids(when)).to_numpy() if when in sheet.columns else np.full(len(names), None)
+        at = np.array([known.index(name) for name in names], dtype=int)
+        parts = []
+        for time in dict.fromkeys(times if times.dtype == object else np.sort(times)):
+            now = np.zeros(len(known))
+            np.add.at(now, at[times == time], values[times == time])
+            begins = model.times_[: len(model.steps_[0])]
+            step = next((t for t in begins if str(t) == str(time)), None)
+            low, high = model.predict_interval(now, level=p.level, from_time=step)
+            found = {"place": known, "now": now, "next": model.predict(now, step), "low": low, "high": high}
+            parts.append(pd.DataFrame(found if time is None else {"time": time, **found}))
+        return pd.concat(parts, ignore_index=True)
 
 
 def _counts_of(problem: Any) -> str:
