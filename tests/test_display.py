@@ -110,6 +110,31 @@ def test_results_show_their_finding_in_a_notebook():
         assert words in value._repr_html_(), (name, value._repr_html_())
 
 
+def test_fitted_models_show_what_they_found_above_their_parameters():
+    from sumwise.collective import CountsOverTime, FlowModel, Movement
+    from sumwise.distribution import BagRidge, LinearEmbedding
+    from sumwise.ecological import Bounds, Goodman
+    from sumwise.maxent import NaiveBayesTables
+    from sumwise.proportions import MeanMap
+
+    rng = np.random.default_rng(0)
+    bags = Bags.from_arrays([rng.normal(k, 1.0, (8, 2)) for k in np.linspace(-1, 1, 12)])
+    counts = np.array([(b[:, 0] > 0).sum() for b in bags])
+    seen = CountsOverTime(np.array([[60.0, 40.0], [30.0, 70.0]]))
+    models = {
+        "with 95% intervals": Goodman(n_bootstrap=5).fit(margins()),
+        "the range that the totals imply": Bounds().fit(margins()),
+        "log-odds of a class per unit of each feature": MeanMap(penalty=1.0).fit(bags, counts),
+        "left out one at a time": BagRidge(embedding=LinearEmbedding()).fit(bags, counts),
+        "stay where they are from one time to the next": FlowModel(movement=Movement(1.0, 1.0)).fit(seen),
+        "individuals were counted": NaiveBayesTables().fit(labelled()),
+    }
+    for words, model in models.items():
+        page = model._repr_mimebundle_()["text/html"]
+        assert 0 <= page.find(words) < page.find("sk-"), type(model).__name__
+        assert words not in type(model)()._repr_html_()
+
+
 def test_every_public_class_shows_itself_in_a_notebook():
     """Containers, results, noise models, records: all but estimators, which scikit-learn shows, and errors."""
     names = ["noise", "splitters", "encoding", "readers", "aggregate", "privacy", "metrics", "diagnostics", "datasets"]

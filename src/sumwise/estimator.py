@@ -8,6 +8,7 @@ from typing import Any
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from sumwise.display import finding_html
 from sumwise.memory import one_line
 
 __all__ = ["Estimator"]
@@ -17,6 +18,9 @@ WORK = (
     *("transform", "gram", "score", "interval", "sample"),
 )
 """Methods whose size is that of the data: running out of memory in one of them is an error in one line."""
+
+
+MOST_SHOWN = 12  # rows of what was found, in a notebook
 
 
 class Estimator(BaseEstimator):
@@ -71,6 +75,17 @@ class Estimator(BaseEstimator):
         from importlib import import_module
 
         return import_module("sumwise.report.model_report").plot_model(self, data, ax, **options)
+
+    def _html_repr(self) -> str:
+        """In a notebook: what was found, and scikit-learn's diagram of the parameters below it."""
+        diagram = super()._html_repr()
+        fitted = any(name.endswith("_") and not name.startswith("_") for name in vars(self))
+        found = self._notebook_finding() if fitted else None
+        return diagram if found is None else f"{finding_html(*found, most=MOST_SHOWN)}{diagram}"
+
+    def _notebook_finding(self) -> tuple[str, Any] | None:
+        """What a fitted model found, without its data: a sentence and a frame; None where there is nothing to show."""
+        return None
 
     def _fitted(self, *names: str) -> Any:
         """Return self if fitted; else raise ``NotFittedError``."""

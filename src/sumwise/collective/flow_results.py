@@ -29,6 +29,8 @@ from sumwise.estimate import Estimate
 from sumwise.estimator import Estimator
 from sumwise.progress import track
 
+MOST_LISTED = 2_000_000  # pairs of places over all steps, whose flows a notebook lists
+
 
 class FlowResults(Estimator):
     """The methods of a fitted `FlowModel`."""
@@ -55,6 +57,19 @@ class FlowResults(Estimator):
     log_start_: np.ndarray | None
     seasons_: dict | None
     n_: float
+
+    def _notebook_finding(self) -> tuple[str, Any] | None:
+        n_steps, n_places = len(self.steps_[0]), len(self.places_)
+        words = f"Counts at {n_places:,} places and {len(self.times_):,} times."
+        if n_steps * n_places**2 > MOST_LISTED:
+            return words, None
+        words += (
+            f" In the most likely movements, {100 * self.staying().mean():.0f}% stay where they are from one time "
+            "to the next. The largest flows between places follow; report(data) adds intervals."
+        )
+        found = self.flows()
+        moved = found[found["from"] != found["to"]]
+        return words, moved.sort_values("count", ascending=False, kind="stable")
 
     def _problem(self) -> FlowProblem:
         raise NotImplementedError

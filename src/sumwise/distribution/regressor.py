@@ -135,6 +135,14 @@ class BagRegressor(RegressorMixin, Estimator):
     n_outputs_: int
     flat_: bool
 
+    def _notebook_finding(self) -> tuple[str, Any] | None:
+        error = vars(self).get("loo_error_")
+        if error is None:
+            return None
+        shown = ", ".join(f"{e:.3g}" for e in np.sqrt(np.atleast_1d(error)))
+        words = f"Root mean squared error of bags that are left out one at a time: {shown}."
+        return f"{words} report((bags, y)) compares it with a constant, and adds intervals.", None
+
     def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None, weights: np.ndarray | None, /) -> None:
         raise NotImplementedError
 

@@ -106,6 +106,15 @@ class EcologicalEstimator(Estimator):
             name="share",
         )
 
+    def _notebook_finding(self) -> tuple[str, Any] | None:
+        if not hasattr(self, "row_names_"):
+            return None
+        bounds = type(self).__name__ == "Bounds"
+        ends = "the range that the totals imply" if bounds else "95% intervals"
+        stopped = "" if self.fit_.converged else " Read with caution: the fit stopped before it converged."
+        words = f"Share of every group with each outcome, over all units, with {ends} (low, high).{stopped}"
+        return words, self.estimate().to_frame()
+
     def sample(self, n_draws: int = 1000, random_state: Any = 0) -> np.ndarray:
         """Return draws of `shares_`, (n_draws, R, C): how sure the method is of them all together.
 

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.special import log_softmax, softmax
 
 from sumwise import checks, frames
+from sumwise.display import shortened
 from sumwise.domain import Domain
 from sumwise.encoding import Encoding
 from sumwise.encoding.unseen import count_unseen, report_unseen
@@ -18,6 +19,8 @@ from sumwise.estimator import Estimator
 from sumwise.noise import Exact
 from sumwise.provenance import Provenance
 from sumwise.tables import Tables
+
+MOST_LISTED = 20_000  # coefficients that a notebook sorts
 
 
 class TablesClassifier(Estimator):
@@ -53,6 +56,18 @@ class TablesClassifier(Estimator):
     def fit(self, tables: Tables) -> TablesClassifier:
         """Learn from tables with label sums."""
         raise NotImplementedError
+
+    def _notebook_finding(self) -> tuple[str, Any] | None:
+        if not hasattr(self, "domain_"):
+            return None
+        features = shortened(self.domain_.attributes)
+        classes = " or ".join(map(str, self.classes_[:6]))
+        words = f"Predicts {classes} from {features}; {self.n_:,.0f} individuals were counted."
+        listed = getattr(self, "coefficients", None)
+        if listed is None or np.size(getattr(self, "theta_", ())) > MOST_LISTED:
+            return words, None
+        frame = listed().sort_values("coefficient", key=np.abs, ascending=False, kind="stable")
+        return f"{words} The largest coefficients, in log-odds:", frame
 
     def predict_proba(self, frame: Any) -> np.ndarray:
         """Return P(class | features) of individuals, (n_rows, n_classes).

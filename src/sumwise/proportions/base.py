@@ -63,6 +63,22 @@ class BagClassifier(Estimator):
             return _log_softmax(log_expit(logits))
         return logits
 
+    def _notebook_finding(self) -> tuple[str, Any] | None:
+        import pandas as pd
+
+        coef = np.atleast_2d(vars(self).get("coef_", np.empty((0, 0))))
+        names = self.get_feature_names_out() if "features_" in vars(self) else []
+        if not coef.size or coef.shape[1] != len(names):
+            return None
+        of = self.classes_[1:] if len(coef) == 1 else self.classes_
+        columns = {"class": np.repeat(of[: len(coef)], len(names)), "feature": np.tile(names, len(coef))}
+        frame = pd.DataFrame(columns | {"coefficient": coef.ravel()})
+        words = (
+            "Change of the log-odds of a class per unit of each feature, as far as the penalty leaves it. "
+            "report((bags, counts)) shows shares of subgroups with intervals, and which effects these bags identify."
+        )
+        return words, frame.sort_values("coefficient", key=np.abs, ascending=False, kind="stable")
+
     def intercept_scale(self) -> float | None:
         """Standard deviation of the bags' own intercepts, where the model has them."""
         return None
