@@ -9,31 +9,10 @@ from typing import Any
 from sumwise.errors import UnknownName
 
 WHOLE = {
-    "novote",
-    "novotes",
-    "abs",
-    "abst",
-    "nonvoter",
-    "nonvoters",
-    "nonvoting",
-    "nonvote",
-    "noturnout",
-    "notvoted",
-    "noballot",
-    "didnotvote",
-    "notvoting",
-    "notvote",
-    "stayedhome",
-    "stayhome",
-    "nichtwähler",
-    "nichtwahler",
-    "enthaltung",
-    "enthaltungen",
-    "astenuti",
-    "astensione",
-    "abstenção",
-    "abstencao",
-}
+    "novote", "novotes", "abs", "abst", "nonvoter", "nonvoters", "nonvoting", "nonvote", "noturnout", "notvoted",
+    "noballot", "didnotvote", "notvoting", "notvote", "stayedhome", "stayhome", "nichtwähler", "nichtwahler",
+    "enthaltung", "enthaltungen", "astenuti", "astensione", "abstenção", "abstencao",
+}  # fmt: skip
 PART = re.compile(r"abstain|abstention|abstenci|didnt?vote|did ?not ?vote|no[nt]? ?vot(e|es|er|ers|ing)\b|no ?turnout")
 
 

@@ -7,26 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sumwise.nonvoting import no_candidates
 
-MEASURES = frozenset(
-    {
-        "pct",
-        "perc",
-        "percent",
-        "percentage",
-        "prop",
-        "share",
-        "shares",
-        "votes",
-        "vote",
-        "count",
-        "counts",
-        "num",
-        "pop",
-        "vap",
-        "cvap",
-        "ballots",
-    }
-)  # what a column holds; the groups of one side are called without it where all of them have it
+MEASURES = {  # what a column holds; the groups of one side are called without it where all of them have it
+    "pct", "perc", "percent", "percentage", "prop", "share", "shares", "votes", "vote", "count", "counts", "num", "pop",
+    "vap", "cvap", "ballots",
+}  # fmt: skip
 UNITS = {"usd": "USD", "eur": "EUR", "gbp": "GBP", "km": "km", "kg": "kg", "cm": "cm", "mm": "mm"}
 UNITS |= {"pct": "%", "percent": "%", "mgkg": "mg/kg", "mgl": "mg/l", "degc": "°C", "t/ha": "t/ha"}
 UNITS |= {f"{one}/{two}": f"{one}/{two}" for one in ("g", "kg", "mg", "km", "m") for two in ("ha", "kg", "l", "h", "s")}

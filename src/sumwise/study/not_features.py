@@ -10,21 +10,9 @@ from sumwise.study.profile_file import Column, FileProfile
 
 UNIQUE = 0.9  # distinct values per row from which nearly every row has its own
 IDS = (
-    "id",
-    "ids",
-    "uuid",
-    "guid",
-    "key",
-    "serial*",
-    "seqn",
-    "caseid",
-    "case",
-    "respondent*",
-    "nr",
-    "no",
-    "number",
+    "id", "ids", "uuid", "guid", "key", "serial*", "seqn", "caseid", "case", "respondent*", "nr", "no", "number",
     "ssn",
-)
+)  # fmt: skip
 DIGITS = 7  # of whole numbers that are all of one length and all different: nobody measures so
 WEIGHT = re.compile(r"weight|wgt|(?<![a-z])p?wts?(?![a-z])|(final|per|hh|person|house)wt", re.IGNORECASE)
 MEASURED = re.compile(r"birth|body|kg|lbs?(?![a-z])|gram|pound|ounce|tonne", re.IGNORECASE)  # weights of things

@@ -15,26 +15,9 @@ from sumwise.study.profile_file import Column, FileProfile
 from sumwise.study.recognise.guess import Guess, refused
 
 BAGS = (
-    "bag*",
-    "puma*",
-    "region*",
-    "area*",
-    "district*",
-    "county*",
-    "sample*",
-    "molecule*",
-    "patient*",
-    "school*",
-    "site*",
-    "group*",
-    "precinct*",
-    "unit*",
-    "plate*",
-    "subject*",
-    "ward*",
-    "tract*",
-    "cluster*",
-)
+    "bag*", "puma*", "region*", "area*", "district*", "county*", "sample*", "molecule*", "patient*", "school*",
+    "site*", "group*", "precinct*", "unit*", "plate*", "subject*", "ward*", "tract*", "cluster*",
+)  # fmt: skip
 LABELS = ("label*", "class", "target", "y", "vote*", "outcome*", "response*", "score", "click*", "income*")
 COUNTED = ("votes", "count", "counts", "pct", "percent*", "flow", "abundance", "devices", "visitors")
 TOTALS = ("total*", "n", "size", "fips", "x", "y", "pct*", "percent*", "share*", "lon*", "lat*")

@@ -20,90 +20,25 @@ from sumwise.time_order import time_scale
 TIMES = ("time*", "week*", "day*", "date*", "hour*", "month*", "year*", "step*", "t", "period*", "wk*")
 TIMES += ("woche*", "tag", "datum", "stunde*", "monat*", "jahr*", "zeit*")
 TIMES += (
-    "semaine*",
-    "jour*",
-    "heure*",
-    "mois",
-    "année*",
-    "annee*",
-    "temps",
-    "semana*",
-    "día*",
-    "dia*",
-    "fecha*",
-    "hora*",
-)
+    "semaine*", "jour*", "heure*", "mois", "année*", "annee*", "temps", "semana*", "día*", "dia*", "fecha*", "hora*",
+)  # fmt: skip
 TIMES += ("mes", "mês", "año*", "ano", "data", "tiempo", "tempo")
 PLACES = ("place*", "site*", "cell*", "station*", "location*", "region*", "zone*", "area*", "node*")
 PLACES += (
-    "tower*",
-    "antenna*",
-    "sensor*",
-    "stop*",
-    "airport*",
-    "grid*",
-    "hex*",
-    "plot*",
-    "transect*",
-    "colony*",
-    "trap*",
-    "county*",
-    "counties",
-    "city*",
-    "cities",
-    "district*",
-    "state*",
-    "country*",
-    "municipal*",
-    "tract*",
-    "zip*",
-    "port*",
-    "lake*",
-    "island*",
-    "park*",
-    "geo*",
-    "fips*",
-)
+    "tower*", "antenna*", "sensor*", "stop*", "airport*", "grid*", "hex*", "plot*", "transect*", "colony*", "trap*",
+    "county*", "counties", "city*", "cities", "district*", "state*", "country*", "municipal*", "tract*", "zip*",
+    "port*", "lake*", "island*", "park*", "geo*", "fips*",
+)  # fmt: skip
 PLACES += (
-    "ort",
-    "orte",
-    "standort*",
-    "zelle*",
-    "gebiet*",
-    "gemeinde*",
-    "kreis*",
-    "lieu*",
-    "cellule*",
-    "commune*",
-    "ville*",
-)
+    "ort", "orte", "standort*", "zelle*", "gebiet*", "gemeinde*", "kreis*", "lieu*", "cellule*", "commune*", "ville*",
+)  # fmt: skip
 PLACES += ("lugar*", "celda*", "municipio*", "município*", "ciudad*", "zona*", "local", "célula*", "celula*", "cidade*")
 LONGEST = ("year*", "month*", "week*", "wk*", "date*", "day*", "hour*", "time*", "period*", "step*", "t")
 COUNTS = (
-    "count",
-    "counts",
-    "counted",
-    "n",
-    "birds",
-    "people",
-    "number*",
-    "devices",
-    "visitors",
-    "abund*",
-    "density",
-    "noisy*",
-    "value*",
-    "anzahl",
-    "zahl",
-    "nombre",
-    "effectif*",
-    "número*",
-    "numero*",
-    "conteo*",
-    "cantidad*",
-    "contagem",
-    "quantidade*",
-)
+    "count", "counts", "counted", "n", "birds", "people", "number*", "devices", "visitors", "abund*", "density",
+    "noisy*", "value*", "anzahl", "zahl", "nombre", "effectif*", "número*", "numero*", "conteo*", "cantidad*",
+    "contagem", "quantidade*",
+)  # fmt: skip
 MOST_LACKING, FEW = 0.1, 0.1  # rows that lack; a count as a share of the median, from which on a row may lack for zero
 FEWEST_STEPS = 20  # from one time to the next, over all places, that can't all be upwards by chance
 NO_PART = "no time, place or count"

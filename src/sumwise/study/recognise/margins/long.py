@@ -25,18 +25,9 @@ from sumwise.study.recognise.margins.wide import METHODS
 
 CANDIDATES = ("candidate*", "party", "option", "choice", "name", "individual*")
 AREAS = (
-    "county*",
-    "counties",
-    "state*",
-    "municip*",
-    "town*",
-    "city",
-    "region*",
-    "area*",
-    "province*",
-    "commune*",
+    "county*", "counties", "state*", "municip*", "town*", "city", "region*", "area*", "province*", "commune*",
     "kreis*",
-)
+)  # fmt: skip
 SHARED = 0.6  # options that areas of one contest have in common, of all that one of them has
 
 
