@@ -17,8 +17,8 @@ def bags(*sizes, weights=None):
 
 
 def test_counts_of_class_one_and_of_two_classes_are_the_same():
-    one = observe(bags(3, 2), [1, 2]).evidence
-    two = observe(bags(3, 2), [[2, 1], [0, 2]]).evidence
+    one = observe(bags(3, 2), [1, 2]).observations
+    two = observe(bags(3, 2), [[2, 1], [0, 2]]).observations
     np.testing.assert_array_equal(one.low, two.low)
     assert observe(bags(3, 2), [1, 2]).exact
 
@@ -35,16 +35,16 @@ def test_scale_keeps_shares_of_a_larger_population():
 
 def test_weighted_counts_are_scaled_to_rows():
     observed = observe(bags(2, 2, weights=[[10, 30], [5, 5]]), [20, 5])
-    np.testing.assert_allclose(observed.evidence.low, [1.0, 1.0])
+    np.testing.assert_allclose(observed.observations.low, [1.0, 1.0])
     np.testing.assert_allclose(observed.multiplicity, [0.5, 1.5, 1.0, 1.0])
     several = observe(bags(2, weights=[[10, 30]]), [[10, 10, 20]])
     np.testing.assert_allclose(several.counts, [[0.5, 0.5, 1.0]])
 
 
 def test_at_least_one_is_a_range():
-    evidence = observe(bags(3, 2), at_least_one([1, 0], [3, 2])).evidence
-    np.testing.assert_array_equal(evidence.low, [1, 0])
-    np.testing.assert_array_equal(evidence.high, [3, 0])
+    observations = observe(bags(3, 2), at_least_one([1, 0], [3, 2])).observations
+    np.testing.assert_array_equal(observations.low, [1, 0])
+    np.testing.assert_array_equal(observations.high, [3, 0])
 
 
 def test_shares_are_strictly_inside():

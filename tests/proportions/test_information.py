@@ -6,7 +6,14 @@ import pytest
 from brute_cardinality import count_by_enumeration, vectors_by_enumeration
 from drawn_bags import people
 from sumwise.proportions import CardinalityClassifier, covariance
-from sumwise.proportions.information import Part, _autocorrelation_time, _following, _residuals, joined, spread
+from sumwise.proportions.information import (
+    FisherInformation,
+    _autocorrelation_time,
+    _following,
+    _residuals,
+    joined,
+    spread,
+)
 from sumwise.proportions.uncertainty import _problems
 
 
@@ -37,7 +44,7 @@ def test_observed_information_is_that_of_enumeration():
         return total
 
     hessian = -second_derivatives(objective, clf.theta_.ravel())
-    part = Part(*_problems(clf, bags, counts)[0], "observed")
+    part = FisherInformation(*_problems(clf, bags, counts)[0], "observed")
     np.testing.assert_allclose(part.out(part.out(part.inverse).T), np.linalg.inv(hessian), rtol=2e-4, atol=1e-6)
     # the covariance is H^-1 (H - P + P T P) H^-1 with the plausible covariance T of coefficients
     pulled = part.lower @ part.pull @ part.pull.T @ part.lower.T
@@ -60,7 +67,7 @@ def test_observed_information_of_class_counts_is_that_of_enumeration():
         return total
 
     hessian = -second_derivatives(objective, clf.theta_.ravel(), 1e-3)
-    part = Part(*_problems(clf, bags, counts)[0], "observed")
+    part = FisherInformation(*_problems(clf, bags, counts)[0], "observed")
     inverse = part.out(part.out(part.inverse).T)
     sure = covariance(clf, bags, counts)
     contrast = np.kron([1.0, -1.0, 0.0], [1.0, 0.0, 0.0])  # of two classes' first coefficients: softmax sees it
@@ -91,7 +98,7 @@ def test_residuals_that_follow_each_other_alike_are_noticed():
 def test_effects_on_classes_are_pulled_against_each_other():
     bags, counts = people(60, 10, 3)
     clf = CardinalityClassifier(penalty=30.0, multiclass="ovr", tol=1e-3).fit(bags, counts)
-    parts = [Part(p, t, "observed") for p, t in _problems(clf, bags, counts)]
+    parts = [FisherInformation(p, t, "observed") for p, t in _problems(clf, bags, counts)]
     whole = joined(parts)
     for p in parts:
         p.pull = 0.0 * p.pull
@@ -108,7 +115,7 @@ def test_a_region_is_taken_as_if_it_had_not_been_fitted(n_classes):
     bags, counts = people(40, 5, n_classes)
     clf = CardinalityClassifier(penalty=1.0, multiclass="exact", tol=1e-3).fit(bags, counts)
     groups = np.arange(40) % 8
-    part = Part(*_problems(clf, bags, counts)[0], "expected", groups)
+    part = FisherInformation(*_problems(clf, bags, counts)[0], "expected", groups)
     rows = part._rows()
     told = [rows[groups == g].reshape(-1, part.size) for g in range(8)]
     whole = sum(r.T @ r for r in told)

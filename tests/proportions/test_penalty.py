@@ -7,7 +7,7 @@ from sumwise import Bags
 from sumwise.proportions.counts import observe
 from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import LinearProblem, maximise
-from sumwise.proportions.penalty import _nearest_good, evidence, reference_shape, search_penalty
+from sumwise.proportions.penalty import _nearest_good, log_marginal_likelihood, reference_shape, search_penalty
 
 
 def search(strength, seed=0, capsys=None, verbose=0):
@@ -84,7 +84,7 @@ def test_evidence_is_the_marginal_likelihood():
         found = maximise(problem, np.zeros(2), tol=1e-6)
         prior = 0.5 * np.log(multiple / (2 * np.pi)) - 0.5 * multiple * w**2
         exact = np.log(np.exp(fit + prior).sum() * (grid[1] - grid[0]) ** 2)
-        differences.append(evidence(problem, multiple, found) - exact)
+        differences.append(log_marginal_likelihood(problem, multiple, found) - exact)
     np.testing.assert_allclose(differences, differences[0], atol=0.05)
 
 

@@ -99,6 +99,6 @@ def test_weight_two_is_a_bag_twice_in_the_loss():
     losses = []
     for given in (replace(data, importance=weights), twice):
         run = _Run(net, given, torch, np.random.default_rng(1))
-        losses.append(net.batch_loss(run, run._begin()[0], np.arange(given.n_bags)).item())
+        losses.append(net.batch_loss(run, run._initial_parameters()[0], np.arange(given.n_bags)).item())
     # the networks begin alike but for the bias of the overall shares, which counts bags alike, too
     assert losses[0] == pytest.approx(losses[1], rel=1e-5)

@@ -10,7 +10,7 @@ from drawn_bags import people
 from sumwise import Bags, synthetic
 from sumwise.errors import DataError, ModelWarning
 from sumwise.proportions import CardinalityClassifier, MeanEmbeddingClassifier, covariance
-from sumwise.proportions.information import Part
+from sumwise.proportions.information import FisherInformation
 from sumwise.proportions.uncertainty import _problems
 
 
@@ -66,8 +66,10 @@ def test_drawn_models_spread_as_the_matrix_says():
 def test_few_regions_that_tell_unequally_leave_few_degrees_of_freedom():
     bags, counts = people(60, 5)
     clf = CardinalityClassifier(penalty=1.0).fit(bags, counts)
-    even = Part(*_problems(clf, bags, counts)[0], "observed", np.arange(60) % 12)
-    uneven = Part(*_problems(clf, bags, counts)[0], "observed", np.where(np.arange(60) < 44, 0, np.arange(60) % 12))
+    even = FisherInformation(*_problems(clf, bags, counts)[0], "observed", np.arange(60) % 12)
+    uneven = FisherInformation(
+        *_problems(clf, bags, counts)[0], "observed", np.where(np.arange(60) < 44, 0, np.arange(60) % 12)
+    )
     assert 0.5 < even.evenness() <= 1.0
     assert uneven.evenness() < 0.5 * even.evenness()
     assert even.degrees() == pytest.approx(even.left * even.evenness())
@@ -112,7 +114,7 @@ def test_counts_that_vary_more_than_the_model_says_widen_intervals_and_warn():
     clf = CardinalityClassifier(penalty=1.0).fit(bags, counts)
     with pytest.warns(UserWarning, match=r"Counts vary \d\.\d times.*random_intercept=True"):
         wide = covariance(clf, bags, counts)
-    narrow = Part(*_problems(clf, bags, counts)[0], "observed")
+    narrow = FisherInformation(*_problems(clf, bags, counts)[0], "observed")
     narrow.dispersion = 1.0
     assert wide.dispersion > 1.5
     # what the penalty took is the same, so the ratio stays below that of the noise

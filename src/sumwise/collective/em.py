@@ -169,13 +169,13 @@ class CollectiveEM(Estimator):
         fits = runs.final(best)
         self.nodes_ = [{a: np.array(f.nodes[a]) for a in data.weeks} for f in fits]
         self.edges_ = [{e: f.edges[e] for e in data.edges} for f in fits]
-        course = {name: np.array(values) for name, values in best.history.items()}
+        history = {name: np.array(values) for name, values in best.history.items()}
         self.fit_ = Fit(
             answer=self.theta_,
             objective=float(best.history["objective"][-1]),
             n_iter=len(best.history["objective"]),
             converged=best.converged,
-            history=course,
+            history=history,
         )
         if not best.converged:
             warn_not_converged(self.fit_.n_iter, best.change, self.tol)
@@ -397,8 +397,8 @@ class _Runs:
 
     def _e_step_from(self, state, last):
         """Tables for the current parameters, or for extrapolated ones where those are better."""
-        course = state.history["objective"]
-        enough = max(0.0, SHARE * (course[-2] - course[-1])) if len(course) > 1 else 0.0
+        values = state.history["objective"]
+        enough = max(0.0, SHARE * (values[-2] - values[-1])) if len(values) > 1 else 0.0
         if self.em.accelerate and self.guarded and len(state.recent) == 3:
             theta = self.kind.normalised(_extrapolated(*state.recent), self.data)
             fits = self._e_step(theta, state, enough)
@@ -433,11 +433,11 @@ class _Runs:
             state.history[name].append(x)
 
     def _watch(self, state):
-        course = state.history["objective"]
-        if len(course) < 2:
+        values = state.history["objective"]
+        if len(values) < 2:
             return
-        scale = max(course[0] - course[-1], 1e-9 * abs(course[-1]))
-        state.change = abs(course[-2] - course[-1]) / scale
+        scale = max(values[0] - values[-1], 1e-9 * abs(values[-1]))
+        state.change = abs(values[-2] - values[-1]) / scale
         state.calm = state.calm + 1 if state.change <= self.em.tol else 0
         state.converged = state.calm >= 2
 

@@ -99,9 +99,10 @@ class CountsFilter:
         each = [
             self.at(kappa) for kappa in (self.kappas[-1:] if choices is not None and len(choices) == 1 else self.kappas)
         ]
-        best = np.array(
-            [max(f.evidence(m, phis[len(phis) > 1]) for m in choices or grid) if len(each) > 1 else 0.0 for f in each]
-        )
+        best = np.zeros(len(each))
+        if len(each) > 1:
+            middle = phis[len(phis) > 1]
+            best += [max(f.log_marginal_likelihood(m, middle) for m in choices or grid) for f in each]
         found: list[tuple[Movement, float, float, float]] = []
         for one, value in zip(each, best):
             if value < best.max() - DEPTH:
@@ -109,14 +110,16 @@ class CountsFilter:
             if choices is None:
                 part = one.explore(start, phis)
             else:
-                part = [(m, phi, one.evidence(m, phi)) for m in track(choices, "Movements") for phi in phis]
+                part = [
+                    (m, phi, one.log_marginal_likelihood(m, phi)) for m in track(choices, "Movements") for phi in phis
+                ]
             found += [(m, phi, one.kappas[0], v) for m, phi, v in part]
         logs = np.array([v for *_, v in found])
         kept = np.flatnonzero(logs > logs.max() + np.log(LEAST))
         weights = np.exp(logs[kept] - logs.max())
         return MovementPosterior(self, [found[k][:3] for k in kept], weights / weights.sum())
 
-    def evidence(self, movement: Movement, phi: float) -> float:
+    def log_marginal_likelihood(self, movement: Movement, phi: float) -> float:
         """Log marginal likelihood of the counts, with the prior of the overdispersion."""
         return self.filter.run(self.moves(movement), phi, Functions())[0] - np.log(phi)
 
@@ -134,7 +137,7 @@ class CountsFilter:
                 return -1e6 * (1.0 + beyond)
             stay = float(np.mean(np.exp(made(z).log_moves(self.problem.places, self.problem.far).diagonal())))
             prior = np.log(max(stay, 1e-12)) + np.log(max(1.0 - stay, 1e-12))
-            return self.evidence(made(z), phi) + prior
+            return self.log_marginal_likelihood(made(z), phi) + prior
 
         first = [np.array([stay, np.log(scale)]) for stay in FIRST_STAYS for scale in FIRST_SCALES]
         top = first[int(np.argmax([log_posterior(z, phis[len(phis) > 1]) for z in first]))]

@@ -212,7 +212,7 @@ class DeepSets(BagRegressor):
             y = bags.align(y, "y")
         bags, (y,), weights = weighted_bags(bags, (y,), sample_weight, least=1)
         settings = self._settings(bags)
-        target = self._begin(bags, y)
+        target = self._learn_scales(bags, y)
         bags = self.columns_.check(bags)
         self._check_size(bags, settings)
         split = None if validation is None else self._judges(*validation)
@@ -253,7 +253,7 @@ class DeepSets(BagRegressor):
         settings = replace(self._settings(bags), schedule="constant", max_epochs=1)
         device, begun = find_device(self.device), hasattr(self, "passes_")
         if not begun:
-            target = self._begin(bags, y, classes)
+            target = self._learn_scales(bags, y, classes)
             bags = self.columns_.check(bags)
             self.passes_ = 0
             seed = int(checks.generator(self.random_state).integers(2**62))
@@ -422,7 +422,7 @@ class DeepSets(BagRegressor):
         n_features = self.columns_.dimension + sum(len(levels) for levels in self.columns_.levels.values())
         return make_plan(n_features, self.n_outputs_, {name: getattr(self, name) for name in NETWORK})
 
-    def _begin(self, bags: Bags, y: Any, classes: Any = None) -> np.ndarray:
+    def _learn_scales(self, bags: Bags, y: Any, classes: Any = None) -> np.ndarray:
         """Learn the scales of features and responses; return the responses as the network sees them."""
         name_columns(self, bags)
         learned = Columns.learn(bags)

@@ -129,7 +129,7 @@ class FourierEmbedding(Embedding):
 
     def _scale_moments(self, bags: Bags) -> None:
         some = bags[np.unique(np.linspace(0, len(bags) - 1, N_SCALING).astype(np.int64))]
-        found, wide = self._raw_moments(some), self._waves(some, [0] + [-1] * (len(self.chains_) - 1))
+        found, wide = self._raw_moments(some), self._fourier_features(some, [0] + [-1] * (len(self.chains_) - 1))
         self.moment_mean_, spread = found.mean(axis=0), found.std(axis=0)
         varying = spread > 1e-9
         share = np.sqrt(wide.var(axis=0).sum() / max(1, int(varying.sum())))
@@ -151,7 +151,7 @@ class FourierEmbedding(Embedding):
         return np.hstack(parts)
 
     def _features(self, bags: Bags, doublings: Sequence[int]) -> np.ndarray:
-        waves = self._waves(bags, doublings)
+        waves = self._fourier_features(bags, doublings)
         if not self.moments:
             return waves
         return np.hstack([waves, (self._raw_moments(bags) - self.moment_mean_) * self.moment_scale_])
@@ -177,7 +177,7 @@ class FourierEmbedding(Embedding):
     def _embed(self, bags: Bags) -> np.ndarray:
         return self._features(bags, [halvings for _, halvings in _chains(self.widths)])
 
-    def _waves(self, bags: Bags, doublings: Sequence[int]) -> np.ndarray:
+    def _fourier_features(self, bags: Bags, doublings: Sequence[int]) -> np.ndarray:
         """Return the features of each chain up to this many doublings; none of a chain that has -1."""
         parts, start = [np.zeros((len(bags), 0))], 0
         chains = _chains(self.widths)

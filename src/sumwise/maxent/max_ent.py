@@ -208,7 +208,7 @@ class MaxEntClassifier(TablesClassifier):
         by_part = _read(parts, settings, sparse_terms_of if sparse else None)
         stats, schema = added(by_part), Schema.of(parts[0])
         settings.solver_for(settings.engine_for(stats))  # refuses what can't be before anything is learned
-        begin = self._begin(stats, schema) if self.warm_start else None
+        begin = self._last_fit(stats, schema) if self.warm_start else None
         penalty, choice = self._penalty(stats, schema, settings, by_part)
         if self.checkpoint:
             settings = replace(settings, checkpoint=self.checkpoint, key=self._key(parts[0]))
@@ -267,7 +267,7 @@ class MaxEntClassifier(TablesClassifier):
             raise DataError("penalty_theta='auto' needs the margins of tables.", hint="use margins=True.")
         return penalty_search(stats, schema, settings, parts)
 
-    def _begin(self, stats: SufficientStatistics, schema: Schema) -> Start | None:
+    def _last_fit(self, stats: SufficientStatistics, schema: Schema) -> Start | None:
         """Where the last fit ended, if there is one of the same shape."""
         last = self.model_ if hasattr(self, "theta_") else None
         if last is None or last.schema.domain != schema.domain:

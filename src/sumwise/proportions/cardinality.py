@@ -71,8 +71,8 @@ class CardinalityClassifier(BagClassifier):
         array of shape (n_features,) gives each its own, one of (n_features, n_features) is the matrix P of w' P w / 2.
         ``"auto"`` starts at a prior under which logits vary as a logistic variable does, whatever the features' units
         (a third of `sumwise.proportions.penalty.reference_shape`; with random intercepts at the multiple of it with
-        the greatest evidence), and moves away by a factor as far as the cross-validated likelihood of held-out bags
-        clearly improves. A list gives each class of one-vs-rest its own.
+        the greatest marginal likelihood), and moves away by a factor as far as the cross-validated likelihood of
+        held-out bags clearly improves. A list gives each class of one-vs-rest its own.
     inference : str, default "auto"
         Method of `sumwise.proportions.kernels.poisson_binomial.count_posterior` or of `class_posterior`.
     noise : Noise, optional
@@ -410,7 +410,7 @@ class CardinalityClassifier(BagClassifier):
                 task.likelihood,
                 start,
                 rng,
-                by_evidence=task.random_intercept,
+                by_marginal_likelihood=task.random_intercept,
                 verbose=self.verbose,
             )
             start, penalty = found.theta, search.best * first
@@ -520,7 +520,7 @@ def _refuse_absent(observed: Observed, bags: Bags):
     if observed.counts is not None:
         sums = observed.counts.sum(axis=0)
     else:
-        e = observed.evidence
+        e = observed.observations
         assert e is not None
         sums = np.array([float((bags.sizes - e.low).sum()), float(e.high.sum())])
     absent = np.flatnonzero(sums <= 0)

@@ -12,7 +12,7 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Noise, Poisson
-from sumwise.proportions.kernels.poisson_binomial import Evidence, exact_counts, noisy_counts
+from sumwise.proportions.kernels.poisson_binomial import CountObservations, exact_counts, noisy_counts
 
 KINDS = {Gaussian: "gaussian", Poisson: "poisson", Geometric: "geometric", Laplace: "laplace"}
 TOTALS = ("match", "scale", "rest")
@@ -24,7 +24,7 @@ class Observed:
 
     Parameters
     ----------
-    evidence : Evidence or None
+    observations : CountObservations or None
         What is known of the count of class 1, for two classes.
     counts : array of shape (n_bags, n_classes) or None
         Exact class counts, for more.
@@ -32,7 +32,7 @@ class Observed:
         Members that each row stands for, scaled to the size of its bag, where rows carry weights.
     """
 
-    evidence: Evidence | None
+    observations: CountObservations | None
     counts: np.ndarray | None
     multiplicity: np.ndarray | None = None
 
@@ -44,15 +44,15 @@ class Observed:
     @property
     def exact(self) -> bool:
         """Whether every count is known exactly."""
-        return self.evidence is None or bool(
-            (self.evidence.low == self.evidence.high).all() and (self.evidence.kind == 0).all()
+        return self.observations is None or bool(
+            (self.observations.low == self.observations.high).all() and (self.observations.kind == 0).all()
         )
 
     def shares(self, sizes: np.ndarray) -> np.ndarray:
         """Rough class shares per bag, (n_bags, n_classes), strictly inside (0, 1): a start, never an answer."""
         if self.counts is not None:
             return (self.counts + 0.5) / (self.counts.sum(axis=1, keepdims=True) + 0.5 * self.n_classes)
-        e = self.evidence
+        e = self.observations
         assert e is not None
         middle = np.where(e.kind == 0, 0.5 * (e.low + e.high), e.observed / np.where(e.kind == 2, e.scale, 1.0))
         one = (np.clip(middle, e.low, e.high) + 0.5) / (sizes + 1.0)
@@ -66,15 +66,15 @@ class Observed:
     def take(self, index: np.ndarray, rows: Any) -> Observed:
         """The counts of some bags, whose rows are ``rows``."""
         return Observed(
-            None if self.evidence is None else self.evidence.take(index),
+            None if self.observations is None else self.observations.take(index),
             None if self.counts is None else self.counts[index],
             None if self.multiplicity is None else self.multiplicity[rows],
         )
 
 
-def _exact(counts: np.ndarray) -> Evidence:
+def _exact(counts: np.ndarray) -> CountObservations:
     """Exact counts; fractional ones (of weighted bags) stay in the field that the saddlepoint reads."""
-    return exact_counts(counts) if counts.dtype.kind in "iu" else Evidence(*_fractional(counts))
+    return exact_counts(counts) if counts.dtype.kind in "iu" else CountObservations(*_fractional(counts))
 
 
 def _fractional(counts):
@@ -200,7 +200,7 @@ def observe(bags: Bags, counts: Any, noise: Noise | None = None, totals: str = "
     >>> from sumwise import Bags
     >>> from sumwise.proportions.counts import observe
     >>> bags = Bags.from_arrays([np.zeros((3, 1)), np.zeros((2, 1))])
-    >>> observe(bags, [1, 2]).evidence.low
+    >>> observe(bags, [1, 2]).observations.low
     array([1, 2])
     """
     checks.choice(totals, "totals", TOTALS)
@@ -303,9 +303,9 @@ def _weighted(bags, given, totals):
         given = _complete(bags, given, sums, totals) * (ratio if given.ndim == 1 else ratio[:, None])
     multiplicity = bags.weights * np.repeat(ratio, sizes)
     if given.ndim == 1:
-        return Observed(Evidence(*_fractional(np.minimum(given, sizes))), None, multiplicity)
+        return Observed(CountObservations(*_fractional(np.minimum(given, sizes))), None, multiplicity)
     if given.shape[1] == 2:
-        return Observed(Evidence(*_fractional(np.minimum(given[:, 1], sizes))), None, multiplicity)
+        return Observed(CountObservations(*_fractional(np.minimum(given[:, 1], sizes))), None, multiplicity)
     return Observed(None, given * (sizes / np.maximum(given.sum(axis=1), 1e-300))[:, None], multiplicity)
 
 

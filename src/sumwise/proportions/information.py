@@ -25,7 +25,7 @@ LEAST_KNOWN = 1e-3  # information, relative to what was expected with the penalt
 CLEAR = 3.0  # standard errors by which the counts' dispersion exceeds one before it counts
 
 
-class Part:
+class FisherInformation:
     """One likelihood at its parameters: its information in coordinates where what was expected is one.
 
     Parameters
@@ -229,10 +229,10 @@ class Part:
         """P T^1/2 in these coordinates: its square is the variance of what the penalty P took, for coefficients of
         covariance T.
 
-        The penalty need not be how coefficients are spread, and counts seldom tell. There are two guesses, each scaled
-        as the fit suggests: a multiple, at least one, of what the penalty supposes, and coefficients that are alike
-        per deviation of their feature. T is their mean: the larger of them in every direction makes intervals of
-        shares too wide (benchmarks/proportions_coverage.py).
+        The penalty need not be how coefficients are spread, and the counts are seldom informative about that. There are
+        two guesses, each scaled as the fit suggests: a multiple, at least one, of what the penalty supposes, and
+        coefficients that are alike per deviation of their feature. T is their mean: the larger of them in every
+        direction makes intervals of shares too wide (benchmarks/proportions_coverage.py).
         """
         p = self.problem
         block = np.kron(np.eye(p.n_logits), p.penalty_block)
@@ -275,7 +275,11 @@ class Part:
         intervals too wide. See benchmarks/results/proportions_coverage.json for how often they hold.
         """
         middle = self._unpenalised_step()
-        there = self if np.array_equal(middle, self.theta) else Part(self.problem, middle, self.kind, self.groups)
+        there = (
+            self
+            if np.array_equal(middle, self.theta)
+            else FisherInformation(self.problem, middle, self.kind, self.groups)
+        )
         inverse, lost = there.known_inverse()
         if self.robust:
             noise = there.inside(self.lower @ spread(self.scores()) @ self.lower.T)
@@ -358,9 +362,9 @@ def _residuals(problem: LinearProblem, theta: np.ndarray) -> tuple[np.ndarray, n
     members = np.ones(len(problem.values)) if observed.multiplicity is None else observed.multiplicity
     logits = problem.logits(theta)
     if problem.n_logits == 1:
-        assert observed.evidence is not None
+        assert observed.observations is not None
         chance = expit(logits)
-        off = observed.evidence.low - np.add.reduceat(members * chance, edges)
+        off = observed.observations.low - np.add.reduceat(members * chance, edges)
         variance = np.maximum(np.add.reduceat(members * chance * (1.0 - chance), edges), 1e-12)
         scale = problem.split(theta)[2]
         variance = variance if scale is None else variance * (1.0 + scale**2 * variance)
@@ -428,7 +432,7 @@ def spread(scores: np.ndarray) -> np.ndarray:
     return len(scores) / max(len(scores) - 1, 1) * centred.T @ centred
 
 
-def joined(parts: list[Part]) -> np.ndarray:
+def joined(parts: list[FisherInformation]) -> np.ndarray:
     """Covariance over the classes of one-vs-rest: their fits share the data, so their errors are correlated.
 
     The covariance of the gradients of classes c and d is that of the units' gradients, or what the counts' covariance
@@ -454,7 +458,7 @@ def joined(parts: list[Part]) -> np.ndarray:
     return (vectors * np.clip(roots, 0.0, None)) @ vectors.T  # rounding, and approximate correlations
 
 
-def _expected_scores(part: Part) -> np.ndarray:
+def _expected_scores(part: FisherInformation) -> np.ndarray:
     """Derivative of each bag's expected count over its variance: what multiplies count minus expectation."""
     p = part.problem
     chance = expit(p.logits(part.theta))
@@ -466,7 +470,7 @@ def _expected_scores(part: Part) -> np.ndarray:
     return solve_triangular(part.lower, (slopes / variance[:, None]).T, lower=True).T
 
 
-def _overlap(one: Part, other: Part) -> np.ndarray:
+def _overlap(one: FisherInformation, other: FisherInformation) -> np.ndarray:
     """sum_i p_c p_d over the people of each bag."""
     a, b = (expit(p.problem.logits(p.theta)) for p in (one, other))
     edges = one.problem.likelihood.offsets[:-1]

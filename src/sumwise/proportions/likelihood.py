@@ -9,7 +9,7 @@ from scipy.special import expit, log_softmax
 
 from sumwise.errors import DataError
 from sumwise.proportions.counts import Observed
-from sumwise.proportions.kernels.poisson_binomial import Evidence, count_posterior
+from sumwise.proportions.kernels.poisson_binomial import CountObservations, count_posterior
 from sumwise.proportions.kernels.poisson_binomial_intercept import intercept_posterior
 from sumwise.proportions.kernels.poisson_multinomial import class_posterior
 
@@ -69,20 +69,20 @@ class BagLikelihood:
             )
             self._start = result.tilt
             return Value(result.log_prob, result.posterior, np.exp(log_softmax(logits, axis=1)), result.error)
-        assert o.evidence is not None
+        assert o.observations is not None
         result = count_posterior(
-            logits, self.offsets, o.evidence, method=self.inference, start=self._start, multiplicity=o.multiplicity
+            logits, self.offsets, o.observations, method=self.inference, start=self._start, multiplicity=o.multiplicity
         )
         self._start = result.tilt
         value = Value(result.log_prob, result.posterior, expit(logits), result.error)
         if intercept_scale is not None:
-            self._integrate(value, logits, o.evidence, intercept_scale)
+            self._integrate(value, logits, o.observations, intercept_scale)
         return value
 
-    def _integrate(self, value: Value, logits, evidence: Evidence, scale):
+    def _integrate(self, value: Value, logits, observations: CountObservations, scale):
         """Integrate a bag's own intercept out; the posterior given the count doesn't depend on it."""
         sizes = np.ones(logits.size) if self.observed.multiplicity is None else self.observed.multiplicity
-        counts = evidence.low.astype(np.float64)
+        counts = observations.low.astype(np.float64)
         extra, prior, second = intercept_posterior(logits, self.offsets, sizes, counts, scale)
         value.log_prob = value.log_prob + extra
         value.prior = prior

@@ -346,7 +346,7 @@ class _Training:
         ends = np.cumsum(sizes)
         return np.arange(ends[-1]) + np.repeat(self.bags.offsets[which] - (ends - sizes), sizes)
 
-    def _begin(self, rng, n_networks):
+    def _initial_parameters(self, rng, n_networks):
         """Fresh weights and their optimiser; biases aren't decayed."""
         torch, owner = self.torch, self.owner
         seeds = [int(rng.integers(2**31)) for _ in range(n_networks)]
@@ -408,7 +408,7 @@ class _Training:
         before = self._mean(self._log_prob(self.likelihood, self._held_out(lines, parts)))
         curves: dict[str, list[float]] = {start: [] for start in starts}
         best: dict[str, tuple[np.ndarray, np.ndarray]] = {}
-        params, optimiser = self._begin(rng, n * len(starts))
+        params, optimiser = self._initial_parameters(rng, n * len(starts))
         active = list(starts)
         while active:
             if curves[active[0]]:
@@ -459,7 +459,7 @@ class _Training:
         bases = {
             kind: self._logits_of(self.owner.linear_.theta_) if kind == "linear" else self._flat() for kind in epochs
         }
-        params, optimiser = self._begin(rng, len(kinds))
+        params, optimiser = self._initial_parameters(rng, len(kinds))
         everything = np.arange(len(self.bags))
         for epoch in range(int(ends.max()) + 1):
             if epoch:

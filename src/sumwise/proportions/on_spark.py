@@ -102,7 +102,7 @@ def _key(problem: LinearProblem) -> str:
     """What evaluations depend on: rows, bags, what was observed of them, and the penalty."""
     likelihood = problem.likelihood
     seen = getattr(likelihood, "observed", None)
-    known = [] if seen is None else [*(seen.evidence or ()), seen.counts, seen.multiplicity]
+    known = [] if seen is None else [*(seen.observations or ()), seen.counts, seen.multiplicity]
     shape = [problem.n_logits, problem.random_intercept]
     temper = getattr(likelihood, "temper", None)
     return fingerprint(np.asarray(problem.values), likelihood.offsets, known, temper, problem.penalty, shape)

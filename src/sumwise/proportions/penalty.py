@@ -19,8 +19,10 @@ MIDDLE = 8
 # and .009 in log-loss over all, most of it where features predict well.
 FIRST = MIDDLE - 1
 ROUGH = 1e-2  # standard errors that a fold's fit may be off
-MOST_FITS = 8  # penalties tried, those for evidence included; three are left to compare neighbours
-LOOSEST = 6  # the step below which evidence isn't followed: logits that vary by more than ten are no prior
+MOST_FITS = 8  # penalties tried, those for the marginal likelihood included; three are left to compare neighbours
+LOOSEST = (
+    6  # the step below which the marginal likelihood is not followed: logits that vary by more than ten are no prior
+)
 # Standard errors by which a penalty must be worse than the best before it is left, 1 + FEW / n_bags: few bags say
 # little. Ten draws each of 34 settings with 6 to 90 bags that no table reports
 # (benchmarks/results/proportions_penalty_rules.json): over all of them 40 costs .006 in log-loss; 0 costs .002 in AUC
@@ -112,7 +114,7 @@ def _nearest_good(held_out: dict[int, np.ndarray], first: int) -> int:
     return min(good, key=lambda i: (abs(i - first), -i))
 
 
-def evidence(problem: LinearProblem, multiple, found: Solution) -> float:
+def log_marginal_likelihood(problem: LinearProblem, multiple, found: Solution) -> float:
     """Laplace's approximation of the log of the bags' marginal likelihood, up to a constant that all multiples share.
 
     With A the information at the fit, penalty included, and d coefficients per logit: the penalised log-likelihood
@@ -123,19 +125,19 @@ def evidence(problem: LinearProblem, multiple, found: Solution) -> float:
     return found.objective + 0.5 * n_coefs * np.log(multiple) - 0.5 * float(spread)
 
 
-def _most_evident(make, likelihood, theta) -> tuple[int, Solution, int]:
-    """The step with the greatest evidence, walking from the reference on both sides until it falls, its fit, and how
-    many were tried.
+def _most_likely(make, likelihood, theta) -> tuple[int, Solution, int]:
+    """The step of greatest marginal likelihood, walking from the reference on both sides until it falls, its fit, and
+    how many were tried.
 
     Not beyond a tenth of the reference: there a bag's own intercept and its features compete for the same variation,
-    and the evidence, which takes the intercepts' scale as known, goes on rising.
+    and the marginal likelihood, which takes the intercepts' scale as known, goes on rising.
     """
     found: dict[int, tuple[float, Solution]] = {}
 
     def visit(i, start):
         problem = make(likelihood, STEPS[i])
         solution = maximise(problem, start, tol=ROUGH, max_iter=200)
-        found[i] = (evidence(problem, STEPS[i], solution), solution)
+        found[i] = (log_marginal_likelihood(problem, STEPS[i], solution), solution)
 
     visit(MIDDLE, theta)
     for direction in (1, -1):
@@ -150,7 +152,7 @@ def _most_evident(make, likelihood, theta) -> tuple[int, Solution, int]:
 
 
 def search_penalty(
-    make, likelihood: BagLikelihood, theta, rng, by_evidence=False, verbose=0
+    make, likelihood: BagLikelihood, theta, rng, by_marginal_likelihood=False, verbose=0
 ) -> tuple[PenaltySearch, Solution]:
     """Walk away from a first penalty only as far as the cross-validated likelihood of bags clearly improves.
 
@@ -167,9 +169,9 @@ def search_penalty(
         The start.
     rng : numpy.random.Generator
         Assigns bags to folds (five, or ten where there are at most 20 bags).
-    by_evidence : bool
-        Whether the first penalty is the most evident one instead of a third of the reference. Evidence is to be
-        trusted where the model knows how much counts vary, so with random intercepts.
+    by_marginal_likelihood : bool
+        Whether the first penalty is that of greatest marginal likelihood instead of a third of the reference. It is
+        to be trusted where the model knows how much counts vary, so with random intercepts.
 
     Returns
     -------
@@ -185,8 +187,8 @@ def search_penalty(
             progress.step(penalty=float(STEPS[i]), held_out=float(fits[i].held_out.mean()))
 
         first, n_before = FIRST, 0
-        if by_evidence:
-            first, near, n_before = _most_evident(make, likelihood, theta)
+        if by_marginal_likelihood:
+            first, near, n_before = _most_likely(make, likelihood, theta)
             theta = near.theta
         blank = _without_features(make(likelihood, 1.0), theta)
         visit(first, [theta] + [blank] * (int(folds.max()) + 1))

@@ -188,7 +188,7 @@ class _Run:
         sums = sums.index_add(0, place, torch.cat([prob * weights, weights], dim=1))
         return (sums[:, :-1] / sums[:, -1:]).clamp(1e-7, 1.0)
 
-    def _begin(self):
+    def _initial_parameters(self):
         """He's weights for hidden layers, the overall shares as output; biases aren't decayed."""
         torch, owner = self.torch, self.owner
         generator = torch.Generator().manual_seed(int(self.rng.integers(2**31)))
@@ -215,7 +215,7 @@ class _Run:
         order = self.rng.permutation(n)
         n_test = min(max(1, round(owner.held_out * n)), n - 1)
         test, train = self.data.take(order[:n_test]), order[n_test:]
-        params, optimiser = self._begin()
+        params, optimiser = self._initial_parameters()
         curve: list[float] = []
         while len(curve) < owner.max_epochs and len(curve) - int(np.argmin(curve or [0])) <= owner.patience:
             self._epoch(params, optimiser, train)
@@ -225,7 +225,7 @@ class _Run:
 
     def final(self, n_epochs, progress):
         """The weights after training on all bags."""
-        params, optimiser = self._begin()
+        params, optimiser = self._initial_parameters()
         for _ in range(n_epochs):
             self._epoch(params, optimiser, np.arange(self.data.n_bags))
             progress.step()

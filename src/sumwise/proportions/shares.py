@@ -144,8 +144,8 @@ def bag_shares(bags: Bags, counts: Any, totals: str = "match") -> BagShares:
     if observed.counts is not None:
         shares = observed.counts / observed.counts.sum(axis=1, keepdims=True)
     else:
-        assert observed.evidence is not None
-        one = observed.evidence.low / bags.sizes
+        assert observed.observations is not None
+        one = observed.observations.low / bags.sizes
         shares = np.column_stack([1.0 - one, one])
     absent = np.flatnonzero(shares.sum(axis=0) <= 0)
     if absent.size:

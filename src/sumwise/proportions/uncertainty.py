@@ -18,7 +18,7 @@ from sumwise.features import centre_and_scale
 from sumwise.proportions.base import BagClassifier
 from sumwise.proportions.cardinality import CardinalityClassifier
 from sumwise.proportions.counts import drop_empty, observe
-from sumwise.proportions.information import Part, joined
+from sumwise.proportions.information import FisherInformation, joined
 from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import LinearProblem
 
@@ -238,7 +238,7 @@ def covariance(
     codes = None if groups is None else _grouped(bags.align(groups, "groups"), bags)
     bags, counts = drop_empty(bags, counts)
     scale = _units(bags.values)
-    parts = [Part(p, t, kind, codes, verbose) for p, t in _problems(model, bags, counts, scale)]
+    parts = [FisherInformation(p, t, kind, codes, verbose) for p, t in _problems(model, bags, counts, scale)]
     left, dispersion = min(p.left for p in parts), max(p.inflation for p in parts)
     if parts[0].robust:
         _refuse_few(parts[0].n_units, left, "bags" if codes is None else "groups of bags")
@@ -276,7 +276,7 @@ def _grouped(groups: Any, bags: Bags) -> np.ndarray:
     return np.unique(labels[bags.sizes > 0].astype(str), return_inverse=True)[1]
 
 
-def _warn_of_more(parts: list[Part]):
+def _warn_of_more(parts: list[FisherInformation]):
     """Say what the counts show that the model leaves out, and what to do about it."""
     dispersion, alike = max(p.dispersion for p in parts), max(p.alike for p in parts)
     length = max(p.run_length for p in parts)

@@ -13,8 +13,8 @@ from sumwise.proportions.kernels.poisson_binomial_tilt import log_potential
 EXACT = [m for m in METHODS if m != "saddlepoint"]
 
 
-def one_bag(logits, evidence, **options):
-    return count_posterior(logits, np.array([0, len(logits)]), evidence, **options)
+def one_bag(logits, observations, **options):
+    return count_posterior(logits, np.array([0, len(logits)]), observations, **options)
 
 
 @pytest.mark.parametrize("method", EXACT)
@@ -38,17 +38,17 @@ def test_soft_counts_match_enumeration(method, kind):
             if kind == "range":
                 low = int(rng.integers(0, n + 1))
                 high = int(rng.integers(low, n + 1))
-                evidence = exact_counts([low], [high])
+                observations = exact_counts([low], [high])
                 log_prob, posterior = count_by_enumeration(
                     logits, lambda s, a=low, b=high: 0.0 if a <= s <= b else -np.inf
                 )
             else:
                 seen = float(rng.integers(0, n + 4))
-                evidence = noisy_counts(kind, [seen], scale, [n])
+                observations = noisy_counts(kind, [seen], scale, [n])
                 log_prob, posterior = count_by_enumeration(
                     logits, lambda s, y=seen, c=scale: log_potential(NOISES[kind], y, c, float(s))
                 )
-            result = one_bag(logits, evidence, method=method)
+            result = one_bag(logits, observations, method=method)
             assert result.log_prob[0] == pytest.approx(log_prob, abs=1e-11)
             np.testing.assert_allclose(result.posterior, posterior, atol=1e-12)
 
@@ -96,8 +96,8 @@ def test_saddlepoint_error_estimate_covers_its_error(n):
     rng = np.random.default_rng(n)
     for _ in range(10):
         logits = rng.normal(size=n)
-        evidence = exact_counts([int(rng.integers(n // 4, 3 * n // 4))])
-        rough, exact = one_bag(logits, evidence, method="saddlepoint"), one_bag(logits, evidence)
+        observations = exact_counts([int(rng.integers(n // 4, 3 * n // 4))])
+        rough, exact = one_bag(logits, observations, method="saddlepoint"), one_bag(logits, observations)
         off = np.abs(rough.posterior - exact.posterior).max()
         assert 0 < off < rough.error[0] < 0.6 / n
         assert rough.log_prob[0] == pytest.approx(exact.log_prob[0], abs=0.05 / n)
@@ -119,20 +119,23 @@ def test_multiplicity_two_is_two_rows():
 )
 def test_shift_of_all_logits_leaves_posterior_and_it_sums_to_the_count(logits, shift, random):
     z = random.randint(0, len(logits))
-    evidence = exact_counts([z])
-    here, there = one_bag(np.array(logits), evidence), one_bag(np.array(logits) + shift, evidence)
+    observations = exact_counts([z])
+    here, there = one_bag(np.array(logits), observations), one_bag(np.array(logits) + shift, observations)
     np.testing.assert_allclose(here.posterior, there.posterior, atol=1e-9)
     assert here.posterior.sum() == pytest.approx(z, abs=1e-9)
 
 
 def test_gradient_of_log_prob_is_posterior_minus_prior():
     logits = np.random.default_rng(7).normal(size=12)
-    for evidence in (exact_counts([4]), exact_counts([2], [5]), noisy_counts("gaussian", [4.3], 1.5, [12])):
-        gradient = one_bag(logits, evidence).posterior - 1 / (1 + np.exp(-logits))
+    for observations in (exact_counts([4]), exact_counts([2], [5]), noisy_counts("gaussian", [4.3], 1.5, [12])):
+        gradient = one_bag(logits, observations).posterior - 1 / (1 + np.exp(-logits))
         for i in range(12):
             step = np.zeros(12)
             step[i] = 1e-5
-            up, down = one_bag(logits + step, evidence).log_prob[0], one_bag(logits - step, evidence).log_prob[0]
+            up, down = (
+                one_bag(logits + step, observations).log_prob[0],
+                one_bag(logits - step, observations).log_prob[0],
+            )
             assert (up - down) / 2e-5 == pytest.approx(gradient[i], abs=1e-8)
 
 
@@ -153,7 +156,7 @@ def test_batch_equals_one_by_one_over_threads_and_start():
 
 
 @pytest.mark.parametrize(
-    ("evidence", "options", "words"),
+    ("observations", "options", "words"),
     [
         (exact_counts([4]), {}, "1 of 1 bags have an impossible count. First: bag 0 of 3 members"),
         (exact_counts([-1]), {}, "impossible count"),
@@ -162,9 +165,9 @@ def test_batch_equals_one_by_one_over_threads_and_start():
         (exact_counts([1], [2]), {"method": "saddlepoint"}, "takes exact counts only"),
     ],
 )
-def test_impossible_input_is_refused(evidence, options, words):
+def test_impossible_input_is_refused(observations, options, words):
     with pytest.raises(DataError, match=words):
-        one_bag(np.zeros(3), evidence, **options)
+        one_bag(np.zeros(3), observations, **options)
 
 
 def test_infinite_logit_is_refused():

@@ -48,7 +48,7 @@ class _Chain:
     def __init__(self, trellis: Trellis, total: int, rng: np.random.Generator):
         self.trellis, self.total, self.rng = trellis, int(total), rng
         self.accepted, self.tried = np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.int64)
-        self._begin()
+        self._draw_start()
         missed = impossible(trellis, self.counts)
         for slope in _SLOPES:
             soft = trellis._replace(
@@ -63,7 +63,7 @@ class _Chain:
                 missed = impossible(trellis, self.counts)
         raise NoStart(missed)
 
-    def _begin(self):
+    def _draw_start(self):
         raise NotImplementedError
 
     def _moves(self, trellis: Trellis, n_sweeps: int):
@@ -82,7 +82,7 @@ class _Chain:
 class PathChain(_Chain):
     """Gives every individual a new path once per sweep (see `path_sampler`)."""
 
-    def _begin(self):
+    def _draw_start(self):
         self.states, self.entries, self.counts = draw_population(self.trellis, self.total, self.rng)
         self.mix = _MIXED
 
@@ -98,7 +98,7 @@ class PathChain(_Chain):
 class CycleChain(_Chain):
     """Makes about as many moves per sweep as there are counts that matter (see `cycle_sampler`)."""
 
-    def _begin(self):
+    def _draw_start(self):
         t = self.trellis
         self.counts = _split_population(t, self.total, self.rng)
         n_cells = len(t.base)

@@ -318,7 +318,7 @@ def climb(data: TableData, max_iter: int, *, rng: np.random.Generator) -> Mode:
     """
     n, n_rows, n_cols = len(data.x), data.x.shape[1], data.t.shape[1]
     low, high = limits(n_rows, n_cols, data.full)
-    tables, phi = _begin(data, rng)
+    tables, phi = _starting_point(data, rng)
     half, late = max_iter // 2, []
     course = []
     for k in range(max_iter):
@@ -343,7 +343,7 @@ def climb(data: TableData, max_iter: int, *, rng: np.random.Generator) -> Mode:
     return Mode(phi, covariance, tables, float(np.sqrt(gradient @ covariance @ gradient / len(phi))), course)
 
 
-def _begin(data: TableData, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def _starting_point(data: TableData, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Tables without association, shaken by a wide normal about them, and parameters that suit them."""
     n_rows, n_cols = data.x.shape[1], data.t.shape[1]
     size, (low, high) = n_rows * (n_cols - 1), limits(n_rows, n_cols, data.full)

@@ -35,7 +35,7 @@ HUGE = 50_000  # members from which one bag is worth both cores
 SMALL = 20_000  # rows up to which compiling more methods would take longer than the slower one does
 
 
-class Evidence(NamedTuple):
+class CountObservations(NamedTuple):
     """What is known of each bag's count: it lies in [low, high], and possibly a noisy observation; arrays over
     bags."""
 
@@ -45,9 +45,9 @@ class Evidence(NamedTuple):
     low: np.ndarray
     high: np.ndarray
 
-    def take(self, index: np.ndarray | slice) -> Evidence:
-        """The evidence of some bags."""
-        return Evidence(*(field[index] for field in self))
+    def take(self, index: np.ndarray | slice) -> CountObservations:
+        """The observations of some bags."""
+        return CountObservations(*(field[index] for field in self))
 
 
 class CountPosterior(NamedTuple):
@@ -59,7 +59,7 @@ class CountPosterior(NamedTuple):
     tilt: np.ndarray  # (n_bags,) the tilts that were used: a good start for the next call
 
 
-def exact_counts(low: ArrayLike, high: ArrayLike | None = None) -> Evidence:
+def exact_counts(low: ArrayLike, high: ArrayLike | None = None) -> CountObservations:
     """Counts known exactly, or to lie in [low, high].
 
     Examples
@@ -70,10 +70,10 @@ def exact_counts(low: ArrayLike, high: ArrayLike | None = None) -> Evidence:
     least = np.asarray(low, dtype=np.int64)
     most = least if high is None else np.asarray(high, dtype=np.int64)
     nothing = np.zeros(least.size)
-    return Evidence(np.zeros(least.size, dtype=np.int64), nothing, nothing + 1.0, least, most)
+    return CountObservations(np.zeros(least.size, dtype=np.int64), nothing, nothing + 1.0, least, most)
 
 
-def noisy_counts(kind: str, observed: ArrayLike, scale: ArrayLike, sizes: ArrayLike) -> Evidence:
+def noisy_counts(kind: str, observed: ArrayLike, scale: ArrayLike, sizes: ArrayLike) -> CountObservations:
     """Counts observed with noise of one kind: ``"gaussian"``, ``"poisson"`` (scale is the rate), ``"geometric"``,
     ``"laplace"``.
 
@@ -86,7 +86,7 @@ def noisy_counts(kind: str, observed: ArrayLike, scale: ArrayLike, sizes: ArrayL
     kinds = np.full(values.size, NOISES[kind], dtype=np.int64)
     scales = np.broadcast_to(np.asarray(scale, dtype=np.float64), values.shape).copy()
     low = np.zeros(values.size, dtype=np.int64)
-    return Evidence(kinds, values, scales, low, np.asarray(sizes, dtype=np.int64))
+    return CountObservations(kinds, values, scales, low, np.asarray(sizes, dtype=np.int64))
 
 
 @njit(cache=True, error_model="numpy")
@@ -133,7 +133,7 @@ def _bags(
     end_bag: int,
     logits: np.ndarray,
     offsets: np.ndarray,
-    evidence: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
+    observations: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray],
     start: np.ndarray,
     code: int,
     skip: np.ndarray,
@@ -141,7 +141,7 @@ def _bags(
     posterior: np.ndarray,
     tilt: np.ndarray,
 ):
-    kind, observed, scale, low, high = evidence
+    kind, observed, scale, low, high = observations
     for b in range(start_bag, end_bag):
         if skip[b]:
             continue
@@ -202,7 +202,7 @@ def _exact_bags(
 def _one_by_one(
     logits: np.ndarray,
     offsets: np.ndarray,
-    evidence: Evidence,
+    observations: CountObservations,
     start: np.ndarray,
     which: np.ndarray,
     method: str,
@@ -214,7 +214,7 @@ def _one_by_one(
     for b in which:
         begin, end = offsets[b], offsets[b + 1]
         eta = logits[begin:end]
-        kind, observed, scale, low, high = (field[b] for field in evidence)
+        kind, observed, scale, low, high = (field[b] for field in observations)
         log_prob[b] = _certain(eta, low, high, posterior[begin:end])
         tilt[b] = np.nan
         if not np.isnan(log_prob[b]):
@@ -229,29 +229,35 @@ def _one_by_one(
         log_prob[b] = factor + np.log(total)
 
 
-def _are_exact(evidence: Evidence) -> bool:
-    return bool((evidence.low == evidence.high).all() and (evidence.kind == tilting.SUPPORT).all())
+def _are_exact(observations: CountObservations) -> bool:
+    return bool((observations.low == observations.high).all() and (observations.kind == tilting.SUPPORT).all())
 
 
-def _check(logits: np.ndarray, offsets: np.ndarray, evidence: Evidence, method: str, multiplicity: np.ndarray | None):
+def _check(
+    logits: np.ndarray,
+    offsets: np.ndarray,
+    observations: CountObservations,
+    method: str,
+    multiplicity: np.ndarray | None,
+):
     sizes = np.diff(offsets)
     if method not in METHODS:
         raise DataError(f"Unknown method {method!r}.", hint=f"one of {', '.join(METHODS)}.")
     if not np.isfinite(logits).all():
         raise DataError(f"{int((~np.isfinite(logits)).sum())} of {logits.size} logits aren't finite.")
-    bad = (evidence.low < 0) | (evidence.low > evidence.high) | (evidence.high > sizes)
+    bad = (observations.low < 0) | (observations.low > observations.high) | (observations.high > sizes)
     if multiplicity is None and bad.any():
         b = int(np.argmax(bad))
         raise DataError(
             f"{int(bad.sum())} of {sizes.size} bags have an impossible count. First: bag {b} of {sizes[b]} members has "
-            f"a count between {evidence.low[b]} and {evidence.high[b]}."
+            f"a count between {observations.low[b]} and {observations.high[b]}."
         )
-    if method == "direct" and (sizes.astype(float) * evidence.high).max(initial=0.0) > 2.0**27:
+    if method == "direct" and (sizes.astype(float) * observations.high).max(initial=0.0) > 2.0**27:
         raise DataError(
             f"A bag of {sizes.max()} members is too large for the direct programme.", hint="method='auto' or 'banded'."
         )
     approximate = method == "saddlepoint" or multiplicity is not None
-    if approximate and ((evidence.low != evidence.high).any() or (evidence.kind != tilting.SUPPORT).any()):
+    if approximate and ((observations.low != observations.high).any() or (observations.kind != tilting.SUPPORT).any()):
         raise DataError(
             "The saddlepoint approximation takes exact counts only.",
             hint="method='auto' is exact for noisy counts and ranges; draw rows by weight where they carry weights.",
@@ -261,7 +267,7 @@ def _check(logits: np.ndarray, offsets: np.ndarray, evidence: Evidence, method: 
 def count_posterior(
     logits: np.ndarray,
     offsets: np.ndarray | list[int],
-    evidence: Evidence,
+    observations: CountObservations,
     *,
     method: str = "auto",
     start: np.ndarray | None = None,
@@ -275,7 +281,7 @@ def count_posterior(
         Log-odds of label 1, untilted.
     offsets : (n_bags + 1,) array of int
         Bag b holds rows ``offsets[b]:offsets[b + 1]``.
-    evidence : Evidence
+    observations : CountObservations
         What is known of the counts, from `exact_counts` or `noisy_counts`.
     method : {"auto", "direct", "banded", "tree", "fourier", "saddlepoint"}
         ``"auto"`` takes the banded programme or the Fourier sum for each bag, whichever is faster (the banded one
@@ -298,26 +304,26 @@ def count_posterior(
     array([0.107, 0.107, 0.787])
     """
     logits, offsets = writable(logits), np.array(offsets, dtype=np.int64)
-    _check(logits, offsets, evidence, method, multiplicity)
+    _check(logits, offsets, observations, method, multiplicity)
     n_bags = offsets.size - 1
     start = np.full(n_bags, np.nan) if start is None else np.array(start, dtype=np.float64)
     log_prob, error, tilt = np.zeros(n_bags), np.zeros(n_bags), np.empty(n_bags)
     posterior = np.empty(logits.size)
     if method == "saddlepoint" or multiplicity is not None:
         sizes = np.ones(logits.size) if multiplicity is None else writable(multiplicity)
-        counts = evidence.low.astype(np.float64)
+        counts = observations.low.astype(np.float64)
         saddlepoint_bags(logits, offsets, sizes, counts, start, log_prob, posterior, error, tilt)
         return CountPosterior(log_prob, posterior, error, tilt)
     sizes = np.diff(offsets)
     alone = np.ones(n_bags, bool) if method == "tree" else (sizes >= HUGE) & (method in ("auto", "fourier"))
-    if method == "auto" and logits.size <= SMALL and _are_exact(evidence):
-        counts = np.array(evidence.low)
+    if method == "auto" and logits.size <= SMALL and _are_exact(observations):
+        counts = np.array(observations.low)
         over_bags(lambda i, j: _exact_bags(i, j, logits, offsets, counts, start, log_prob, posterior, tilt), offsets)
     elif not alone.all():
         code = _CODES.get(method, _AUTO)
-        fields = tuple(np.array(field) for field in evidence)
+        fields = tuple(np.array(field) for field in observations)
         over_bags(
             lambda i, j: _bags(i, j, logits, offsets, fields, start, code, alone, log_prob, posterior, tilt), offsets
         )
-    _one_by_one(logits, offsets, evidence, start, np.flatnonzero(alone), method, log_prob, posterior, tilt)
+    _one_by_one(logits, offsets, observations, start, np.flatnonzero(alone), method, log_prob, posterior, tilt)
     return CountPosterior(log_prob, posterior, error, tilt)
