@@ -8,7 +8,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sumwise.report.summary import MOST_ROWS, SECTIONS, Summary, figure, finding, plain, table, text
+from sumwise.report.summary import MOST_ROWS, SECTIONS, Summary, figure, finding, plain, table, text, with_provenance
+
+FACTS = {
+    "command": "sumwise fit p.toml",
+    "method": "King",
+    "seed": 3,
+    "options": {"erho": 0.5},
+    "problem": "family = 1",
+    "data": [{"file": "a.csv", "bytes": 12, "sha256": "ff"}],
+    "versions": {"sumwise": "1"},
+    "written": "now",
+    "seconds": 1.0,
+}
 
 
 def test_sections_come_in_their_order_whatever_the_order_of_adding():
@@ -57,3 +69,19 @@ def test_a_finding_without_estimate_gives_its_bounds():
 def test_findings_of_counts_and_numbers_are_written_as_such():
     assert finding("Birds", 1234.0, "count", low=1000.0, high=1500.0)["line"] == "Birds: 1,234 (1,000 to 1,500)."
     assert finding("R squared", 0.5, "number", trust="low")["line"] == "R squared: 0.500. Confidence: low."
+
+
+def test_provenance_is_the_last_section_and_leaves_the_summary_alone():
+    summary = Summary("t", "f", "m")
+    summary.add("provenance", text("Rescaled."))
+    told = summary.to_dict()
+    section = with_provenance(told, FACTS)["sections"][-1]
+    assert section["blocks"][0] == text("Rescaled.")
+    shown = str(section)
+    for word in ("sumwise fit p.toml", "a.csv", "ff", "erho", "family = 1"):
+        assert word in shown
+    assert len(told["sections"][-1]["blocks"]) == 1
+
+
+def test_provenance_makes_its_section_where_there_is_none():
+    assert with_provenance({"sections": []}, FACTS)["sections"][0]["key"] == "provenance"

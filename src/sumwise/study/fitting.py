@@ -18,8 +18,7 @@ from sumwise.readers.write import harmless, write_frame, write_tables
 from sumwise.report import Report, page
 from sumwise.report.comparison import compare_results
 from sumwise.report.model_report import warned
-from sumwise.report.provenance import with_provenance
-from sumwise.report.summary import plain
+from sumwise.report.summary import plain, with_provenance
 from sumwise.storage.atomic import new_file
 from sumwise.storage.temporary import temporary_files_beside
 from sumwise.study.cached_steps import Work
