@@ -38,7 +38,13 @@ MOST_OPENED = 2
 
 
 def open_source(
-    problem: Problem, source: Any, columns: Sequence[str] | None = None, ids: Sequence[str] | None = (), **more: Any
+    problem: Problem,
+    source: Any,
+    columns: Sequence[str] | None = None,
+    ids: Sequence[str] | None = (),
+    *,
+    trimmed: bool = True,
+    **more: Any,
 ) -> Sheet:
     """Open a file as the problem's [data] says, with texts trimmed and missing values as such.
 
@@ -50,6 +56,8 @@ def open_source(
         Which columns to load; default all.
     ids : list of str
         Columns that stay text as written.
+    trimmed : bool, default True
+        Whether texts lose blanks around them; else they are as written.
     **more
         What goes before what [data] says.
 
@@ -80,7 +88,7 @@ def open_source(
     problem.met.update(map(str, sheet.columns))
     problem.remarks.extend(line for line in sheet.remarks if line not in problem.remarks)
     alone = path is not None and _is_all(problem, path)
-    sheet = _trimmed(sheet, _missing_words(problem))
+    sheet = _trimmed(sheet, _missing_words(problem)) if trimmed else sheet
     return _without(problem, _only(problem, sheet, alone), alone)
 
 

@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 
 from study_cases import study
-from sumwise import Tables, synthetic
+from sumwise import Tables, load, synthetic
+from sumwise.aggregate import aggregate
 from sumwise.diagnostics import class_margin
+from sumwise.encoding import Encoding
 from sumwise.errors import DataError
 from sumwise.maxent import NaiveBayesTables
 from sumwise.noise import Gaussian
@@ -157,3 +159,22 @@ def test_amounts_from_rows_and_from_a_folder(tmp_path):
 def test_amounts_that_do_not_fit_are_refused(tmp_path, old, new, words):
     with pytest.raises(DataError, match=words):
         study(tmp_path, visits(200), AMOUNTS.replace(old, new), fit=False)
+
+
+@pytest.mark.parametrize("encoded", [False, True])
+def test_predictions_know_levels_as_they_were_counted(tmp_path, encoded):
+    """Empty texts, NA (Namibia) and blanks around a word are levels of their own to whoever counted them."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(
+        {"land": np.array(["", "NA", " x", "x"])[rng.integers(0, 4, 800)], "old": rng.integers(0, 2, 800)}
+    )
+    rows["y"] = (rng.random(800) < rows["land"].map({"": 0.9, "NA": 0.1, " x": 0.8, "x": 0.2})).astype(int)
+    rows.to_parquet(tmp_path / "rows.parquet")
+    rule = Encoding.fit(rows, {"land": {"kind": "levels", "missing": "missing", "other": "other"}}) if encoded else None
+    write_tables_folder(aggregate(str(tmp_path / "rows.parquet"), ["land", "old"], "y", encoding=rule), tmp_path / "t")
+    (tmp_path / "p.toml").write_text('family = "maxent"\n[data]\nfile = "t"\nkind = "folder"\n')
+    fit_problem(tmp_path / "p.toml", tmp_path / "result")
+    found = predict_file(tmp_path / "result", tmp_path / "rows.parquet")
+    model = load(tmp_path / "result" / "model.sumwise")
+    np.testing.assert_allclose(found["p(1)"], model.predict_proba(rows)[:, 1], atol=1e-12)
+    assert found["p(1)"][rows["land"] == ""].min() > 0.6

@@ -212,7 +212,11 @@ class MaxEnt(Study):
         columns = list(model.domain_.attributes if model.encoding_ is None else model.encoding_.columns)
         with p.blamed():
             sheet = open_source(p, source, None, ())
-            rows = typed_frame(sheet, columns, [*(p.column_list("categorical") or ()), *_text_columns(model)])
+            texts = _text_levels(model)
+            rows = typed_frame(sheet, columns, [*(p.column_list("categorical") or ()), *texts])
+            written = open_source(p, source, None, (), trimmed=False).frame
+            for column, levels in texts.items():
+                rows[column] = _as_counted(written[column].tolist(), rows[column].tolist(), levels)
             if not hasattr(model, "predict_proba"):
                 low, high = model.predict_interval(rows, p.level)
                 found = {f"expected {model.label_}": model.predict(rows), "low": low, "high": high}
@@ -224,14 +228,21 @@ class MaxEnt(Study):
         return frame.assign(**{"class": [str(model.classes_[c]) for c in chance.argmax(axis=1)]})
 
 
-def _text_columns(model: Any) -> list[str]:
-    """Columns whose levels are texts to the model, even where most entries look like numbers (codes, and an N)."""
+def _text_levels(model: Any) -> dict[str, set[str]]:
+    """The texts among a column's levels, even where most entries look like numbers (codes, and an N)."""
     if model.encoding_ is None:
         levels = {a: model.domain_.levels(a) for a in model.domain_.attributes}
     else:
         rules = [r for r in model.encoding_.rules.values() if hasattr(r, "column")]
         levels = {r.column: getattr(r, "values", ()) for r in rules}
-    return [c for c, values in levels.items() if any(isinstance(v, str) for v in values)]
+    texts = {c: {v for v in values if isinstance(v, str)} for c, values in levels.items()}
+    return {c: found for c, found in texts.items() if found}
+
+
+def _as_counted(written: list, read: list, levels: set[str]) -> list:
+    """Entries as levels are written: "", "NA" and " x" are levels of their own where tables counted them as such."""
+    trimmed = {v.strip(): v for v in levels}
+    return [w if isinstance(w, str) and w in levels else trimmed.get(r, r) for w, r in zip(written, read)]
 
 
 def _rule(column: Any, bins: int) -> dict[str, Any]:
