@@ -1,7 +1,7 @@
 """What rules of MaxEntClassifier's sampler are worth for the distribution of x, which a held-out score doesn't show.
 
-Usage: python benchmarks/maxent_variation.py [--draws 10] [--kinds determined correlated survey] writes
-benchmarks/results/maxent_variation.json. Kinds: "determined", six attributes of Adult one of which determines another
+Usage: python benchmarks/maxent_variation.py [--draws 10] [--first 0] [--kinds determined correlated survey] writes
+benchmarks/results/maxent_variation.json (or --out FILE); --merge FILE ... puts such parts together. Kinds: "determined", six attributes of Adult one of which determines another
 (education by name, and its number cut at deciles); "correlated" and "survey" as in maxent_heuristics.py. Each draw takes half of the
 rows at random. The figure is the total variation, a mean over all pairs of attributes, of the model's expected tables
 from those of the rows that were counted; exact tables, and tables with Gaussian noise of standard deviation 40. Gains
@@ -64,26 +64,40 @@ def gains(kind: str, draw: int) -> dict[str, float]:
         for rule, (_, options, settings) in switched_off().items():
             if any(word in rule for word in RULES):
                 out[f"{sort}: {rule}"] = fitted(tables, exact, options, settings) - usual
-    return {rule: round(value, 5) for rule, value in out.items()}
+    return {rule: round(value, 7) for rule, value in out.items()}
+
+
+def write(path: Path, found: dict, cpu_s: float) -> None:
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    record = {"command": "python benchmarks/maxent_variation.py", "commit": commit.stdout.strip(), "seed": FIRST}
+    record |= {"cpu_s": round(cpu_s), "summary": summary(found), "gain": found}
+    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=KINDS)
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "maxent_variation.json")
+    parser.add_argument("--merge", type=Path, nargs="+", default=[])
     given = parser.parse_args()
     warnings.simplefilter("ignore", NotConverged)
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-    record = {"command": "python benchmarks/maxent_variation.py", "commit": commit.stdout.strip(), "seed": FIRST}
     found: dict = {}
+    parts = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(given.merge)]
+    for part in parts:
+        for rule, by_kind in part["gain"].items():
+            for kind, values in by_kind.items():
+                found.setdefault(rule, {}).setdefault(kind, []).extend(values)
+    if parts:
+        write(given.out, found, sum(part["cpu_s"] for part in parts))
+        return
     for kind in given.kinds:
-        for draw in range(given.draws):
+        for draw in range(given.first, given.first + given.draws):
             for rule, gain in gains(kind, draw).items():
                 found.setdefault(rule, {}).setdefault(kind, []).append(gain)
-            record["cpu_s"] = round(time.process_time())
-            given.out.write_text(json.dumps({**record, "summary": summary(found), "gain": found}, indent=1) + "\n")
-            print(kind, draw, record["cpu_s"], "CPU-s", flush=True)
+            write(given.out, found, time.process_time())
+            print(kind, draw, f"{time.process_time():.0f} CPU-s", flush=True)
 
 
 if __name__ == "__main__":
