@@ -300,14 +300,14 @@ def rescale(seeds=range(10)) -> list[dict]:
     settings = {}
     for name, options in {"paper": paper, "ours": {}, "diagonal": diagonal}.items():
         settings |= {f"{name}, rescaled": options, f"{name}, plain": options | {"rescale": False}}
-    return gains_by_rescaling(training_curves(settings, load("adult", "width"), seeds=list(seeds)))
+    return gains_by_rescaling(training_curves(settings, load("adult", "width"), at=(25, 50, 100), seeds=list(seeds)))
 
 
 def gains_by_rescaling(out: list[dict]) -> list[dict]:
     """The same rows, with what rescaling gains, paired by seed."""
     for rescaled, plain in zip(out[::2], out[1::2]):
         gain = np.array(rescaled["by seed"]) - np.array(plain["by seed"])  # paired: the same seed
-        for k, t in ((0, 25), (-1, 200)):
+        for k, t in ((0, 25), (-1, 100)):
             rescaled[f"gain {t}"] = float(gain[:, k].mean())
             rescaled[f"gain {t} error"] = float(gain[:, k].std(ddof=1) / np.sqrt(len(gain)))
     return out
