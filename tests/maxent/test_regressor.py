@@ -103,11 +103,24 @@ def test_saved_reported_and_sampled_by_chains(tmp_path):
     assert "Expected y" in page.html()
 
 
+def test_the_family_follows_from_the_range_of_the_amounts(tmp_path):
+    for name in ("poisson", "gaussian"):
+        frame, _, ends = world(name, 300)
+        tables = amount_tables(frame, list("abc"), "y", *ends)
+        model = MaxEntRegressor(random_state=0).fit(tables)
+        assert model.family_ == name
+        given = MaxEntRegressor(name, random_state=0).fit(tables)
+        np.testing.assert_array_equal(model.predict(frame), given.predict(frame))
+        del given.family_  # as earlier models were saved
+        sumwise.save(given, tmp_path / "model")
+        np.testing.assert_array_equal(sumwise.load(tmp_path / "model").predict(frame), model.predict(frame))
+
+
 def test_what_cannot_be_is_refused():
     frame, _, _ = world("gaussian", 300)
     tables = amount_tables(frame, list("abc"), "y", -12, 12)
     with pytest.raises(DataError, match="never negative"):
-        MaxEntRegressor().fit(tables)
+        MaxEntRegressor("poisson").fit(tables)
     with pytest.raises(DataError, match="of an amount, not of classes"):
         MaxEntClassifier().fit(tables)
     with pytest.raises(DataError, match="not of an amount"):

@@ -39,9 +39,10 @@ class MaxEntRegressor(Estimator):
 
     Parameters
     ----------
-    family : {"poisson", "gaussian"}, default "poisson"
-        Counts and other amounts that are never negative (logarithmic link; their variance is proportional to the mean),
-        or amounts of any sign (identity link, one variance).
+    family : {"auto", "poisson", "gaussian"}, default "auto"
+        "poisson": counts and other amounts that are never negative (logarithmic link; their variance is proportional to
+        the mean). "gaussian": amounts of any sign (identity link, one variance). "auto" takes "poisson" where the range
+        of the amounts starts at 0 or above.
     penalty_theta : float or sequence of float, optional
         L2 penalty on theta, for tables of one attribute, of two, and so on, for amounts of variance 1 (Gaussian), or on
         the logarithmic scale (Poisson). Default: 1 / (2 v) with v the variance of the effects of levels, and of pairs
@@ -58,6 +59,8 @@ class MaxEntRegressor(Estimator):
         Mean amount of those that were counted.
     dispersion_ : float
         Variance of an amount given x (Gaussian), or that over its mean (Poisson; 1 where tables have no squares).
+    family_ : str
+        "poisson" or "gaussian".
     penalty_theta_ : tuple
     draws_ : ndarray of shape (40, P + 1)
         Drawn errors of theta and the offset, for `predict_interval`.
@@ -85,10 +88,16 @@ class MaxEntRegressor(Estimator):
     domain_: Domain
     encoding_: Encoding | None
     n_: float
+    family_: str
+
+    @classmethod
+    def _migrated(cls, attributes: dict[str, Any]) -> dict[str, Any]:
+        """Models of earlier versions have the family that they were asked for."""
+        return {"family_": attributes["family"], **attributes} if "x_model_" in attributes else attributes
 
     def __init__(
         self,
-        family: str = "poisson",
+        family: str = "auto",
         penalty_theta: Any = None,
         model: MaxEntClassifier | None = None,
         random_state: Any = None,
@@ -110,11 +119,12 @@ class MaxEntRegressor(Estimator):
         """
         from sklearn.base import clone
 
-        checks.choice(self.family, "family", tuple(FAMILIES))
+        checks.choice(self.family, "family", ("auto", *FAMILIES))
         if y is not None:
             raise DataError("fit takes tables, whose label sums hold the amounts.", hint="leave y out.")
         parts = parts_of(tables)
         low, high = self._checked_range(parts)
+        self.family_ = ("gaussian" if low < 0 else "poisson") if self.family == "auto" else self.family
         rng = checks.generator(self.random_state)
         of_x: Any = MaxEntClassifier() if self.model is None else clone(self.model)
         binary = [as_binary(t) for t in parts]
@@ -151,20 +161,20 @@ class MaxEntRegressor(Estimator):
         noise = width**2 * stats.noise_per_count(stats.shares[1:, None])[0]
         counted = np.maximum(here, 1.0)
         variance = self._variance(squares, mean)
-        unit = variance if self.family == "gaussian" else 1.0
+        unit = variance if self.family_ == "gaussian" else 1.0
         priors = self._prior(stats, Amounts(low, width, mean, variance, noise), rng) / unit
         priors = np.where(seen[:, None], priors, 1e6 / unit)
         prior = priors[:, 0]
-        dispersion, begin = (variance if self.family == "gaussian" else 1.0), None
-        kind: Any = FAMILIES[self.family]
+        dispersion, begin = (variance if self.family_ == "gaussian" else 1.0), None
+        kind: Any = FAMILIES[self.family_]
         losses: list[float] = []  # by round: the dispersion changes in between
         theta, offset, loss, n_iter, done, penalty = np.zeros(lay.n_params), mean, np.inf, 0, False, prior
         for _ in range(ROUNDS):
-            spread = dispersion * counted * (1.0 if self.family == "gaussian" else mean)  # sampling variance of a sum
+            spread = dispersion * counted * (1.0 if self.family_ == "gaussian" else mean)  # sampling variance of a sum
             penalty = prior * (1.0 + noise / spread)
             sums = np.where(seen, observed + rate * (here - stats.data.counts), rate * here)
             targets = Targets(sums, mean * stats.n, penalty)
-            theta, offset, loss, n_iter, done = fit_glm(design, weights, targets, self.family, dispersion, begin)
+            theta, offset, loss, n_iter, done = fit_glm(design, weights, targets, self.family_, dispersion, begin)
             begin = theta, offset
             losses.append(loss)
             fitted = kind.mean(design @ theta + offset)
@@ -192,7 +202,7 @@ class MaxEntRegressor(Estimator):
         and as drawn from what the tables say of the variance of effects."""
         lay = stats.layout
         if self.penalty_theta is None:
-            unit = given.variance if self.family == "gaussian" else given.mean**2
+            unit = given.variance if self.family_ == "gaussian" else given.mean**2
             found = [effect_sizes(stats, given, k, unit) for k in (1, 2)]
             by_order = np.stack([0.5 / np.append(f.mean, f.draw(DRAWS, rng)) for f in found])
         else:
@@ -205,7 +215,7 @@ class MaxEntRegressor(Estimator):
 
     def _variance(self, squares: tuple[float, float] | None, mean: float) -> float:
         """Variance of all amounts; where noise hides it, a standard error more, so that intervals aren't too short."""
-        if self.family == "poisson":
+        if self.family_ == "poisson":
             own = mean + 1e-12  # of a Poisson count: the squares decide as far as their noise allows
             if squares is None:
                 return own
@@ -220,7 +230,7 @@ class MaxEntRegressor(Estimator):
         if squares is None:
             return 1.0
         variance, explained = self._variance(squares, mean), float(shares @ (fitted - shares @ fitted) ** 2)
-        if self.family == "gaussian":
+        if self.family_ == "gaussian":
             return max(variance - explained, 0.05 * variance)
         own = mean + 1e-12
         sure = own**2 / (own**2 + squares[1])  # else 1, that of Poisson counts
@@ -240,7 +250,7 @@ class MaxEntRegressor(Estimator):
             Where a value is missing, or a level that no table has, the feature's terms drop out.
         """
         self._fitted("theta_")
-        kind: Any = FAMILIES[self.family]
+        kind: Any = FAMILIES[self.family_]
         return kind.mean(self.offset_ + self._eta(frame, self.theta_[None])[:, 0])
 
     def predict_interval(self, frame: Any, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
@@ -255,7 +265,7 @@ class MaxEntRegressor(Estimator):
         level : float in (0, 1), default 0.95
         """
         self._fitted("draws_")
-        kind: Any = FAMILIES[self.family]
+        kind: Any = FAMILIES[self.family_]
         middle = self.offset_ + self._eta(frame, self.theta_[None])[:, 0]
         errors = self._eta(frame, self.draws_[:, :-1]) + self.draws_[:, -1]
         student = float(stdtrit(len(self.draws_), 0.5 + checks.fraction(level, "level") / 2))
@@ -291,7 +301,7 @@ class MaxEntRegressor(Estimator):
         self._fitted("theta_")
         model, rng = self.x_model_.model_, np.random.default_rng(0)
         rows, shares = standing_rows(model, model.draw(ROWS, rng)[0])
-        kind: Any = FAMILIES[self.family]
+        kind: Any = FAMILIES[self.family_]
         middle = self.offset_ + term_scores(model.layout, rows, self.theta_[None])[:, 0]
         errors = term_scores(model.layout, rows, self.draws_[:, :-1]) + self.draws_[:, -1]
         slope, fitted = kind.variance(middle), kind.mean(middle)

@@ -123,7 +123,7 @@ def _write_amounts(context: Context, tables: Tables) -> Summary:
     assumed = [
         "Among all distributions of the features that agree with the tables, the one of maximum entropy.",
         "Given the features, the expected amount follows a generalised linear model on the cells of the tables "
-        f"(family {model.family}).",
+        f"(family {model.family_}).",
     ]
     summary.add("assumptions", bullets(assumed, f"{context.method} assumes"), bullets(RISKS, "What could go wrong"))
     return summary

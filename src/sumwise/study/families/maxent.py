@@ -177,11 +177,7 @@ class MaxEnt(Study):
         """A classifier on tables."""
         from sumwise import maxent
 
-        made = getattr(maxent, method)()
-        if method == "MaxEntRegressor" and "family" not in self.problem.options:
-            low = (self.tables.provenance.amount or (0.0,))[0] if hasattr(self, "tables") else 0.0
-            made.set_params(family="poisson" if low >= 0 else "gaussian")
-        return made
+        return getattr(maxent, method)()
 
     def configured(self, method: str) -> Any:
         """The estimator with the options of the problem file; solver options are written beside the others."""
