@@ -1,11 +1,12 @@
 """What rules of MaxEntClassifier's sampler are worth for the distribution of x, which a held-out score doesn't show.
 
 Usage: python benchmarks/maxent_variation.py [--draws 10] [--first 0] [--kinds determined correlated survey] writes
-benchmarks/results/maxent_variation.json (or --out FILE); --merge FILE ... puts such parts together. Kinds: "determined", six attributes of Adult one of which determines another
-(education by name, and its number cut at deciles); "correlated" and "survey" as in maxent_heuristics.py. Each draw takes half of the
-rows at random. The figure is the total variation, a mean over all pairs of attributes, of the model's expected tables
-from those of the rows that were counted; exact tables, and tables with Gaussian noise of standard deviation 40. Gains
-are means over draws of (variation without the rule) - (variation with it), with their errors; 3,000 chains.
+benchmarks/results/maxent_variation.json (or --out FILE); --merge FILE ... puts such parts together. Kinds:
+"determined", six attributes of Adult one of which determines another (education by name, and its number cut at
+deciles); "correlated" and "survey" as in maxent_heuristics.py. Each draw takes half of the rows at random. The figure
+is the total variation, a mean over all pairs of attributes, of the model's expected tables from those of the rows that
+were counted; exact tables, and tables with Gaussian noise of standard deviation 40. Gains are means over draws of
+(variation without the rule) - (variation with it), with their errors; 3,000 chains.
 """
 
 import argparse
