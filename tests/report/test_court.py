@@ -72,6 +72,11 @@ def test_a_method_that_disagrees_stands_beside_the_first_choice_it_contradicts(m
     assert choice < page.index(words) < page.index("The candidate of choice of", choice + 1)
 
 
+def test_the_signature_stands_on_the_page_of_the_references(made):
+    page = court_edition(made[1], {"analyst": "A. Analyst"}, made[0])
+    assert page.index("<h2>References</h2>") < page.index('class="signature"') < page.rindex("</section>")
+
+
 def test_bounds_have_no_voting_patterns():
     est = Bounds().fit(M)
     page = court_edition(report(est, M), None, est)

@@ -85,6 +85,50 @@ def test_parties_before_candidates_are_no_contests():
     assert list(words.by_contest(columns)) == ["Sheriff", "Clerk"]
 
 
+def electorate():
+    """Groups, votes and those who didn't vote in 50 units, and how many people there are."""
+    rng = np.random.default_rng(5)
+    people = rng.integers(400, 2500, 50)
+    rows = np.array([rng.multinomial(n, p) for n, p in zip(people, rng.dirichlet([2, 1, 3], 50))])
+    return rows, rng.multinomial(people, [0.25, 0.3, 0.05, 0.4]), people
+
+
+def test_percents_of_german_groups_and_counts_of_votes(tmp_path):
+    rows, votes_, people = electorate()
+    frame = pd.DataFrame({"Wahlbezirk": [f"{k:03d}" for k in range(50)], "Wahlberechtigte": people})
+    frame[["jung (%)", "mittel (%)", "alt (%)"]] = (100 * rows / people[:, None]).round(2)
+    frame["Wähler"] = votes_[:, :3].sum(axis=1)
+    frame[["SPD", "CDU", "Sonstige"]] = votes_[:, :3]
+    found = guessed(tmp_path, frame)
+    assert found.columns["groups"] == ["jung (%)", "mittel (%)", "alt (%)"]
+    assert found.columns["outcomes"] == ["SPD", "CDU", "Sonstige"]
+    assert found.columns["rest_outcome"] == "no vote"
+    assert not any("Wähler" in line for line in found.ask)
+
+
+def test_percents_of_spanish_votes_are_no_groups(tmp_path):
+    rows, votes_, people = electorate()
+    frame = pd.DataFrame({"Sección": [f"S{k}" for k in range(50)], "Censo electoral": people})
+    voted = votes_[:, :3].sum(axis=1)
+    frame["Participación %"] = (100 * voted / people).round(2)
+    frame[["Jóvenes", "Adultos", "Mayores"]] = rows
+    frame[["PSOE %", "PP %", "Otros %"]] = (100 * votes_[:, :3] / voted[:, None]).round(2)
+    with pytest.raises(DataError, match="percents of those who voted"):
+        guessed(tmp_path, frame)
+
+
+def test_sums_of_probabilities_are_rescaled_and_no_unit_is_lost(tmp_path):
+    rows, votes_, people = electorate()
+    shares = np.clip(rows + np.random.default_rng(0).normal(0, 3, rows.shape), 0.5, None)
+    shares = (shares * (people / shares.sum(axis=1))[:, None]).round(3)
+    frame = pd.DataFrame(shares, columns=["bisg_black", "bisg_hisp", "bisg_white"])
+    frame[["votes_A", "votes_B", "votes_C", "NoVote"]] = votes_
+    assert (frame.iloc[:, :3].sum(axis=1) != people).any()
+    found = guessed(tmp_path, frame)
+    assert found.data["mismatch"] == "rescale"
+    assert "without" not in found.data
+
+
 @pytest.mark.parametrize(("suffix", "key"), [("_moe", "groups_moe"), ("_se", "groups_sd"), (" MOE", "groups_moe")])
 def test_errors_of_groups_are_used_where_every_group_has_one(tmp_path, suffix, key):
     frame = votes(20)

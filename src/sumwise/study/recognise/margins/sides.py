@@ -24,6 +24,7 @@ from sumwise.study.recognise.margins.sums import (
 )
 
 ANOTHER_WAY = "another way to split people into groups; name it in groups to use it instead"
+LAST_DIGITS = 0.01  # people: sums of counts with decimals, such as of probabilities, that differ by less were rounded
 ROUNDED = 1e-6  # relative to a total: what differs by less was rounded
 NEAR, FAR, FEW = 0.1, 0.2, 0.05
 """Sides this near in the median unit are rescaled; units this far apart are left out, if they are this few."""
@@ -412,7 +413,8 @@ def relation(groups: Side, outcomes: Side, keep: np.ndarray | None = None) -> Re
     g, o = sums(groups.columns), sums(outcomes.columns)
     most = np.maximum(np.maximum(g, o), 1e-300)
     off = np.where(rows, np.abs(g - o) / most, 0.0)
-    wrong = rows & (off > ROUNDED)
+    whole = all(c.whole for c in (*groups.columns, *outcomes.columns))
+    wrong = rows & (off > ROUNDED) & (whole | (np.abs(g - o) > LAST_DIGITS))
     middle = float(np.median(off[rows]))
     if wrong.sum() <= (1 - AGREE) * rows.sum():
         return Relation("equal", middle, wrong if wrong.any() else None)

@@ -281,7 +281,9 @@ def _contest(reading: Reading, side: Side) -> dict[str, dict[str, Any]]:
     _ask_of_whom(reading, total)
     everybody = total.name if total is not None else _without_column(reading, side)
     columns |= {} if everybody is None else {"total": everybody}
-    for name, part, key in (("all others", groups, "rest_group"), ("none of these", side, "rest_outcome")):
+    votes = side.kind == "count" and total is not None and words.called(total, words.ELECTORATE)
+    rest = "no vote" if votes else "none of these"
+    for name, part, key in (("all others", groups, "rest_group"), (rest, side, "rest_outcome")):
         if part is side and side.kind == groups.kind == "count" and (groups.closed or total is None):
             continue  # whoever is missing didn't vote
         if _has_rest(part, total, reading.keep):
@@ -503,6 +505,10 @@ def _mismatch(reading: Reading, side: Side, found: Relation) -> dict[str, Any]:
         raise DataError(f"{reading.profile.path.name}: {running[0]}", hint="write each group's own count.")
     if found.word in ("shares", "far") or (found.word == "equal" and found.out is None):
         return _rounded(reading, side) if found.word == "equal" else {}  # far: the reader refuses, and says by how much
+    if found.word == "equal" and found.out is not None and (rounded := _rounded(reading, side, ~found.out)):
+        for i in np.flatnonzero(found.out).tolist():  # drop would leave out rows that differ by rounding, too
+            reading.out[i] = f"has groups and outcomes apart: {_apart(reading, side, i)}"
+        return rounded
     if found.word == "equal" and found.out is not None:
         reading.comments["data", "mismatch"] = (
             "units whose sides differ are left out; raise refuses, rescale scales them"
@@ -535,10 +541,10 @@ def _mismatch(reading: Reading, side: Side, found: Relation) -> dict[str, Any]:
     return {"mismatch": found.word}
 
 
-def _rounded(reading: Reading, side: Side) -> dict[str, Any]:
-    """What to do where sums differ in the last digits only."""
+def _rounded(reading: Reading, side: Side, among: Any = True) -> dict[str, Any]:
+    """What to do where sums differ in the last digits only, `among` some rows."""
     groups = reading.sides.groups
-    rows = clean_rows([*groups.columns, *side.columns]) & reading.keep
+    rows = clean_rows([*groups.columns, *side.columns]) & reading.keep & among
     totals = [sums(s.columns)[rows] for s in (groups, side)]
     totals += [s.total.amounts[rows] for s in (groups, side) if s.total is not None]
     low, high = np.min(totals, axis=0), np.max(totals, axis=0)
@@ -616,7 +622,8 @@ def _perhaps_in_the_rest(reading: Reading) -> list[str]:
     """Words on columns that aren't used where a rest is made: they may be some of it."""
     made = [reading.columns, *reading.contests]
     rests = [c[key] for key in ("rest_group", "rest_outcome") for c in made if key in c]
-    named = [name for name in reading.sides.unused if not is_total(reading.profile[name])]
+    summed = {name for name, why in reading.sides.unused.items() if why.startswith("the sum of")}
+    named = [name for name in reading.sides.unused if not is_total(reading.profile[name]) and name not in summed]
     named = [name for name in named if not words.called(reading.profile[name], (*words.UNITS, *words.PLACES))]
     if not rests or not named:
         return []

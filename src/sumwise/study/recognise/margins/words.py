@@ -25,6 +25,8 @@ MEN_AND_WOMEN = (
 )  # fmt: skip
 GROUPS += MEN_AND_WOMEN
 GROUPS += ("población*", "poblacion*", "população*", "populacao*", "indígena*", "indigena*", "afro*", "mestiz*")
+GROUPS += ("jung*", "mittel*", "alt", "ältere*", "jóven*", "joven*", "mayores", "ancian*", "adult*", "jeune*", "âgé*")
+GROUPS += ("giovan*", "anzian*", "jovens", "idoso*")
 SEXES = ("male*", "female*", "men", "women", "m", "f", *MEN_AND_WOMEN)
 OUTCOMES = (
     "dem*", "rep*", "gop", "ind", "lib*", "green*", "vote*", "turnout", "noturnout", "yes", "no", "abstain*", "novote",
@@ -34,8 +36,13 @@ OFFICES = (
     "president*", "governor*", "ussen", "senate*", "senator*", "house", "hse", "ushse", "congress*", "cong", "mayor*",
 )  # fmt: skip
 OFFICES += ("sheriff*", "attorney*", "atty", "treas*", "auditor*", "council*", "judge*", "justice*", "ltgov", "sos")
+OFFICES += ("pres", "gov", "sen", "senat*", "prosecutor*", "commissioner*", "secretary*", "board*", "school*", "clerk*")
+OFFICES += ("assessor*", "coroner*", "referendum*", "measure*", "amendment*", "alcald*", "gobernador*", "diputad*")
+OFFICES += ("maire", "bürgermeister*", "landrat*", "prefeit*", "vereador*")
 OUTCOMES += OFFICES
 OUTCOMES += ("voto*", "voix", "voti", "stimmen", "suffrage*", "abstenc*", "abstenç*", "nulo*", "nulos")
+OUTCOMES += ("psoe", "pp", "vox", "podemos", "sumar", "spd", "cdu", "csu", "fdp", "afd", "grüne*", "linke", "ps", "lr")
+OUTCOMES += ("rn", "lfi", "fi", "pd", "lega", "m5s", "fdi", "pt", "psdb", "labour", "tory", "conservative*", "snp", "plaid")
 PARTIES = ("dem*", "rep*", "gop", "ind", "lib*", "green*", "yes", "no", "for", "against", "other*", "blank", "null")
 PARTY = (*PARTIES, "oth", "d", "r", "l", "g", "i", "o")  # also as the letter at the end of PRES16D
 CODED = re.compile(r"([GPSRC]\d{2}[A-Z0-9]{3})[A-Z][A-Z0-9]{2,3}")  # G20PREDBID: year and office, party, candidate
@@ -44,16 +51,15 @@ TOTALS = (
     "total*", "tot", "n", "all", "turnout", "votes", "voters", "ballots", "pop", "sum", "vap", "cvap", "registered",
     "population", "persons", "people", "electors", "electorate", "inscrits", "votants", "wahlberechtigte",
 )  # fmt: skip
+ELECTORATE = ("registered", "vap", "cvap", "wahlberechtigte", "censo*", "inscrits", "electors", "electorate", "eligible")
+ELECTORATE += ("eleitores", "elettori")
+"""Totals of those who may vote: whoever chose none of the candidates didn't vote, or not validly."""
 COUNTED = (
     "cast", "counted", "issued", "voters", "number", "no", "of", "total*", "active", "valid", "last", "registered",
 )  # fmt: skip
 """Words beside one of the totals that change nothing: ballots cast, number of voters."""
 ERRORS = ("moe", "margin*", "error*", "stderr", "diff*")  # margins of error, and differences: no counts of people
 HEADING = (":", " - ", " \u2013 ", " \u2014 ", "|")  # between a contest and a candidate
-OFFICES = ("president*", "pres", "senat*", "sen", "governor*", "gov", "mayor*", "sheriff*", "house", "congress*")
-OFFICES += ("attorney*", "prosecutor*", "judge*", "justice*", "commissioner*", "council*", "treasurer*", "secretary*")
-OFFICES += ("board*", "school*", "clerk*", "assessor*", "auditor*", "coroner*", "referendum*", "measure*", "amendment*")
-OFFICES += ("alcald*", "gobernador*", "diputad*", "maire", "b\u00fcrgermeister*", "landrat*", "prefeit*", "vereador*")
 STATED_ERROR = re.compile(
     r"(.+?)[\s_.]*(?:(se|sd|stderr|std[_ ]err(?:or)?|standard[_ ]error)|(moe|margin[_ ]of[_ ]error))"
 )
