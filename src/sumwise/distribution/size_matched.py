@@ -98,11 +98,12 @@ class SizeMatched(BagRegressor):
     def _predict(self, bags: Bags) -> np.ndarray:
         sizes = np.log(np.maximum(bags.sizes, 1))
         nearest = np.abs(sizes[:, None] - np.log(self.sizes_)).argmin(axis=1)
-        out = np.zeros((len(bags), self.n_outputs_))
+        order, parts = [], []
         for k in np.unique(nearest).tolist():
             chosen = np.flatnonzero(nearest == k)
-            out[chosen] = self.models_[k].predict(bags[chosen]).reshape(len(chosen), -1)
-        return out
+            order.append(chosen)
+            parts.append(self.models_[k].predict(bags[chosen]).reshape(len(chosen), -1))
+        return np.concatenate(parts)[np.argsort(np.concatenate(order))]
 
 
 def _grid(sizes: np.ndarray, kin: np.ndarray, n: int) -> np.ndarray:
