@@ -232,3 +232,22 @@ def test_documentation_lists_exactly_these_classes():
     told = {f"sklearn.{module}": re.sub(r" \(.*?\)", "", names).split(", ") for module, names in rows}
     public = {m: n.split() for m, n in CLASSES.items() if not n.startswith("_")}
     assert told == public
+
+
+@pytest.mark.parametrize(
+    ("name", "attribute", "value"),
+    [
+        ("RandomForestClassifier", "n_outputs_", 2**31),
+        ("RandomForestClassifier", "n_classes_", 2**31),
+        ("ExtraTreesRegressor", "n_outputs_", 2**31),
+        ("DummyRegressor", "n_outputs_", 10**6),
+        ("OneHotEncoder", "_n_features_outs", [10**6, 1]),
+    ],
+)
+def test_forged_numbers_of_outputs_ask_for_no_memory(tmp_path, name, attribute, value):
+    model, _ = fitted(name)
+    assert hasattr(model, attribute)
+    setattr(model, attribute, value)
+    save(model, tmp_path / "x")
+    with pytest.raises(DataError, match="the file (says|holds)"):
+        load(tmp_path / "x")

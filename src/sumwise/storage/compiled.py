@@ -32,12 +32,36 @@ def _check_trees(estimator: Any, where: str) -> None:
         widths.add(estimator.tree_.n_features)
     if widths and widths != {n_features}:
         raise DataError(f"{where}: the file holds trees on {sorted(widths)} features for {n_features} columns.")
+    _check_outputs(estimator, where)
     steps = getattr(estimator, "_predictors", [])
     if steps and {len(step) for step in steps} != {getattr(estimator, "n_trees_per_iteration_", None)}:
         raise DataError(f"{where}: the file holds another number of trees than it says.")
     for predictor in [p for step in steps for p in step]:
         if type(n_features) is not int or predictor.nodes["feature_idx"].max() >= n_features:
             raise DataError(f"{where}: the file holds a tree on more than {n_features} columns.")
+
+
+def _check_outputs(estimator: Any, where: str) -> None:
+    """As many outputs and classes as the trees of a forest have: predictions take memory for each."""
+    if not hasattr(estimator, "n_outputs_"):
+        return  # a vote, whose members were checked by themselves
+    trees = [member.tree_ for member in getattr(estimator, "estimators_", []) if hasattr(member, "tree_")]
+    said = estimator.n_outputs_, np.max(getattr(estimator, "n_classes_", 1))
+    if any((tree.n_outputs, np.max(tree.n_classes)) != said for tree in trees):
+        raise DataError(f"{where}: the file holds trees of another number of outputs or classes than it says.")
+
+
+def _check_constant(estimator: Any, where: str) -> None:
+    if hasattr(estimator, "constant_") and np.shape(estimator.constant_) != (1, estimator.n_outputs_):
+        raise DataError(f"{where}: the file says {estimator.n_outputs_} outputs, and holds another number.")
+
+
+def _check_levels(estimator: Any, where: str) -> None:
+    """Columns of a one-hot encoding: at most one for each level, and one for the rare ones."""
+    most = [len(levels) + 1 for levels in getattr(estimator, "categories_", [])]
+    made = getattr(estimator, "_n_features_outs", [])
+    if len(made) > len(most) or any(not 0 <= n <= m for n, m in zip(made, most)):
+        raise DataError(f"{where}: the file says {made} columns, and holds {most} levels.")
 
 
 def _check_centres(estimator: Any, where: str) -> None:
@@ -74,8 +98,10 @@ def _check_shape(estimator: Any, name: str, shape: tuple[int, ...], where: str) 
 
 
 CHECKS: dict[str, Callable[[Any, str], None]] = {
+    "DummyRegressor": _check_constant,
     "KMeans": _check_centres,
     "MiniBatchKMeans": _check_centres,
+    "OneHotEncoder": _check_levels,
     "SGDClassifier": _check_weights,
     "SGDRegressor": _check_weights,
 }
