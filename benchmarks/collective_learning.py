@@ -182,9 +182,11 @@ def part_scatter(given):
     for name, steps in (("after 1 iteration", 1), ("at the end", 30 if given.quick else 250)):
         em, _ = timed(CollectiveEM(FreeTables(), max_iter=steps).fit, morning.edge_tables)
         found[name] = np.concatenate([em.edges_[0][e].ravel() for e in morning.edges])
+    shown = np.argsort(truth, kind="stable")[:: len(truth) // 300]  # as many as a figure holds, of all sizes
     for name, x in found.items():
         row = {"counts": name, "mean error": float(np.abs(x - truth).mean()), "least": float(x.min())}
-        yield row | {"correlation": float(np.corrcoef(x, truth)[0, 1])}
+        points = [[float(truth[k]), round(float(x[k]), 1)] for k in shown]
+        yield row | {"correlation": float(np.corrcoef(x, truth)[0, 1]), "points": points}
     draw_scatter(truth, found, given.folder / "collective_learning_scatter.png")
 
 
@@ -325,7 +327,7 @@ def main():
         part, same, title = PARTS[name]
         rows = []
         for row in part(given):
-            told = (f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in row.items() if k != "course")
+            told = (f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in row.items() if k not in ("course", "points"))
             print("; ".join(told), flush=True)
             rows = keep(path, name, row | {"commit": run_record()["commit"]}, same)
         show(title, rows)

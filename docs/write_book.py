@@ -108,7 +108,7 @@ def table(rows: list[list], draws: object = None) -> str:
 def rows_of(item: dict) -> list[list]:
     """The rows of an item: written out, or one per record of the results."""
     if "rows" in item:
-        return item["rows"]
+        return [with_command(row, item) for row in item["rows"]]
     records = records_of({**item, "only": item.get("rows only", {})})
     columns = item.get("columns") or {key: f"{key} " for key in records[0]}
     keys = {name: spec.rpartition(" ")[::2] for name, spec in columns.items()}
@@ -116,6 +116,22 @@ def rows_of(item: dict) -> list[list]:
     if unknown:
         raise KeyError(f"{item['each']}: no record has {unknown}")
     return [list(keys), *([formatted(record.get(key), form) for key, form in keys.values()] for record in records)]
+
+
+def with_command(row: list, item: dict) -> list:
+    """A row whose cell ``its command`` is that of the entry named before it, on the page that the item names."""
+    if "its command" not in row:
+        return row
+    k = row.index("its command")
+    command = commands(item["page"])[row[k - 1]]
+    return [*row[:k], f"`{command}`" if command else "–", *row[k + 1 :]]
+
+
+@cache
+def commands(page: str) -> dict[str, str]:
+    """The command of every entry of a page, by its heading; nothing where nothing is run."""
+    items = tomllib.loads((BOOK / f"{page}.toml").read_text("utf-8"))["item"]
+    return {item["what"]: item.get("command", "") for item in items}
 
 
 def records_of(item: dict) -> list[dict]:
