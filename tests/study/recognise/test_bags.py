@@ -115,6 +115,15 @@ def test_a_column_of_few_regions_is_no_bag_where_a_label_is_known(tmp_path):
     assert any("region has 3 values, so there are 3 bags: few to learn from" in line for line in bags.ask)
 
 
+def test_rows_in_few_regions_make_tables_where_the_last_column_is_a_label_in_words(tmp_path):
+    frame = people().drop(columns="area").rename(columns={"vote": "owns_home"})
+    frame.insert(0, "region", np.resize(["north", "south", "west"], len(frame)))
+    found = guessed(tmp_path, frame)
+    assert (found.family, found.columns["label"]) == ("maxent", "owns_home")
+    assert ()  # which is the label?
+    assert any("bags by region: --family proportions takes it so" in line for line in found.ask)
+
+
 def test_scores_of_every_method_on_every_data_set_are_no_individuals(tmp_path):
     rng = np.random.default_rng(0)
     keys = [(f"D{d}", m, r) for d in range(20) for m in ("em", "king", "md", "lp") for r in (1, 2)]

@@ -132,7 +132,9 @@ def _with_label(profile: FileProfile) -> Guess | None:
             f"their {label.name} may be counted, --family maxent learns from tables of them."
         )
     seen = f"{profile.n_rows:,} individuals in {bag.distinct:,} bags by {bag.name}"
-    score = 0.75 if bag.distinct >= FEW_BAGS or not profile.is_called(label, LABELS) else 0.45
+    last = label is profile.columns[-1] and label.texts is not None  # else the label is a guess among several
+    known = profile.is_called(label, LABELS) or last
+    score = 0.45 if bag.distinct < FEW_BAGS and known else 0.75  # few bags answer little: such rows make tables
     return Guess(
         "proportions",
         score,
