@@ -1,6 +1,7 @@
 """Calibrated deviations and beta intervals."""
 
 import numpy as np
+import pytest
 
 from sumwise import Margins, synthetic
 from sumwise.ecological import EcologicalEM
@@ -99,3 +100,13 @@ def test_units_composed_alike_leave_the_error_of_a_regression():
     est = EcologicalEM().fit(Margins(rows, rows.sum(axis=1)[:, None] * y))
     assert (est.standard_errors_ > found).all()
     assert (regression_sd(np.hstack([rows, rows]) / 2, cols) == 0).all()  # four groups
+
+
+@pytest.mark.parametrize("share", [0.001, 0.01, 0.02, 0.03, 0.5, 0.99])
+@pytest.mark.parametrize("level", [0.8, 0.95, 0.99])
+def test_intervals_grow_with_the_standard_deviation(share, level):
+    sd = np.array([0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4])
+    low, high = beta_interval(np.full(len(sd), share), sd, level, np.zeros(len(sd)), np.ones(len(sd)))
+    assert (np.diff(high) > -0.01).all()
+    assert (np.diff(low) < 0.01).all()
+    assert high[-1] - low[-1] > 0.4  # of a share that may be anything, near 0, too

@@ -245,6 +245,11 @@ def beta_interval(shares, sd, level: float, lower, upper) -> tuple[np.ndarray, n
     (array([0.7]), array([0.999]))
     """
     low, high = (_beta_quantile(shares, sd, q) for q in ((1 - level) / 2, (1 + level) / 2))
+    near = (shares < (1 - level) / 2 + EDGE) | (shares > (1 + level) / 2 - EDGE)
+    if near.any():  # a beta distribution with such a mean gathers there, the more so the larger its deviation
+        wide = stats.norm.ppf((1 + level) / 2) * np.asarray(sd)
+        low = np.where(near, np.minimum(low, shares - wide), low)
+        high = np.where(near, np.maximum(high, shares + wide), high)
     low, high = np.clip(low, lower, upper), np.clip(high, lower, upper)
     return np.minimum(low, shares), np.maximum(high, shares)
 

@@ -42,7 +42,7 @@ OFFICES += ("maire", "bürgermeister*", "landrat*", "prefeit*", "vereador*")
 OUTCOMES += OFFICES
 OUTCOMES += ("voto*", "voix", "voti", "stimmen", "suffrage*", "abstenc*", "abstenç*", "nulo*", "nulos")
 OUTCOMES += ("psoe", "pp", "vox", "podemos", "sumar", "spd", "cdu", "csu", "fdp", "afd", "grüne*", "linke", "ps", "lr")
-OUTCOMES += ("rn", "lfi", "fi", "pd", "lega", "m5s", "fdi", "pt", "psdb", "labour", "tory", "conservative*", "snp", "plaid")
+OUTCOMES += ("rn", "lfi", "fi", "pd", "lega", "m5s", "fdi", "pt", "psdb", "labour", "tory", "conservative*", "snp")
 PARTIES = ("dem*", "rep*", "gop", "ind", "lib*", "green*", "yes", "no", "for", "against", "other*", "blank", "null")
 PARTY = (*PARTIES, "oth", "d", "r", "l", "g", "i", "o")  # also as the letter at the end of PRES16D
 CODED = re.compile(r"([GPSRC]\d{2}[A-Z0-9]{3})[A-Z][A-Z0-9]{2,3}")  # G20PREDBID: year and office, party, candidate
@@ -51,8 +51,8 @@ TOTALS = (
     "total*", "tot", "n", "all", "turnout", "votes", "voters", "ballots", "pop", "sum", "vap", "cvap", "registered",
     "population", "persons", "people", "electors", "electorate", "inscrits", "votants", "wahlberechtigte",
 )  # fmt: skip
-ELECTORATE = ("registered", "vap", "cvap", "wahlberechtigte", "censo*", "inscrits", "electors", "electorate", "eligible")
-ELECTORATE += ("eleitores", "elettori")
+ELECTORATE = ("registered", "vap", "cvap", "wahlberechtigte", "censo*", "inscrits", "electors", "electorate")
+ELECTORATE += ("eligible", "eleitores", "elettori")
 """Totals of those who may vote: whoever chose none of the candidates didn't vote, or not validly."""
 COUNTED = (
     "cast", "counted", "issued", "voters", "number", "no", "of", "total*", "active", "valid", "last", "registered",
