@@ -165,12 +165,15 @@ def collect(names, to, covariates=False):
     pd.concat(parts).assign(seconds=time.process_time() - begin).to_csv(to, index=False)
 
 
-def covered(cells, widening):
-    """Whether the 95% interval of each cell holds the truth, and its width, with `widening` of the plain deviation."""
+def covered(cells, widening, more=0.0):
+    """Whether the 95% interval of each cell holds the truth, and its width, with `widening` of the plain deviation.
+
+    `more` is a standard deviation that is added to it, as squares.
+    """
     p = cells["p"].clip(calibration.EDGE, 1 - calibration.EDGE)
     model = p * (1 - p) * (calibration.SHARE**2 + calibration.GROUP**2 / (10 * cells["group"].clip(1e-6)))
     parts = (calibration.CHANCE * cells["chance"]) ** 2 + (calibration.CHOICE * cells["choice"]) ** 2 + model
-    sd = calibration.SCALE * widening * np.sqrt(parts)
+    sd = np.sqrt((calibration.SCALE * widening) ** 2 * parts + more**2)
     ends = (cells[name].to_numpy() for name in ("low", "high"))
     low, high = calibration.beta_interval(cells["p"].to_numpy(), sd.to_numpy(), 0.95, *ends)
     inside = (low <= cells["truth"] + 1e-9) & (cells["truth"] <= high + 1e-9)
@@ -197,6 +200,29 @@ def chosen(cells):
         short = max(0.91 - done[done["table"] != "all"].groupby("source")["coverage"].mean().min(), 0.0)
         best = min(best, (float(((each - 0.955) ** 2).mean()) + short, (a, b, spread, power)))
     return best[1]
+
+
+def composition_ways(whole, context):
+    """Two ways to allow for shares that depend on composition: coverage and width on contests and on simulations.
+
+    "curvature": a deviation of so many times the curvature of outcomes in composition, where it is three standard
+    errors or more, times one less the group's isolation. "allowed": of so many times twice the root of p (1 - p), times
+    the latter: any group may depend on composition by so much.
+    """
+    out = {}
+    for way, strengths in (("curvature", (0.2, 0.35, 0.5)), ("allowed", (0.05, 0.1, 0.2, 0.3))):
+        for strength in strengths:
+            row = {}
+            for name, part in (("contests", whole), ("composition", context)):
+                p = part["p"].clip(calibration.EDGE, 1 - calibration.EDGE)
+                steep = (
+                    part["curvature"].abs().where(part["curvature"].abs() > 3 * part["standard error"], 0.0).fillna(0)
+                )
+                size = steep if way == "curvature" else 2 * np.sqrt(p * (1 - p))
+                done = covered(part, widening(part), (strength * size * part["apart"]).clip(upper=0.5))
+                row[name] = scores(done, "source" if name == "contests" else "bias")
+            out[f"{way}, {strength}"] = row
+    return out
 
 
 FOLDINGS = ((1.0, 0.0), (1.3, 0.1), (1.5, 0.15), (1.6, 0.2), (1.7, 0.25), (1.9, 0.25), (1.9, 0.28))
@@ -277,6 +303,7 @@ def report(files):
                 row |= {str(bias): dict(each[["coverage", "width"]].mean()) for bias, each in done.groupby("bias")}
             flagged[f"{name}, {times} times"] = row
     found["widened where the test rejects"] = flagged
+    found["two other ways"] = composition_ways(whole, odd[odd["source"] == "composition"])
     if sure is not None:
         found["contests by the test of aggregation bias"] = scores(sure, "flagged")
     commit = subprocess.run(
