@@ -121,15 +121,16 @@ def test_responses_that_no_candidate_could_learn_are_refused_once():
 class OneColumn(ClassifierMixin, BaseEstimator):
     """Sees the mean of one column only."""
 
-    def __init__(self, column=0):
+    def __init__(self, column=0, slope=3.0):
         self.column = column
+        self.slope = slope
 
     def fit(self, bags, y):
         self.classes_ = np.unique(y)
         return self
 
     def predict_proba(self, bags):
-        one = expit([3.0 * rows[:, self.column].mean() for rows in bags])
+        one = expit([self.slope * rows[:, self.column].mean() for rows in bags])
         return np.column_stack([1.0 - one, one])
 
     def predict(self, bags):
@@ -152,3 +153,22 @@ def test_candidates_that_err_apart_are_averaged():
     alone = recommend(bags, labels, task="classification", candidates={"first": pair["first"]}, n_folds=3)
     assert alone.best == "first"
     assert isinstance(alone.estimator, OneColumn)
+
+
+def test_a_candidate_that_is_clearly_right_more_often_is_taken_though_too_certain():
+    rng = np.random.default_rng(0)
+    centres = rng.normal(size=(120, 2))
+    bags = Bags.from_arrays(list(centres[:, None, :] + rng.normal(0, 0.01, (120, 5, 2))))
+    labels = np.where(rng.random(120) < 0.15, centres[:, 0] < 0, centres[:, 0] > 0)
+    vague = {f"vague {k}": OneColumn(1, 0.01 * k) for k in (1, 2, 3)}
+    advice = recommend(
+        bags, labels, task="classification", candidates={"certain": OneColumn(0, 100.0), **vague}, n_folds=3
+    )
+    assert all(advice.log_likelihoods[name] > advice.log_likelihoods["certain"] for name in vague)
+    assert advice.best == "certain"
+    assert "right about clearly more held-out bags" in advice.reasons[0]
+    alike = {f"vague {k}": OneColumn(0, 0.01 * k) for k in (1, 2, 3)}  # as often right, and likelier
+    advice = recommend(
+        bags, labels, task="classification", candidates={"certain": OneColumn(0, 100.0), **alike}, n_folds=3
+    )
+    assert advice.best != "certain"

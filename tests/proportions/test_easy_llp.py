@@ -54,3 +54,13 @@ def test_a_clear_signal_is_not():
     values = rng.normal(size=(2000, 1)) * 3
     labels = rng.random(2000) < 1 / (1 + np.exp(-values[:, 0]))
     EasyLLP(penalty=1.0).fit(Bags(values, np.arange(0, 2001, 10)), labels.reshape(200, 10).sum(axis=1))
+
+
+def test_certainty_that_counts_contradict_is_worth_a_warning():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(5000, 20)) + np.repeat(rng.normal(size=(100, 20)), 50, axis=0)
+    labels = rng.random(5000) < 1 / (1 + np.exp(-values @ rng.normal(0, 0.7, 20)))
+    with pytest.warns(ModelWarning, match=r"Counts of the bags vary [\d,.e+]+ times as much .* Hint: Cardinality"):
+        clf = EasyLLP(penalty=1e-3).fit(Bags(values, np.arange(101) * 50), labels.reshape(100, 50).sum(axis=1))
+    chances = clf.predict_proba(values)[:, 1]
+    assert np.mean(np.minimum(chances, 1 - chances)) < 0.02  # it claims to know nearly every label

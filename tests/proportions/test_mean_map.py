@@ -8,6 +8,7 @@ from sumwise import Bags
 from sumwise.errors import DataError
 from sumwise.proportions import MeanMap
 from sumwise.proportions.mean_map import MomentProblem, mean_map
+from sumwise.proportions.penalty import reference_shape
 from sumwise.proportions.shares import bag_shares
 
 
@@ -77,3 +78,13 @@ def test_smoothness_is_chosen_by_held_out_shares():
     assert losses[chosen.smoothness_] == min(losses.values()) < max(losses.values())
     with pytest.raises(DataError, match="smoothness is 'much'"):
         MeanMap(laplacian=True, smoothness="much").fit(bags, counts)
+
+
+def test_bags_that_just_identify_the_classes_get_the_reference_penalty():
+    rng = np.random.default_rng(0)
+    bags = Bags(rng.normal(size=(80, 2)), np.arange(5) * 20)
+    counts = np.array([[8, 6, 6], [8, 6, 6], [2, 12, 6], [4, 4, 12]])  # without the third or the fourth: rank 2
+    clf = MeanMap().fit(bags, counts)
+    np.testing.assert_array_equal(clf.penalty_, reference_shape(bags.values))
+    with pytest.raises(DataError, match="rank 2, below the 3 classes"):
+        MeanMap().fit(bags, counts[[0, 1, 2, 2]])

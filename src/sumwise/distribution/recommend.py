@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 SMALL_BAGS = 30  # median size below which embeddings are mostly sampling noise
 LEAST_CHANCE = 1e-3  # that a bag's class counts with: one that no candidate foresaw should not decide alone
+CLEAR = 2.0  # standard errors, bag by bag, by which a less likely candidate must be right more often to be taken
 SCORES = {"regression": "R squared", "classification": "accuracy"}
 
 
@@ -126,8 +127,9 @@ def recommend(
         For a regression, the first candidate whose score is within one standard error of the best one's: that of their
         difference, fold by fold, and that of the best score. For a classification, the one whose probabilities of
         held-out bags' classes have the greatest likelihood, which says more than how many are right, or the mean of the
-        likeliest two or three where that is likelier still (scikit-learn's `VotingClassifier`); where a candidate gives
-        no probabilities, the first within one standard error in accuracy.
+        likeliest two or three where that is likelier still (scikit-learn's `VotingClassifier`); but one that is right
+        about more of these bags by two standard errors is taken before them. Where a candidate gives no probabilities,
+        the first within one standard error in accuracy.
 
     See Also
     --------
@@ -164,8 +166,9 @@ def recommend(
     if task == "classification" and len(tried.chances) == len(scores):
         members |= _average(tried, truth, folds)
         likelihoods = {name: _log_likelihood(chances, truth) for name, chances in tried.chances.items()}
-        best = max(likelihoods, key=lambda name: likelihoods[name])
-        why = [_likeliest(best, likelihoods)]
+        likeliest = max(likelihoods, key=lambda name: likelihoods[name])
+        best = _clearly_more_right(tried.chances, truth, likeliest)
+        why = [_likeliest(best, likelihoods) if best == likeliest else _more_right(best, likeliest, scores)]
     else:
         best = _first_within_one_error(scores)
         why = [_within(best, scores, SCORES[task])]
@@ -243,6 +246,25 @@ def _log_likelihood(chances: np.ndarray, truth: np.ndarray) -> float:
     """Mean log-probability of a bag's class; one that is ruled out counts as 1 in 1,000."""
     own = chances[np.arange(len(truth)), np.searchsorted(np.unique(truth), truth)]
     return float(np.log(np.clip(own, LEAST_CHANCE, 1.0)).mean())
+
+
+def _clearly_more_right(chances: Mapping[str, np.ndarray], truth: np.ndarray, likeliest: str) -> str:
+    """The candidate that is right about most held-out bags, if clearly more often than the likeliest; else that one.
+
+    Likelihoods punish a method whose probabilities are too certain, as those of boosting from few bags are.
+    """
+    classes = np.unique(truth)
+    right = {name: classes[np.argmax(each, axis=1)] == truth for name, each in chances.items()}
+    top = max(right, key=lambda name: right[name].mean())
+    more = right[top].astype(float) - right[likeliest]
+    return top if more.mean() > CLEAR * more.std(ddof=1) / np.sqrt(len(more)) else likeliest
+
+
+def _more_right(best: str, likeliest: str, scores: Mapping[str, np.ndarray]) -> str:
+    return (
+        f"It is right about clearly more held-out bags ({np.mean(scores[best]):.3f}) than {likeliest} "
+        f"({np.mean(scores[likeliest]):.3f}), whose probabilities are the likeliest: its own are too certain."
+    )
 
 
 def _average(tried: _Tried, truth: np.ndarray, folds: list) -> dict[str, list[str]]:

@@ -14,6 +14,7 @@ from sumwise.features import centre_and_scale
 from sumwise.progress import track
 from sumwise.proportions.kernels.laplacian_mean_map import bag_similarity, class_means, laplacian_class_sums
 from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, maximise
+from sumwise.proportions.penalty import reference_shape
 from sumwise.proportions.share_classifier import ShareClassifier, constant_start
 from sumwise.proportions.shares import BagShares
 
@@ -161,7 +162,11 @@ class MeanMap(ShareClassifier):
 
     def _chosen(self, data: BagShares) -> Any:
         if not self.laplacian:
-            return super()._chosen(data)
+            mean_map(data, False, 1.0)  # refuses shares that don't identify the classes
+            try:
+                return super()._chosen(data)
+            except DataError:  # without one of few bags they don't: no bag can be held out
+                return reference_shape(data.values)
         tried = SMOOTHNESS if self.smoothness == "auto" and data.n_bags >= 4 else [self._first_smoothness()]
         part, found = self._parts(data), []
         for self.smoothness_ in track(tried, "Smoothness"):
