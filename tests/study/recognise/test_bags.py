@@ -120,7 +120,6 @@ def test_rows_in_few_regions_make_tables_where_the_last_column_is_a_label_in_wor
     frame.insert(0, "region", np.resize(["north", "south", "west"], len(frame)))
     found = guessed(tmp_path, frame)
     assert (found.family, found.columns["label"]) == ("maxent", "owns_home")
-    assert ()  # which is the label?
     assert any("bags by region: --family proportions takes it so" in line for line in found.ask)
 
 
