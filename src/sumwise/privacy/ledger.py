@@ -194,10 +194,11 @@ def _refuse_second(first: dict[str, Any], path: Path, identity: str | None) -> N
 
 def _refuse_edited(first: dict[str, Any], path: Path, now: Kept) -> None:
     noted = first.get("entries", 0)  # none in notes of earlier versions
+    word = "entry" if noted == 1 else "entries"
     if noted and (len(now.entries) < noted or _digest(now, noted) != first["digest"]):
         raise DataError(
-            f"The ledger {str(path)!r} was changed, or is an older one: it had {noted} entries when these data were "
-            "last released, and those entries, with what they may spend in all, are not in it now.",
+            f"The ledger {str(path)!r} was changed, or is an older one: it had {noted} {word} when these data were "
+            "last released, and what it had then, with what it may spend in all, is not in it now.",
             hint="restore the newest copy of it: what was spent stays spent.",
         )
 
