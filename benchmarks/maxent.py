@@ -271,12 +271,14 @@ def training_curves(settings: dict[str, dict], task: Task, at=(25, 50, 100, 200)
     out = []
     for name, options in settings.items():
         held = np.array([training_curve(options, task, max(at), seed) for seed in seeds])
-        mean, error = held.mean(axis=0), spread_of(held)
+        mean, middle, error = held.mean(axis=0), np.median(held, axis=0), spread_of(held)  # a seed may diverge
         out.append({"setting": name, **{f"step {t}": float(mean[t - 1]) for t in at}})
         show(out[-1:], head=len(out) == 1)
-        out[-1]["course"] = [[t, round(float(mean[t - 1]), 5)] for t in (1, 2, *range(5, max(at) + 1, 5))]
+        out[-1]["course"] = [[t, round(float(middle[t - 1]), 5)] for t in (1, 2, *range(5, max(at) + 1, 5))]
         if error is not None:
             out[-1] |= {"seeds": len(held), **{f"error {t}": float(error[t - 1]) for t in at}}
+            out[-1] |= {f"median {t}": float(middle[t - 1]) for t in at}
+            out[-1]["worse than a constant"] = int((held[:, max(at) - 1] < 0).sum())
             out[-1]["by seed"] = held[:, [t - 1 for t in at]].round(6).tolist()
     return out
 
@@ -293,12 +295,14 @@ def spread_of(draws: np.ndarray) -> np.ndarray | None:
     return draws.std(axis=0, ddof=1) / np.sqrt(len(draws)) if len(draws) > 1 else None
 
 
-def rescale(seeds=range(10)) -> list[dict]:
+def rescale(seeds=range(10), names=("paper", "ours", "diagonal")) -> list[dict]:
     """Figure 2: the rescaled gradient on Adult, with the paper's steps and with ours; ten seeds of the chains."""
     paper = {"preset": "paper", "n_chains": 10_000}
     diagonal = {"precondition": "diagonal", "average": False, "decay": 0.0}
     settings = {}
     for name, options in {"paper": paper, "ours": {}, "diagonal": diagonal}.items():
+        if name not in names:
+            continue
         settings |= {f"{name}, rescaled": options, f"{name}, plain": options | {"rescale": False}}
     return gains_by_rescaling(training_curves(settings, load("adult", "width"), at=(25, 50, 100), seeds=list(seeds)))
 
@@ -522,14 +526,17 @@ def keep(name: str, rows: list[dict], made: dict | None = None) -> None:
 def joined_curves(parts: list[list[dict]]) -> list[dict]:
     """Training curves of other seeds of the same settings, put together."""
     out = []
-    for rows in zip(*parts):
+    for setting in dict.fromkeys(r["setting"] for rows in parts for r in rows):
+        rows = [r for part in parts for r in part if r["setting"] == setting]
         by_seed, sizes = np.vstack([r["by seed"] for r in rows]), [r["seeds"] for r in rows]
         times = [int(k.split()[1]) for k in rows[0] if k.startswith("step ")]
         error = spread_of(by_seed)
         course = np.average([[x for _, x in r["course"]] for r in rows], axis=0, weights=sizes)
-        row = {"setting": rows[0]["setting"]} | {f"step {t}": float(x) for t, x in zip(times, by_seed.mean(axis=0))}
+        row = {"setting": setting} | {f"step {t}": float(x) for t, x in zip(times, by_seed.mean(axis=0))}
         row["course"] = [[t, round(float(x), 5)] for (t, _), x in zip(rows[0]["course"], course)]
         row |= {"seeds": len(by_seed), **{f"error {t}": float(e) for t, e in zip(times, error)}}
+        row |= {f"median {t}": float(x) for t, x in zip(times, np.median(by_seed, axis=0))}
+        row["worse than a constant"] = int((by_seed[:, -1] < 0).sum())
         out.append(row | {"by seed": by_seed.tolist()})
     return gains_by_rescaling(out)
 
@@ -559,6 +566,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", choices=[[], *PARTS], default=[], metavar="PART")
     parser.add_argument("--seeds", nargs="*", type=int, default=range(10), help="of nearest, hashed, rescale")
+    parser.add_argument("--settings", nargs="*", default=("paper", "ours", "diagonal"), help="of rescale")
     parser.add_argument("--merge", nargs="*", type=Path, default=[], help="files of other machines; measures nothing")
     given = parser.parse_args()
     if given.merge:
@@ -566,7 +574,10 @@ def main() -> None:
         return
     for name in given.parts or ["table4", "speed", "xor"]:
         print(f"\n{name}: {PARTS[name].__doc__}")
-        keep(name, PARTS[name](given.seeds) if name in ("nearest", "hashed", "rescale") else PARTS[name]())
+        if name == "rescale":
+            keep(name, rescale(given.seeds, given.settings))
+        else:
+            keep(name, PARTS[name](given.seeds) if name in ("nearest", "hashed") else PARTS[name]())
 
 
 if __name__ == "__main__":
