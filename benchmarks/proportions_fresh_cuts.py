@@ -1,9 +1,7 @@
 """Label proportions on cuts of the given data that no rule was chosen on: the default beside other methods, paired.
 
     python benchmarks/proportions_fresh_cuts.py                         # all, ten draws
-    python benchmarks/proportions_fresh_cuts.py adult bank --draws 10
-    python benchmarks/proportions_fresh_cuts.py --merge a.json b.json   # adds cells of other machines
-    python benchmarks/proportions_fresh_cuts.py --show
+    python benchmarks/proportions_fresh_cuts.py adult bank --draws 3    # some of them, only shown
 
 Labels and bags appear in no other table: who is a woman, rents, is 65 or older or is Black, by industry or area;
 degrees by age and income by education; on Adult incomes by country, education, or age and sex, and who is a woman by
@@ -204,31 +202,39 @@ def measured(setting, n_draws):
     return {"data": name, "bags": n_bags, "size": size or "20 to 400", "cpu_seconds": seconds, "scores": found}
 
 
+def lines_of(done):
+    """Rows of both scores, and what they come to over all settings."""
+    out, summary = {}, {}
+    for which, (score, better) in enumerate((("AUC", 1.0), ("log-loss", -1.0))):
+        rows = rows_of(done, which, better)
+        kept = zip(rows, (len(cell["scores"]["cardinality"]) for cell in done))
+        out[score] = [{k or "verdict": v for k, v in row.items()} | {"draws": n} for row, n in kept]
+        for method in (m for m in METHODS if m != "cardinality"):
+            gaps = np.array([better * (row["cardinality"] - row[method]) for row in rows])
+            error = round(float(gaps.std(ddof=1) / np.sqrt(len(gaps))), 4)
+            found = {"gain": round(float(gaps.mean()), 4), "error": error, "ahead": int((gaps > 0).sum())}
+            summary.setdefault(method, {})[score] = found
+        good = sum(row[""] != "behind" for row in rows)
+        summary.setdefault("best of four", {})[score] = {"within one error": good, "settings": len(rows)}
+    return out | {"summary": summary}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sets", nargs="*", help="beginnings of data sets' names; default all")
     parser.add_argument("--draws", type=int, default=10)
-    parser.add_argument("--merge", type=Path, nargs="*", default=[], help="results of other machines")
-    parser.add_argument("--show", action="store_true", help="only print what was run")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"cells": []}
-    found = {(c["data"], c["bags"], c["size"]): c for c in kept["cells"]}
-    for path in args.merge:
-        kept = json.loads(path.read_text("utf-8"))
-        found |= {(c["data"], c["bags"], c["size"]): c for c in kept["cells"]}
-    wanted = [s for s in SETTINGS if not args.sets or any(s[0].startswith(name) for name in args.sets)]
-    for setting in () if args.show or args.merge else wanted:
-        cell = measured(setting, args.draws) | {"commit": run_record()["commit"]}
-        found[cell["data"], cell["bags"], cell["size"]] = cell
-        print(setting, f"{cell['cpu_seconds']} s", flush=True)
-        kept = {"command": "python benchmarks/proportions_fresh_cuts.py", "first_draw": FIRST}
-        kept |= {"draws": min(len(c["scores"]["cardinality"]) for c in found.values()), "cells": list(found.values())}
-        RESULTS.write_text(json.dumps(kept) + "\n")
-    if args.merge:
-        RESULTS.write_text(json.dumps(kept | {"cells": list(found.values())}) + "\n")
-    for which, (title, better) in enumerate((("Test AUC", 1.0), ("Log-loss", -1.0))):
-        table(title, rows_of(list(found.values()), which, better))
+    done = []
+    for setting in (s for s in SETTINGS if not args.sets or any(s[0].startswith(name) for name in args.sets)):
+        done.append(measured(setting, args.draws))
+        print(setting, f"{done[-1]['cpu_seconds']} s", flush=True)
+    found = lines_of(done)
+    if not args.sets:
+        kept = {"command": "python benchmarks/proportions_fresh_cuts.py", "commit": run_record()["commit"]}
+        RESULTS.write_text(json.dumps(kept | {"first_draw": FIRST, "draws": args.draws} | found, indent=1) + "\n")
+    for score in ("AUC", "log-loss"):
+        table(score, found[score])
 
 
 if __name__ == "__main__":

@@ -68,6 +68,22 @@ def few_bags(record):
     return "\n\n".join(out)
 
 
+def fresh_cuts(record):
+    """The same from means that are kept, with what they come to."""
+    out = []
+    for score in ("AUC", "log-loss"):
+        rows = []
+        for r in record[score]:
+            gain = f"{signed(r['gain'])} ± {shown(r['error'])}"
+            means = (shown(r[m]) for m in NAMES)
+            rows.append([r["setting"].replace(" of ", " bags of ", 1), *means, gain, str(r["draws"])])
+        good = record["summary"]["best of four"][score]
+        said = f"in {good['within one error']} of {good['settings']} settings."
+        out.append(markdown([f"test {score}", *NAMES.values(), "gain", "draws"], rows))
+        out.append(f"At least as good as the best other method, within one standard error, {said}")
+    return "\n\n".join(out)
+
+
 def sums(record):
     """R squared of every method."""
     names = list(next(iter(record["sets"].values()))["scores"][0])
@@ -126,6 +142,7 @@ def heuristics(record):
 TABLES = {
     "proportions_few_bags": few_bags,
     "proportions_other_cuts": few_bags,
+    "proportions_fresh_cuts": fresh_cuts,
     "proportions_recent": few_bags,
     "proportions_sums": sums,
     "proportions_coverage": coverage,
