@@ -20,7 +20,6 @@ from sumwise.study.families import FAMILIES, study_class, study_of
 from sumwise.study.problem import Problem
 from sumwise.study.profile_file import FileProfile, profile_file
 from sumwise.study.recognise import Guess, recognise
-from sumwise.study.recognise.tables import METHODS
 from sumwise.study.sources import all_met, is_birdflow
 
 SHOWN = 4  # columns of times or places that are shown
@@ -287,7 +286,7 @@ def _folder(path: Path) -> Guess | None:
         raise DataError(
             f"{str(path)!r} is a folder without tables.", hint="name a file, or a folder of sumwise aggregate."
         )
-    return Guess("maxent", 1.0, "a folder of tables", {"file": str(path), "kind": "folder"}, methods=METHODS)
+    return Guess("maxent", 1.0, "a folder of tables", {"file": str(path), "kind": "folder"})
 
 
 def _seen_from(problem: Path, file: str) -> str:

@@ -25,8 +25,6 @@ FEWEST_BAGS, FEW_BAGS = 3, 10  # fewer than ten are a column of a person, such a
 SIGNED = re.compile(r"[$€£¥]\s*\d[\d,. ]*|\d[\d,. ]*\s*[$€£¥]|\d[\d,. ]*\s+[A-Za-z]{1,8}")  # $41,200
 LEAST_CROSSED = 0.3  # of all combinations of its keys that a design has; individuals have fewer
 MOST_CODES = 12  # distinct whole numbers that are taken for codes
-PROPORTIONS = ("CardinalityClassifier", "MeanMap", "AlternatingMeanMap", "MeanEmbeddingClassifier", "EasyLLP")
-DISTRIBUTION = ("means", "moments", "quantiles", "fourier", "wasserstein", "DeepSets")
 
 
 def guess(profiles: list[FileProfile]) -> list[Guess]:
@@ -98,7 +96,7 @@ def _response(profile: FileProfile, bag: Column, column: Column) -> Guess:
     comments["columns", "response"] = "the same in all rows of a bag"
     unused = _common(profile, data, columns, comments, {bag.name, column.name})
     seen = f"{profile.n_rows:,} rows in {bag.distinct:,} bags, with one {column.name} per bag"
-    return Guess("distribution", 0.85, seen, data, columns, comments=comments, methods=DISTRIBUTION, unused=unused)
+    return Guess("distribution", 0.85, seen, data, columns, comments=comments, unused=unused)
 
 
 def _with_label(profile: FileProfile) -> Guess | None:
@@ -143,7 +141,6 @@ def _with_label(profile: FileProfile) -> Guess | None:
         columns,
         comments=comments,
         ask=ask,
-        methods=PROPORTIONS,
         unused=unused,
     )
 
@@ -225,7 +222,7 @@ def _joined(people: FileProfile, results: FileProfile, bag: Column, key: Column,
         )
         ask += _scaled(people, bag, results, key, counts)
         unused = out | {c.name: _why_not(c, whole) for c in numbers if c not in counts}
-        return Guess("proportions", 0.9, seen, data, columns, options, comments, ask, PROPORTIONS, unused=unused)
+        return Guess("proportions", 0.9, seen, data, columns, options, comments, ask, unused=unused)
     rest = [c for c in results.columns if c is not key]
     if not rest:
         return None
@@ -238,7 +235,7 @@ def _joined(people: FileProfile, results: FileProfile, bag: Column, key: Column,
     unused = out | others
     if others:
         ask.append(f"which column is the response was guessed; it may also be {', '.join(list(others)[:6])}.")
-    return Guess("distribution", 0.9, seen, data, columns, {}, comments, ask, DISTRIBUTION, unused=unused)
+    return Guess("distribution", 0.9, seen, data, columns, {}, comments, ask, unused=unused)
 
 
 def _is_sum(column: Column, counts: list[Column]) -> bool:

@@ -242,8 +242,8 @@ def _spread(profile: FileProfile, other: FileProfile | None, columns: dict[str, 
     _ask_about_the_year(times, ask)
     used = {*counted, *(name for name in columns.values() if isinstance(name, str))}
     rest = [c for c in profile.columns if c.amounts is not None and c.name not in used]
-    more: dict[str, Any] = {"methods": ("FlowModel",), "unused": {c.name: NO_PART for c in rest}}
-    return Guess("collective", 0.95, seen, data, columns, options, comments, ask, **more)
+    unused = {c.name: NO_PART for c in rest}
+    return Guess("collective", 0.95, seen, data, columns, options, comments, ask, unused=unused)
 
 
 def _leave_out_total_rows(
@@ -343,7 +343,7 @@ def _finished(
     sites = f"{place.distinct - ('without' in data):,} places" if place is not None else "places"
     seen = f"{sites} counted at {time.distinct:,} times; {profile.n_rows:,} rows"
     unused = _unused(profile, (time, count), columns)
-    return Guess("collective", 0.95, seen, data, columns, options, comments, ask, ("FlowModel",), unused=unused)
+    return Guess("collective", 0.95, seen, data, columns, options, comments, ask, unused=unused)
 
 
 def _table(time: Column, place: Column, count: Column) -> np.ndarray:

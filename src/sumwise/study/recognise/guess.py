@@ -58,7 +58,6 @@ class Guess:
     options: dict[str, Any] = field(default_factory=dict)
     comments: dict[tuple[str, str], str] = field(default_factory=dict)
     ask: list[str] = field(default_factory=list)
-    methods: tuple[str, ...] = ()
     contests: list[dict[str, Any]] = field(default_factory=list)
     unused: dict[str, str] = field(default_factory=dict)
     keep: Any = None  # which rows of the file are used; None: all
@@ -68,6 +67,9 @@ class Guess:
 
     def text(self, name: str = "problem.toml", out: str = "result") -> str:
         """The commented problem file."""
+        from sumwise.study.families import study_class
+
+        others = [m for m in study_class(self.family).methods if m != "MaxEntRegressor" or "amount" in self.columns]
         lines = [
             f"# a problem file for sumwise; fit it with: sumwise fit {name} --out {out}",
             f"# seen: {self.seen}",
@@ -76,7 +78,7 @@ class Guess:
             "",
             f"family = {value(self.family)}",
             'title = ""  # of the report',
-            'method = "auto"' + (f"  # or {', '.join(self.methods)}" if self.methods else ""),
+            'method = "auto"' + (f"  # or {', '.join(others)}" if others else ""),
             "seed = 0  # of all randomness",
             "level = 0.95  # of the intervals",
             *([POOL[self.pool]] if self.contests else []),

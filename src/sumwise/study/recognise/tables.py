@@ -18,7 +18,6 @@ from sumwise.study.recognise.margins.words import is_total_row
 COUNTS = ("count", "counts", "n", "impressions", "displays", "people", "freq*")
 SUMS = ("label_sum", "clicks", "conversions", "positives", "sales", "label sum")
 LABELS = ("label*", "class", "target", "y", "income*", "click*", "outcome*", "response*")
-METHODS = ("MaxEntClassifier", "NaiveBayesTables", "TreeAugmentedNaiveBayes", "BestPair")
 EXTRA = ("table", "noise", "scale", "low", "high")  # columns of cells that are no attributes
 MOST_CLASSES, MOST_ATTRIBUTES = 10, 40
 
@@ -62,7 +61,7 @@ def _cells(profile: FileProfile) -> Guess | None:
         )
     seen = f"{profile.n_rows:,} cells with {count.name} and {total.name}"
     unused = {c.name: "no level of a cell: numbers with decimals, such as a rate" for c in ratios}
-    return Guess("maxent", 0.9, seen, data, columns, {}, comments, ask, METHODS, unused=unused)
+    return Guess("maxent", 0.9, seen, data, columns, {}, comments, ask, unused=unused)
 
 
 def _by_rows(profile: FileProfile) -> tuple[Column, Column] | tuple[None, None]:
@@ -173,7 +172,7 @@ def _rows(profile: FileProfile) -> Guess | None:
         columns["attributes"] = [c.name for c in profile.columns if c is not label and c.name not in out]
         comments["columns", "attributes"] = f"all but {', '.join(out)}"
     seen = f"{profile.n_rows:,} rows with a label of {label.distinct} classes"
-    return Guess("maxent", 0.5, seen, data, columns, {}, comments, ask, METHODS, unused=out)
+    return Guess("maxent", 0.5, seen, data, columns, {}, comments, ask, unused=out)
 
 
 def _same_but_case(label: Column) -> list[str]:

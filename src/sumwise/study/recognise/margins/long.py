@@ -21,7 +21,6 @@ from sumwise.study.recognise.margins.long_columns import (
 )
 from sumwise.study.recognise.margins.refusals import LEAST_OVER, MOST_OVER, count_all
 from sumwise.study.recognise.margins.sides import Side, relation
-from sumwise.study.recognise.margins.wide import METHODS
 
 CANDIDATES = ("candidate*", "party", "option", "choice", "name", "individual*")
 AREAS = (
@@ -72,7 +71,7 @@ def guess_long(profile: FileProfile) -> Guess | None:
     }
     seen = f"one row per unit, side and option: margins in long form; {profile.n_rows:,} rows"
     more = {"contests": entries, "unused": unused, "pool": pool, "refusal": refusal}
-    return Guess("ecological", 1.0, seen, data, columns, comments=comments, ask=ask, methods=METHODS, **more)
+    return Guess("ecological", 1.0, seen, data, columns, comments=comments, ask=ask, **more)
 
 
 def _contest_columns(profile: FileProfile, found: tuple[Column, ...]) -> list[Column]:

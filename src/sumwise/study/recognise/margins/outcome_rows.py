@@ -15,7 +15,6 @@ from sumwise.study.recognise.margins import words
 from sumwise.study.recognise.margins.long import CANDIDATES
 from sumwise.study.recognise.margins.long_columns import VOTES, combined
 from sumwise.study.recognise.margins.sides import Side, is_total, kind_of, relation
-from sumwise.study.recognise.margins.wide import METHODS
 
 OFFICES = ("office*", "contest*", "race", "election*", "year", "district*")
 COUNTS_ALL = ({"registered", "voters"}, {"ballots", "cast"}, {"total", "votes"}, {"turnout"}, {"total", "voters"})
@@ -52,7 +51,7 @@ def guess_outcome_rows(groups: FileProfile, votes: FileProfile) -> Guess | None:
     columns = {"unit": unit, "groups": [c.name for c in sides], "option": rows.option.name, "votes": rows.votes.name}
     files = {"groups_file": str(groups.path), "outcomes_file": str(votes.path), **votes.opened}
     seen = f"{groups.n_rows:,} units with groups, and {votes.n_rows:,} rows of votes by unit and candidate: margins"
-    found = Guess("ecological", 1.0, seen, files, columns, methods=METHODS)
+    found = Guess("ecological", 1.0, seen, files, columns)
     found.comments["columns", "option"] = "outcomes are its values; rows of the same unit and value are added up"
     found.unused = {
         c.name: "a total that isn't needed" if is_total(c) else "no counts by group"

@@ -10,7 +10,6 @@ from sumwise.study.profile_file import Column, FileProfile
 from sumwise.study.recognise.guess import TOGETHER, Guess
 from sumwise.study.recognise.margins import words
 from sumwise.study.recognise.margins.sides import Side, is_total, kind_of, relation, split
-from sumwise.study.recognise.margins.wide import METHODS
 
 
 def guess_two(one: FileProfile, two: FileProfile) -> Guess | None:
@@ -27,7 +26,7 @@ def guess_two(one: FileProfile, two: FileProfile) -> Guess | None:
     groups, outcomes = (sides[1], sides[0]) if swap else sides
     columns = {"unit": unit, "groups": [c.name for c in groups], "outcomes": [c.name for c in outcomes]}
     files = {"groups_file": str(first.path), "outcomes_file": str(second.path)}
-    found = Guess("ecological", 0.85, "two files with the same units: margins", files, columns, methods=METHODS)
+    found = Guess("ecological", 0.85, "two files with the same units: margins", files, columns)
     found.unused = {
         c.name: "a total that isn't needed" if is_total(c) else "no counts"
         for profile in (one, two)
