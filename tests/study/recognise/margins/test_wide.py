@@ -17,14 +17,7 @@ from sumwise.study import Problem, study_of
 from sumwise.study.initialise import suggest_problem
 from sumwise.study.profile_file import profile_file
 from sumwise.study.recognise.margins import guess, words
-
-
-def guessed(tmp_path, *frames):
-    profiles = []
-    for k, frame in enumerate(frames):
-        frame.to_csv(tmp_path / f"{k}.csv", index=False)
-        profiles.append(profile_file(tmp_path / f"{k}.csv"))
-    return guess(profiles)
+from wide_cases import guessed, public, real, suggested
 
 
 def test_counts_with_total_cells_and_a_unit_of_two_columns(tmp_path):
@@ -45,16 +38,6 @@ def test_counts_with_total_cells_and_a_unit_of_two_columns(tmp_path):
 def test_sides_are_known_by_their_names(tmp_path):
     frame = votes(20)[["precinct", "yes", "no", "young", "old"]]
     assert guessed(tmp_path, frame).columns["groups"] == ["young", "old"]
-
-
-def test_sides_that_differ_are_rescaled_in_the_open(tmp_path):
-    frame = votes(20).assign(white=lambda f: f["young"] + 3, black=lambda f: f["old"]).drop(columns=["young", "old"])
-    found = guessed(tmp_path, frame)
-    assert found.data["mismatch"] == "no_vote"  # more people than votes everywhere
-    assert "fewer votes" in found.ask[0]
-    found = guessed(tmp_path, frame.assign(white=frame["white"] + np.tile([0, -6], 10)))
-    assert found.data["mismatch"] == "rescale"
-    assert "apart" in found.ask[0]
 
 
 def two_offices(sign):
@@ -142,17 +125,6 @@ def test_errors_of_groups_are_used_where_every_group_has_one(tmp_path, suffix, k
     assert f"young{suffix}" in found.unused
 
 
-def test_shares_with_and_without_totals(tmp_path):
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"x": rng.random(20).round(3), "t": rng.random(20).round(3), "n": rng.integers(50, 90, 20)})
-    found = guessed(tmp_path, frame)
-    assert found.columns["total"] == "n"
-    assert (found.columns["rest_group"], found.columns["rest_outcome"]) == ("all others", "none of these")
-    refusal = guessed(tmp_path, frame.drop(columns="n")).refusal
-    assert "are shares, and no column says of how many people" in str(refusal)
-    assert "--total 1000" in str(refusal)
-
-
 def test_two_files_with_the_same_units(tmp_path):
     frame = votes(20)
     found = guessed(tmp_path, frame[["precinct", "yes", "no"]], frame[["precinct", "young", "old"]])
@@ -190,25 +162,6 @@ def test_public_files_are_recognised(name, groups, outcomes):
     assert found.columns["outcomes"] == outcomes
 
 
-def test_a_unit_that_repeats_is_named(tmp_path):
-    frame = votes(20)
-    found = guessed(tmp_path, frame.assign(precinct=[f"P{i // 2}" for i in range(20)]))
-    assert "unit" not in found.columns
-    assert found.ask[-1].startswith("precinct has 10 values in 20 rows")
-
-
-real = pytest.mark.skipif(not public_data.present(), reason=public_data.REASON)
-
-
-def public(name):
-    return pd.read_csv(public_data.folder() / "ei" / f"{name}.csv", dtype={"precinct": str})
-
-
-def suggested(tmp_path, frame):
-    frame.to_csv(tmp_path / "a.csv", index=False)
-    return suggest_problem([tmp_path / "a.csv"], tmp_path / "p.toml")
-
-
 @real
 def test_overlapping_shares_of_waterbury_are_refused_by_init_and_fit(tmp_path):
     path = public_data.folder() / "ei" / "pyei_waterbury_notruth.csv"
@@ -232,15 +185,6 @@ def test_one_negative_number_names_its_row(tmp_path):
 
 
 @real
-def test_a_line_of_totals_is_left_out_of_a_real_file(tmp_path):
-    frame = public("senc").iloc[:, :9]
-    total = {"county": "", "precinct": "TOTAL", **frame.iloc[:, 2:].sum()}
-    found = suggested(tmp_path, pd.concat([frame, pd.DataFrame([total])]))
-    assert found.read[0]["people"] == frame["total"].sum()
-    assert found.guess.data["without"] == [{"county": "", "precinct": "TOTAL"}]
-
-
-@real
 def test_adults_and_votes_offer_abstention(tmp_path):
     frame = public("rxcecolinf_stlouis_notruth").drop(columns="NoVote")
     found = suggested(tmp_path, frame)
@@ -260,14 +204,6 @@ def test_several_elections_and_race_columns_of_santa_clara(tmp_path):
 
 
 @real
-def test_a_precinct_in_two_rows_is_named(tmp_path):
-    found = suggested(tmp_path, public("gwinnett_2018_turnout_by_race_notruth"))
-    assert found.guess.data["without"] == {"precinct": "035"}
-    assert any("row 36 repeats '035' with the same groups" in line for line in found.guess.ask)
-    assert found.read[0]["units"] == 155
-
-
-@real
 def test_not_voting_is_no_candidate_of_choice():
     frame = public("rxcecolinf_stlouis_notruth")
     margins = Margins.from_frame(frame, ["bvap", "ovap"], ["Bosley", "Roberts", "Ribaudo", "Villa", "NoVote"])
@@ -276,45 +212,11 @@ def test_not_voting_is_no_candidate_of_choice():
     assert "NoVote" not in chosen["runner_up"].tolist()
 
 
-def test_a_unit_without_a_name_is_named_by_its_row(tmp_path):
-    frame = votes(30).astype({"precinct": object})
-    frame.loc[4, "precinct"] = None
-    with pytest.raises(DataError, match=r"column 'precinct' is missing in 1 of 30 rows\. First: row 6"):
-        suggested(tmp_path, frame)
-
-
-def test_percents_without_their_sign_and_with_a_rest(tmp_path):
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame(
-        {"x": 100 * rng.random(20).round(3), "t": 100 * rng.random(20).round(3), "n": 50 + np.arange(20)}
-    )
-    found = suggested(tmp_path, frame)
-    assert (found.guess.columns["groups_in"], found.guess.columns["outcomes_in"]) == ("percent", "percent")
-    assert np.isclose(found.read[0]["groups"]["x"], (frame["x"] * frame["n"]).sum() / 100)
-
-
 def test_turnout_alone_is_an_outcome(tmp_path):
     frame = votes(20).rename(columns={"young": "white", "old": "black"})
     frame = frame.assign(turnout=(frame["white"] * 0.3 + frame["black"] * 0.5).round()).drop(columns=["yes", "no"])
     found = suggested(tmp_path, frame)
     assert list(found.read[0]["outcomes"]) == ["turnout", "no vote"]
-
-
-def test_shares_without_any_total_are_refused_beside_counts(tmp_path):
-    frame = votes(20)
-    whole = frame["young"] + frame["old"]
-    frame = frame.assign(yes=(frame["yes"] / whole).round(3), no=(frame["no"] / whole).round(3))
-    with pytest.raises(DataError, match=r"the outcomes \(yes, no\) are shares, and no column says of how many people"):
-        suggested(tmp_path, frame)
-
-
-def test_a_total_is_no_outcome_though_sums_are_equal(tmp_path):
-    frame = votes(30).rename(columns={"young": "white", "old": "black"})
-    total = frame["white"] + frame["black"]
-    frame = frame.assign(white=2 * frame["white"], black=2 * frame["black"], total=total, novote=0)
-    frame = frame.assign(novote=frame["no"] // 2, no=frame["no"] - frame["no"] // 2)
-    with pytest.raises(DataError, match="rows sum to 2 times the total|don't sum to the total"):
-        suggested(tmp_path, frame[["precinct", "white", "black", "total", "yes", "no", "novote"]])
 
 
 def test_contests_that_share_a_column_of_numbers_stay_apart(tmp_path):
@@ -334,20 +236,6 @@ def test_candidates_in_one_block_with_known_outcomes_are_not_left_out(tmp_path):
     assert "households" in found.guess.unused
 
 
-def test_columns_that_a_rest_may_swallow_are_named(tmp_path):
-    rng = np.random.default_rng(0)
-    cells = rng.integers(5, 60, (30, 3, 3))
-    white, black, _ = cells.sum(axis=2).T
-    dem, rep, _ = cells.sum(axis=1).T
-    frame = pd.DataFrame({"precinct": [f"P{k}" for k in range(30)], "total": cells.sum(axis=(1, 2))})
-    frame = frame.assign(white=white, black=black, dem=dem, rep=rep, spoilt=rng.integers(1, 9, 30) / 2)
-    found = guessed(tmp_path, frame)
-    assert (found.columns["rest_group"], found.columns["rest_outcome"]) == ("all others", "none of these")
-    line = next(line for line in found.ask if line.startswith("spoilt are not used; if they belong to a side"))
-    assert line.endswith("they are part of 'all others' or 'none of these' now.")
-    assert not any("are part of" in line for line in guessed(tmp_path, frame.drop(columns="spoilt")).ask)
-
-
 def test_a_group_without_anybody_is_named_and_not_used(tmp_path):
     frame = votes(20)
     found = guessed(tmp_path, frame.assign(martians=0)[["precinct", "young", "old", "martians", "yes", "no"]])
@@ -363,29 +251,6 @@ def test_groups_on_another_base_are_named(tmp_path):
     found = guessed(tmp_path, counted)
     assert found.columns["groups"] == ["YVAP", "OVAP"]
     assert any("YVAP, OVAP are used, YCVAP, OCVAP are not" in line for line in found.ask)
-
-
-def test_percentages_of_voters_are_no_part_of_everybody(tmp_path):
-    frame, rng = votes(30), np.random.default_rng(0)
-    size = frame["young"] + frame["old"]
-    shares = pd.DataFrame({"% young": 100 * frame["young"] / size, "% old": 100 * frame["old"] / size})
-    among = rng.uniform(30, 60, 30)
-    shares = shares.assign(Registered=size, turnout_pct=rng.uniform(40, 70, 30), smith_pct=among, jones_pct=100 - among)
-    found = guessed(tmp_path, shares.round(2))
-    assert any("smith_pct, jones_pct add up to 100%" in line for line in found.ask)
-
-
-def test_percentages_of_voters_beside_a_turnout_in_percent_are_refused(tmp_path):
-    frame = votes(20)
-    total = frame["young"] + frame["old"]
-    shares = {f"pct_{name}": (100 * frame[name] / total).round(1) for name in ("young", "old", "yes", "no")}
-    frame = frame[["precinct"]].assign(registered=total, turnout_pct=np.linspace(40, 70, 20).round(1), **shares)
-    path = tmp_path / "votes.csv"
-    frame.to_csv(path, index=False)
-    with pytest.raises(DataError, match="by turnout_pct 55% of registered voted in the median unit"):
-        suggest_problem([path], tmp_path / "p.toml")
-    found = suggest_problem([path], tmp_path / "p.toml", total="registered")
-    assert found.guess.columns["total"] == "registered"
 
 
 def test_spanish_names_show_which_side_is_which(tmp_path):
