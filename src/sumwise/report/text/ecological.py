@@ -61,7 +61,7 @@ CALIBRATION = (
     "show, they covered 79% of the true cells."
 )
 CURVED = (
-    "On real contests where the same test rejected, its 95% intervals covered 96% of the true cells; in simulated ones "
+    "On real contests where the same test rejected, its 95% intervals covered 97% of the true cells; in simulated ones "
     "with stronger dependence, 79%."
 )
 VARIED = (
