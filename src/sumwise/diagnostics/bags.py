@@ -21,6 +21,10 @@ def subgroup_numbers(frame: Any, level: float = 0.95, most: int = 40, two: bool 
     two : bool, default False
         Whether there are two classes, of which the second is shown.
 
+    See Also
+    --------
+    sumwise.plots.plot_subgroups : Draws these numbers.
+
     Examples
     --------
     >>> import pandas as pd
@@ -58,6 +62,10 @@ def predicted_numbers(actual: Any, predicted: Any, what: str, low: Any = None, h
     low, high : arrays, optional
         Intervals.
 
+    See Also
+    --------
+    sumwise.plots.plot_predicted : Draws these numbers.
+
     Examples
     --------
     >>> from sumwise.diagnostics import predicted_numbers
@@ -83,6 +91,10 @@ def calibration_numbers(tables: Mapping[str, Any]) -> dict[str, Any]:
     tables : mapping of name to frame
         From `sumwise.metrics.calibration`.
 
+    See Also
+    --------
+    sumwise.plots.plot_calibration : Draws these numbers.
+
     Examples
     --------
     >>> from sumwise.diagnostics import calibration_numbers
@@ -103,6 +115,10 @@ def confusion(actual: Any, predicted: Any, classes: Any) -> dict[str, Any]:
     ----------
     actual, predicted : arrays of class positions, shape (n,)
     classes : sequence of str
+
+    See Also
+    --------
+    sumwise.plots.plot_confusion : Draws these numbers.
 
     Examples
     --------

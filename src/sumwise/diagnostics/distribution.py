@@ -34,6 +34,10 @@ def similarity_numbers(
     -------
     pandas frame with the columns kernel, varied ("mean" or "deviation"), value, similarity
 
+    See Also
+    --------
+    sumwise.plots.plot_similarity : Draws these numbers.
+
     Examples
     --------
     >>> from sumwise.diagnostics import similarity_numbers

@@ -30,6 +30,10 @@ def tomography(margins: Margins, est: Any = None, n_contour: int = 100) -> dict[
     n_contour : int, default 100
         Points per contour.
 
+    See Also
+    --------
+    sumwise.plots.plot_tomography : Draws these numbers.
+
     Examples
     --------
     >>> from sumwise import Margins
@@ -95,6 +99,11 @@ def interval_numbers(est: Any, level: float = 0.95) -> dict[str, Any]:
     level : float in (0, 1), default 0.95
         Level of the intervals.
 
+    See Also
+    --------
+    sumwise.plots.plot_intervals : Draws these numbers.
+    sumwise.plots.plot_share_heatmap : Draws these numbers.
+
     Examples
     --------
     >>> from sumwise import Margins
@@ -133,6 +142,10 @@ def unit_scatter(margins: Margins, row: Any = 0, col: Any = 0) -> dict[str, Any]
     row, col : int or str, default 0
         The group and the outcome.
 
+    See Also
+    --------
+    sumwise.plots.plot_unit_scatter : Draws these numbers.
+
     Examples
     --------
     >>> from sumwise import Margins
@@ -169,6 +182,10 @@ def share_density(est: Any, col: Any = 0, n_draws: int = 2000, n_grid: int = 201
     est : fitted estimator
     col : int or str, default 0
     n_draws, n_grid : int
+
+    See Also
+    --------
+    sumwise.plots.plot_share_density : Draws these numbers.
 
     Examples
     --------
@@ -213,6 +230,10 @@ def polarisation_numbers(findings: Any) -> dict[str, Any]:
     findings : VotingPatterns
         From `sumwise.ecological.voting_patterns`.
 
+    See Also
+    --------
+    sumwise.plots.plot_polarisation : Draws these numbers.
+
     Examples
     --------
     >>> from sumwise import synthetic
@@ -242,6 +263,10 @@ def method_numbers(fits: Any, level: float = 0.95) -> dict[str, Any]:
     ----------
     fits : mapping of name to fitted estimator
     level : float in (0, 1), default 0.95
+
+    See Also
+    --------
+    sumwise.plots.plot_methods : Draws these numbers.
 
     Examples
     --------

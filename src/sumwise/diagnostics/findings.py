@@ -16,6 +16,10 @@ def finding_numbers(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     records : sequence of mappings
         ``what``, ``estimated``, ``truth``, ``low`` and ``high``.
 
+    See Also
+    --------
+    sumwise.plots.plot_findings : Draws these numbers.
+
     Examples
     --------
     >>> from sumwise.diagnostics import finding_numbers

@@ -52,6 +52,11 @@ def flow_numbers(fit: Any, edge: tuple[str, str], positions: Any, least: float =
     least : float, default 0.5
         Cells with fewer individuals get no arrow.
 
+    See Also
+    --------
+    sumwise.plots.plot_flows : Draws these numbers.
+    sumwise.plots.plot_map_flows : Draws these numbers.
+
     Examples
     --------
     >>> import numpy as np
@@ -82,6 +87,10 @@ def flow_frames(model: Any, least: float = 0.5) -> list[dict[str, Any]]:
         Fitted.
     least : float >= 0, default 0.5
         Cells with fewer individuals get no arrow.
+
+    See Also
+    --------
+    sumwise.plots.animate_flows : Draws these numbers.
 
     Examples
     --------
@@ -128,6 +137,10 @@ def route_numbers(model: Any, n: int = 10, **options: Any) -> dict[str, Any]:
     **options
         Of ``FlowModel.routes``: ``start``, ``end``, ``returning``, ``random_state``.
 
+    See Also
+    --------
+    sumwise.plots.plot_map_routes : Draws these numbers.
+
     Examples
     --------
     >>> import numpy as np
@@ -154,6 +167,10 @@ def connectivity_numbers(model: Any, regions: Any = None, from_time: Any = None,
         Default: the quarters of the map around the population's middle, or the places where most are.
     from_time, to_time : optional
         Default: the first and the last time (of a year that repeats: half a year later).
+
+    See Also
+    --------
+    sumwise.plots.plot_connectivity : Draws these numbers.
 
     Examples
     --------
@@ -213,6 +230,10 @@ def uncertainty_numbers(model: Any, time: Any, level: float = 0.95) -> dict[str,
         One of the model's times.
     level : float in (0, 1), default 0.95
         Level of the intervals.
+
+    See Also
+    --------
+    sumwise.plots.plot_map_values : Draws these numbers.
 
     Examples
     --------

@@ -126,6 +126,10 @@ def map_numbers(
     level : float in (0, 1), default 0.95
         Level of the intervals.
 
+    See Also
+    --------
+    sumwise.plots.plot_unit_map : Draws these numbers.
+
     Examples
     --------
     >>> from sumwise import Margins

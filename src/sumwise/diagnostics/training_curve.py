@@ -17,6 +17,10 @@ def training_curve(fits: Mapping[str, Any], what: str = "objective") -> dict[str
     what : str, default "objective"
         The entry of the histories.
 
+    See Also
+    --------
+    sumwise.plots.plot_training_curve : Draws these numbers.
+
     Examples
     --------
     >>> from sumwise.diagnostics import training_curve
@@ -40,6 +44,10 @@ def convergence(fits: Mapping[str, Any], by: str = "seconds") -> dict[str, Any]:
         Fits of the same problem, whose history holds ``"objective"``.
     by : {"seconds", "steps"}, default "seconds"
         CPU seconds (where all histories have them) or steps.
+
+    See Also
+    --------
+    sumwise.plots.plot_convergence : Draws these numbers.
 
     Examples
     --------

@@ -19,6 +19,10 @@ def plot_calibration(tables: Mapping[str, Any], ax: Any = None) -> Any:
     -------
     matplotlib axes
 
+    See Also
+    --------
+    sumwise.diagnostics.calibration_numbers : The numbers behind this figure.
+
     Examples
     --------
     >>> from sumwise.metrics import calibration

@@ -21,6 +21,10 @@ def plot_confusion(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     -------
     matplotlib axes
 
+    See Also
+    --------
+    sumwise.diagnostics.confusion : The numbers behind this figure.
+
     Examples
     --------
     >>> from sumwise.plots import plot_confusion

@@ -21,6 +21,10 @@ def plot_convergence(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     -------
     matplotlib axes
 
+    See Also
+    --------
+    sumwise.diagnostics.convergence : The numbers behind this figure.
+
     Examples
     --------
     >>> from sumwise.diagnostics import convergence

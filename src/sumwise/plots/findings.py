@@ -21,6 +21,10 @@ def plot_findings(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     -------
     matplotlib axes
 
+    See Also
+    --------
+    sumwise.diagnostics.finding_numbers : The numbers behind this figure.
+
     Examples
     --------
     >>> from sumwise.plots import plot_findings

@@ -41,6 +41,10 @@ def animate_flows(
     -------
     Path
 
+    See Also
+    --------
+    sumwise.diagnostics.flow_frames : The numbers behind this figure.
+
     Examples
     --------
     >>> import tempfile

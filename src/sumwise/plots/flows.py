@@ -23,6 +23,10 @@ def plot_flows(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     -------
     matplotlib axes
 
+    See Also
+    --------
+    sumwise.diagnostics.flow_numbers : The numbers behind this figure.
+
     Examples
     --------
     >>> from sumwise import synthetic

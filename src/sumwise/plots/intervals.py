@@ -21,6 +21,10 @@ def plot_intervals(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     -------
     matplotlib axes
 
+    See Also
+    --------
+    sumwise.diagnostics.interval_numbers : The numbers behind this figure.
+
     Examples
     --------
     >>> from sumwise import Margins

@@ -33,6 +33,10 @@ def plot_map_flows(numbers: Mapping[str, Any], outlines: Any = None, projection:
     -------
     matplotlib axes
 
+    See Also
+    --------
+    sumwise.diagnostics.flow_numbers : The numbers behind this figure.
+
     Examples
     --------
     >>> import numpy as np
@@ -89,6 +93,10 @@ def plot_map_routes(numbers: Mapping[str, Any], outlines: Any = None, projection
     -------
     matplotlib axes
 
+    See Also
+    --------
+    sumwise.diagnostics.route_numbers : The numbers behind this figure.
+
     Examples
     --------
     >>> from sumwise.plots import plot_map_routes
@@ -134,6 +142,10 @@ def plot_map_values(numbers: Mapping[str, Any], outlines: Any = None, projection
     Returns
     -------
     matplotlib axes
+
+    See Also
+    --------
+    sumwise.diagnostics.uncertainty_numbers : The numbers behind this figure.
 
     Examples
     --------

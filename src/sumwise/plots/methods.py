@@ -25,6 +25,10 @@ def plot_methods(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     -------
     matplotlib axes
 
+    See Also
+    --------
+    sumwise.diagnostics.method_numbers : The numbers behind this figure.
+
     Examples
     --------
     >>> import numpy as np

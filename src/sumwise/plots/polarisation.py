@@ -22,6 +22,10 @@ def plot_polarisation(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     -------
     matplotlib axes
 
+    See Also
+    --------
+    sumwise.diagnostics.polarisation_numbers : The numbers behind this figure.
+
     Examples
     --------
     >>> from sumwise.plots import plot_polarisation

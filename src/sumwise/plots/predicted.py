@@ -24,6 +24,10 @@ def plot_predicted(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     -------
     matplotlib axes
 
+    See Also
+    --------
+    sumwise.diagnostics.predicted_numbers : The numbers behind this figure.
+
     Examples
     --------
     >>> from sumwise.diagnostics import predicted_numbers

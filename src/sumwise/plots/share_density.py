@@ -19,6 +19,10 @@ def plot_share_density(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     -------
     matplotlib axes
 
+    See Also
+    --------
+    sumwise.diagnostics.share_density : The numbers behind this figure.
+
     Examples
     --------
     >>> import numpy as np

@@ -30,6 +30,10 @@ def plot_share_heatmap(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     -------
     matplotlib axes
 
+    See Also
+    --------
+    sumwise.diagnostics.interval_numbers : The numbers behind this figure.
+
     Examples
     --------
     >>> from sumwise.plots import plot_share_heatmap

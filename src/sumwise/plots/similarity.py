@@ -22,6 +22,10 @@ def plot_similarity(numbers: Any, varied: str = "mean", ax: Any = None) -> Any:
     -------
     matplotlib axes
 
+    See Also
+    --------
+    sumwise.diagnostics.similarity_numbers : The numbers behind this figure.
+
     Examples
     --------
     >>> from sumwise.diagnostics import similarity_numbers

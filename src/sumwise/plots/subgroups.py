@@ -21,6 +21,10 @@ def plot_subgroups(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     -------
     matplotlib axes
 
+    See Also
+    --------
+    sumwise.diagnostics.subgroup_numbers : The numbers behind this figure.
+
     Examples
     --------
     >>> from sumwise.plots import plot_subgroups

@@ -19,6 +19,10 @@ def plot_tomography(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     -------
     matplotlib axes
 
+    See Also
+    --------
+    sumwise.diagnostics.tomography : The numbers behind this figure.
+
     Examples
     --------
     >>> from sumwise import Margins

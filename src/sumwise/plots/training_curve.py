@@ -21,6 +21,10 @@ def plot_training_curve(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     -------
     matplotlib axes
 
+    See Also
+    --------
+    sumwise.diagnostics.training_curve : The numbers behind this figure.
+
     Examples
     --------
     >>> from sumwise.plots import plot_training_curve

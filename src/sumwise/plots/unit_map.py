@@ -23,6 +23,10 @@ def plot_unit_map(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     -------
     matplotlib axes
 
+    See Also
+    --------
+    sumwise.diagnostics.map_numbers : The numbers behind this figure.
+
     Examples
     --------
     >>> from sumwise.plots import plot_unit_map

@@ -24,6 +24,10 @@ def plot_unit_scatter(numbers: Mapping[str, Any], ax: Any = None, bounds: bool =
     -------
     matplotlib axes
 
+    See Also
+    --------
+    sumwise.diagnostics.unit_scatter : The numbers behind this figure.
+
     Examples
     --------
     >>> from sumwise import Margins
