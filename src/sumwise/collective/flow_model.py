@@ -212,7 +212,7 @@ class FlowModel(FlowExchange):
         mask : str or array, optional
             Where individuals can be at which time: a column or an array as above, 0 where nobody can.
         tracks : Tracks, optional
-            Individuals that were seen twice: they decide how individuals move, within what the counts allow.
+            Individuals that were seen twice: they decide among movements compatible with the counts.
         returning : bool, default False
             Whether individuals with tracks are known to be back at their first place after a year (of a cyclic model),
             as birds that breed where they did: movement is then learned given that.

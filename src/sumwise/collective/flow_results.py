@@ -341,7 +341,7 @@ class FlowResults(Estimator):
 
         Intervals are those of the posterior of flows in which counts are normal given how individuals move, with the
         covariances of multinomial moves times an overdispersion. Unless movement was given, it is uncertain: intervals
-        are means over all movements by distance that the counts allow, with a uniform prior over the share that stays
+        average over distance-based movements compatible with the counts, with a uniform prior over the share that stays
         and over the log of the scale. A `weight` that was given fixes the overdispersion at its inverse; else the
         counts decide it. Noise counts as normal of the same variance. Movement that changes from step to step is not
         allowed for: intervals of sums of flows are then too narrow (``benchmarks/flow_coverage.py``). Estimates are

@@ -37,7 +37,7 @@ SPREAD, SPREAD_POWER = 0.015, 0.35
 # random; `benchmarks/ecological_few_units.py` has the scores on the others.
 FEW, FEW_POWER, FEW_MOST = 0.2, 0.25, 3.0
 # With at most REGRESSED groups, little but the regression of shares on composition separates them: its variance is
-# added. It matters where units are composed alike, whatever their number (`benchmarks/ecological_simulated.py`).
+# added. It matters where units have similar composition, whatever their number (`benchmarks/ecological_simulated.py`).
 REGRESSED = 3
 # With covariates, which explain a part of what moves shares: times COVARIATES. Chosen on New Zealand 2002 and Scotland
 # 2007, with groups merged and the composition of what was merged as covariates; `benchmarks/ecological_intervals.py
@@ -125,7 +125,7 @@ def few_units_factor(rows: np.ndarray) -> float:
 
 
 def regression_sd(rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
-    """What units (n, R), (n, C) composed alike leave unknown: the standard error (R, C) of a regression over them.
+    """What units (n, R), (n, C) of similar composition leave open: the standard error (R, C) of a regression.
 
     0 with more groups than three, where the calibration on real contests holds as it is.
 
@@ -165,7 +165,7 @@ def information(rows: np.ndarray) -> float:
 
 
 def composition_variance(rows: np.ndarray) -> float:
-    """The variance ratio of groups over units (n, R): 0 if units are composed alike, 1 if each has one group.
+    """The variance ratio of groups over units (n, R): 0 if all have the same composition, 1 if each has one group.
 
     Examples
     --------

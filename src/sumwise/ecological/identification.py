@@ -10,7 +10,7 @@ from sumwise.errors import DataError, ModelWarning
 from sumwise.margins import Margins
 
 HINT = "Bounds() holds whatever the model."
-EXPECTED = 20.0  # votes by units of like composition, where none is no chance
+EXPECTED = 20.0  # votes by units of similar composition, where none is no chance
 COPIED = 50  # people of a unit whose counts all equal those of another by more than chance
 UNSPANNED = 1e-8  # singular value of row shares, per root of their number, that is 0 up to rounding
 LIKE, SOME, COMPARED = 0.1, 0.05, 60  # L1 distance of compositions; part of units to speak of; units that are compared
@@ -128,7 +128,7 @@ def absent_outcomes(margins: Margins) -> list[str]:
         absent = round(len(none) * int(missed) / len(tried))
         if absent >= max(2, SOME * len(full)):
             found.append(
-                f"{name!r} has no votes in {absent} of {len(full)} units where units of like composition gave it "
+                f"{name!r} has no votes in {absent} of {len(full)} units where units of similar composition gave it "
                 f"{EXPECTED:.0f} or more: if it was no choice there, shares are a mixture of places with other choices."
             )
     return found

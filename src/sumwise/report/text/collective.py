@@ -39,7 +39,8 @@ RISKS = [
 ]
 EXCHANGE = (
     "Counts per place do not determine who went where: two individuals that swap places leave no trace. Intervals take "
-    "a given movement as known, and else include all movements by distance that the counts allow, but no others."
+    "a given movement as known; otherwise they include all distance-based movements compatible with the counts, but no "
+    "others."
 )
 
 
@@ -169,7 +170,7 @@ def _findings(context: Context, flows: pd.DataFrame, stay: np.ndarray, intervals
         spread |= {"lower_bound": float((least / totals[0]).mean()), "upper_bound": float((most / totals[0]).mean())}
     out = [finding(what, float(stay.mean()), trust="low", because=because, **spread)]
     known = model.places_.distances is None or model.places is not None
-    because = "The interval includes all movements by distance that the counts allow; counts do not show swaps."
+    because = "The interval includes all distance-based movements compatible with the counts; counts do not show swaps."
     if not isinstance(model.movement, str):
         because = "The interval takes the kind of movement as known; counts do not show swaps."
     if found is None:
