@@ -55,6 +55,19 @@ def test_bags_that_are_too_few_come_first():
     assert [f["what"] for f in found.summary["findings"]] == ["Share of “yes” among all individuals"]
 
 
+def test_no_difference_is_a_finding_where_no_effect_is_answerable():
+    rng = np.random.default_rng(0)
+    rows = [rng.normal(size=(200, 12)) + np.r_[3.0 * k, np.zeros(11)] for k in (-1, -0.5, 0, 0.5, 1)]
+    bags = Bags.from_arrays(rows)  # they differ in one feature, and are fewer than features
+    counts = np.array([(x[:, 0] > 0).sum() for x in rows])
+    groups = {"side": np.where(bags.values[:, 0] > 0, "right", "left")}
+    with pytest.warns(UserWarning, match="5 bags are too few to estimate 12 effects"):
+        model = CardinalityClassifier(penalty=1.0).fit(bags, counts)
+    found = report(model, (bags, counts), classes=["no", "yes"], groups=groups)
+    assert found.summary["lead"][0].startswith("5 bags are too few to estimate any of the 12 effects")
+    assert [f["what"] for f in found.summary["findings"]] == ["Share of “yes” among all individuals"]
+
+
 def test_counts_are_needed():
     data, _, _ = case()
     with pytest.raises(DataError, match="give .bags, counts."):

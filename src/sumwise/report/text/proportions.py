@@ -183,7 +183,7 @@ def _contrasts(
         top, bottom = part.loc[part["share"].idxmax()], part.loc[part["share"].idxmin()]
         texts = np.asarray((context.groups or {})[group]).astype(str)
         masks = (texts == str(row["level"]) for row in (top, bottom))
-        answerable = known is None or comparable(bags, given, *masks)
+        answerable = known is None or (bool(known.answerable.any()) and comparable(bags, given, *masks))
         wide.append((float(top["share"] - bottom["share"]), str(group), top, bottom, answerable))
     return sorted(wide, key=lambda w: -w[0])
 
