@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,6 +38,8 @@ def trace(call: Callable[[], Any], without: tuple[str, ...] = ()) -> Trace:
         nonlocal depth, deepest
         code = frame.f_code
         if event not in ("call", "return") or not code.co_filename.startswith(SOURCE) or code.co_name in NOT_A_STEP:
+            return
+        if not code.co_flags & inspect.CO_OPTIMIZED:  # the body of a class, run when its module is first imported
             return
         file = code.co_filename[len(SOURCE) + 1 :]
         if file.startswith(without):
