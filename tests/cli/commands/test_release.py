@@ -253,6 +253,16 @@ def test_rows_and_tables_are_not_mixed(tables, capsys, arguments, line):
     assert capsys.readouterr().err.startswith(line)
 
 
+def test_the_index_of_a_pandas_frame_is_no_attribute(tables):
+    """A frame that was filtered keeps its index in the file: a level of its own for every row."""
+    frame = pd.read_parquet("rows.parquet")
+    frame[frame["a"] == frame["a"].iloc[0]].to_parquet("some.parquet")
+    assert main(["aggregate", "some.parquet", "--label", "click", "--out", "some"]) == 0
+    assert main(["release", "--rows", "some.parquet", "--label", "click", "--epsilon", "1", "--out", "noisy"]) == 0
+    for folder in ("some", "noisy"):
+        assert not [a for a in read_tables_folder(folder).domain.attributes if a.startswith("__index")]
+
+
 def test_two_folders_of_the_same_rows_have_one_ledger(tables, capsys):
     """Folders of other tables: their attributes differ, the people are the same."""
     for name, attributes in (("first", "ab"), ("second", "cd")):
