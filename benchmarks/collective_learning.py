@@ -327,7 +327,11 @@ def main():
         part, same, title = PARTS[name]
         rows = []
         for row in part(given):
-            told = (f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}" for k, v in row.items() if k not in ("course", "points"))
+            told = (
+                f"{k} {v:.4g}" if isinstance(v, float) else f"{k} {v}"
+                for k, v in row.items()
+                if k not in ("course", "points")
+            )
             print("; ".join(told), flush=True)
             rows = keep(path, name, row | {"commit": run_record()["commit"]}, same)
         show(title, rows)
