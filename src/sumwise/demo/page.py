@@ -7,7 +7,7 @@ from typing import Any
 
 INTRO = (
     "One example per family, on generated data whose truth is known: what was estimated (dot), its interval (line) and "
-    "what is true (cross). One 95% interval in twenty is expected to miss."
+    "what is true (cross). Intervals are at 95%, those of bags and birds at 90%: one in twenty, or in ten, should miss."
 )
 
 
