@@ -99,6 +99,22 @@ def test_page_runs(page, tmp_path, monkeypatch):
             sys.modules["matplotlib.pyplot"].close("all")
 
 
+def loose_output(text: str) -> list[int]:
+    """Where session blocks with a blank line inside begin: text after it belongs to no example and isn't compared."""
+    sessions = [block for block in fences(text) if block.is_session]
+    return [block.line for block in sessions if re.search(r"\n[ ]*\n[ ]*\S", block.code)]
+
+
+def test_no_page_has_output_without_its_example():
+    found = {page.name: lines for page in PAGES if (lines := loose_output(page.read_text("utf-8")))}
+    assert found == {}
+
+
+def test_output_without_its_example_is_found():
+    assert loose_output("```python\n>>> a = 1\n\n[True]\n```\n") == [2]
+    assert loose_output("```python\n>>> a = 1\n>>> a\n1\n```\n") == []
+
+
 def test_readme_needs_nothing_but_the_core():
     assert "needs:" not in (ROOT / "README.md").read_text("utf-8")
 
