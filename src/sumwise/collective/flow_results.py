@@ -68,7 +68,7 @@ class FlowResults(Estimator):
             "to the next. The largest flows between places follow; report(data) adds intervals."
         )
         found = self.flows()
-        moved = found[found["from"] != found["to"]]
+        moved: Any = found[found["from"] != found["to"]]
         return words, moved.sort_values("count", ascending=False, kind="stable")
 
     def _problem(self) -> FlowProblem:
