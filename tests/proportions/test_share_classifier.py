@@ -125,7 +125,7 @@ WEIGHTED = [
 
 
 @pytest.mark.parametrize("model", WEIGHTED, ids=repr)
-@pytest.mark.filterwarnings("ignore:Debiased labels")
+@pytest.mark.filterwarnings("ignore:Debiased labels", "ignore:Counts of the bags vary")
 def test_weights_of_bags_are_repetitions(model):
     bags, counts, labels = sample(n_bags=20)
     given = label_bags(bags, labels) if isinstance(model, Oracle) else counts[:, 1]
