@@ -121,7 +121,7 @@ class Provenance:
             weighted = None  # one row a person in each part is not one in all: a release asks for bounds
         learned = [p.learned for p in parts if p.learned is not None]
         promised = [p.promised for p in parts]
-        ranges = {p.amount for p in parts}
+        ranges, withheld = {p.amount for p in parts}, any(p.withheld for p in parts)
         if len(ranges) > 1:
             raise DataError(
                 f"Parts have amounts of different ranges: {', '.join(sorted(map(str, ranges)))}.",
@@ -132,10 +132,10 @@ class Provenance:
             heaviest,
             None if None in rows else sum(r for r in rows if r is not None),
             tuple(dict.fromkeys(a for names in learned for a in names)) if learned else None,
-            any(p.withheld for p in parts),
+            withheld,
             tuple(r for p in parts for r in p.releases if all(promised) or not any(promised) or "of" in r),
             ranges.pop() if ranges else None,
-            tuple(dict.fromkeys(d for p in parts for d in p.sources)),
+            () if withheld else tuple(dict.fromkeys(d for p in parts for d in p.sources)),
         )
 
     def describe(self) -> dict[str, Any]:

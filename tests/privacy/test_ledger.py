@@ -223,3 +223,4 @@ def test_tables_that_may_be_published_have_no_digest_of_the_rows(tmp_path):
     assert plain.provenance.sources
     assert not withheld.provenance.sources
     assert Tables.combine([plain, plain]).provenance.sources == plain.provenance.sources
+    assert not Tables.combine([plain, withheld]).provenance.sources
