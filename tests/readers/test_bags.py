@@ -20,6 +20,14 @@ def put(path, text):
     return path
 
 
+def test_the_index_of_a_pandas_frame_is_no_feature_unless_it_is_named(tmp_path):
+    frame = pd.DataFrame({"area": ["x", "y", "x"], "age": [31.0, 40.0, 25.0]}, index=[0, 2, 5])
+    frame.to_parquet(tmp_path / "x.parquet")
+    assert read_bags(tmp_path / "x.parquet", bag="area").features == ("age",)
+    named = read_bags(tmp_path / "x.parquet", bag="area", features=["age", "__index_level_0__"])
+    assert named[0].tolist() == [[31, 0], [25, 5]]
+
+
 def test_csv_to_bags(tmp_path):
     bags = read_bags(put(tmp_path / "x.csv", PEOPLE), bag="area", weight="w")
     assert bags.ids.tolist() == ["02", "01"]

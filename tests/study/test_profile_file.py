@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sumwise.errors import DataError
@@ -34,6 +35,15 @@ def test_header_is_told_from_data(tmp_path, text, header):
             profile_file(tmp_path / "a.csv")
         return
     assert profile_file(tmp_path / "a.csv").header is header
+
+
+def test_the_index_of_a_pandas_frame_is_no_column_unless_it_has_names(tmp_path):
+    frame = pd.DataFrame({"a": [1, 2, 3], "b": [3, 2, 1]})
+    for name, index in (("numbers", [0, 2, 5]), ("names", ["North", "South", "East"])):
+        frame.set_axis(index).to_parquet(tmp_path / f"{name}.parquet")
+    numbers, names = (profile_file(tmp_path / f"{n}.parquet") for n in ("numbers", "names"))
+    assert [c.name for c in numbers.columns] == ["a", "b"]
+    assert [c.name for c in names.columns] == ["a", "b", "__index_level_0__"]
 
 
 def test_columns_are_read_as_people_wrote_them(tmp_path):

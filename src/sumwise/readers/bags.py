@@ -73,7 +73,7 @@ def read_bags(
     sheet = open_sheet(source, wanted, [bag, *categorical], **opening)
     sheet.known(bag, *([] if weight is None else [weight]))
     if features is None:
-        features = [c for c in sheet.columns if c not in (bag, weight)]
+        features = sheet.others(bag, weight)
     checks.unique(list(features), "features")
     if bag in features or (weight is not None and weight in (bag, *features)):
         raise DataError(

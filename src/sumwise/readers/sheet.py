@@ -58,6 +58,10 @@ class Sheet:
             for column in columns:
                 checks.known(column, self.columns, "column")
 
+    def others(self, *taken: Any) -> list:
+        """The columns that are left beside some, without the index that pandas writes into Parquet files."""
+        return [c for c in self.columns if c not in taken and not is_index(c)]
+
     def missing(self, column: Any) -> np.ndarray:
         """Where a column is missing: null, NaN, or nothing but spaces."""
         series = self.frame[column]
@@ -199,6 +203,18 @@ class Sheet:
             raise type(error)(f"{self.name}: {error.message}", hint=error.hint) from error
         except (TypeError, ValueError, KeyError, OverflowError) as error:
             raise DataError(f"{self.name} can't be used: {error}.") from error
+
+
+def is_index(column: Any) -> bool:
+    """Whether a column is the index of a data frame, which pandas writes into Parquet files: it only numbers rows.
+
+    Examples
+    --------
+    >>> from sumwise.readers.sheet import is_index
+    >>> is_index("__index_level_0__"), is_index("index")
+    (True, False)
+    """
+    return str(column).startswith("__index_level_") and str(column).endswith("__")
 
 
 def _is_text(series: Any) -> bool:

@@ -145,7 +145,7 @@ def _cells(sheet: Sheet, attributes: Sequence[str] | None, domain: Domain | None
     label_columns = [c for c in sheet.columns if c == called["label_sum"] or str(c).startswith(prefix)]
     taken = {*called.values(), *label_columns}
     if attributes is None:
-        attributes = [c for c in sheet.columns if c not in taken]
+        attributes = sheet.others(*taken)
     elif isinstance(attributes, (str, bytes)) or not isinstance(attributes, Sequence):
         raise DataError(f"attributes is {attributes!r}.", hint="give a list of columns.")
     sheet.known(*attributes)

@@ -16,6 +16,7 @@ import pandas as pd
 from sumwise.errors import DataError
 from sumwise.readers.files import TEXT, open_sheet
 from sumwise.readers.numerals import is_withheld, styles_for
+from sumwise.readers.sheet import is_index
 from sumwise.readers.text import inspect_text
 from sumwise.study.problem import Problem
 from sumwise.study.sources import open_source
@@ -177,7 +178,8 @@ def profile_file(path: Any, **opening: Any) -> FileProfile:
         values = {"family": "any", "data": {**{k: v for k, v in opening.items() if v is not None}, "ragged": "drop"}}
         sheet, ragged = open_source(Problem(values), path), True
     decimal = opening.get("decimal") or _decimal(sheet)
-    columns = tuple(_column(sheet, name, decimal) for name in sheet.columns)
+    every = (_column(sheet, name, decimal) for name in sheet.columns)
+    columns = tuple(c for c in every if c.amounts is None or not is_index(c.name))  # an index of texts may name units
     title = inspect_text(path, opening.get("encoding"), opening.get("separator"), False).title if text else ""
     header = bool(opening["header"])
     facts = {"sheet": opening.get("sheet"), "remarks": sheet.remarks}

@@ -46,6 +46,15 @@ def test_rows_are_counted_and_held_out_ones_are_not(tmp_path):
     assert sums.sum() == made.tables.n
 
 
+def test_the_index_of_a_pandas_frame_is_no_attribute(tmp_path):
+    frame = rows(900)
+    frame[frame["age"] > 30].to_parquet(tmp_path / "data.parquet")
+    made = study_of(Problem.parse(TEXT.replace("data.csv", str(tmp_path / "data.parquet"))))
+    made.read()
+    assert "age" in made.tables.domain.attributes
+    assert not [a for a in made.tables.domain.attributes if a.startswith("__index")]
+
+
 def test_fit_beats_a_constant_and_agrees_with_its_tables(tmp_path):
     rows().to_csv(tmp_path / "data.csv", index=False)
     (tmp_path / "p.toml").write_text(TEXT)

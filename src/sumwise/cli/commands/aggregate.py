@@ -215,12 +215,9 @@ def _check_held_out(
         )
 
 
-def is_index(column: str) -> bool:
-    """Whether a column is the index of a data frame that pandas wrote to a Parquet file: it counts rows."""
-    return column.startswith("__index_level_") and column.endswith("__")
-
-
 def _default_attributes(kinds: dict[str, str], rules: Any, others: tuple[str | None, ...]) -> list[str]:
+    from sumwise.readers.sheet import is_index
+
     used = set() if rules is None else set(rules.columns)
     plain = [c for c in kinds if c not in others and c not in used and not is_index(c)]
     return [*(() if rules is None else rules.attributes), *plain]

@@ -225,7 +225,7 @@ def _check_before_spending(rows: str, label: str | None, person: str | None, opt
 
 def _columns(rows: str, *others: str | None) -> list[str]:
     from sumwise.aggregate.rows_to_tables import opened
-    from sumwise.cli.commands.aggregate import is_index
+    from sumwise.readers.sheet import is_index
 
     with opened(rows, (), "duckdb", None) as found:
         return [c for c in found.columns if c not in others and not is_index(c)]

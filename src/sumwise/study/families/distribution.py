@@ -60,8 +60,7 @@ class Distribution(Study):
         with p.blamed():
             sheet.known(bag)
             apart = p.file("responses_file", needed=False)
-            skip = {bag, response, p.column("weight")}
-            columns = p.column_list("features") or [c for c in sheet.columns if c not in skip]
+            columns = p.column_list("features") or sheet.others(bag, response, p.column("weight"))
             if apart is None:
                 sheet.known(response)
             rows = bags_of(sheet, str(bag), columns, p.column_list("categorical") or (), p.column("weight"))

@@ -113,7 +113,7 @@ class MaxEnt(Study):
         sheet = open_source(p, path, None, [target])
         sheet.known(target)
         weight = p.column("weight")
-        columns = p.column_list("attributes") or [c for c in sheet.columns if c not in (target, weight)]
+        columns = p.column_list("attributes") or sheet.others(target, weight)
         frame: Any = typed_frame(sheet, columns, p.column_list("categorical") or ())
         bins = checks.at_least(p.data.get("bins", 5), "bins", 2)
         spec = {c: _rule(frame[c], bins) for c in columns if len(pd.unique(frame[c])) > 1}

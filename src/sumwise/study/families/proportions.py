@@ -96,7 +96,7 @@ class Proportions(Study):
         named = p.column_list("features")
         if named is not None:
             return named
-        return [c for c in sheet.columns if c not in {*ids, p.column("weight")}]
+        return sheet.others(*ids, p.column("weight"))
 
     def _build(self, sheet: Sheet, bag: str, columns: list[str]) -> None:
         p = self.problem
