@@ -10,6 +10,7 @@ from sklearn.base import BaseEstimator
 import sumwise
 from sumwise import Bags, Contests, Domain, Margins, Table, Tables, synthetic
 from sumwise.display import facts_html, facts_text, finding_html, shortened
+from sumwise.errors import DataError
 
 
 def test_shortened_counts_what_it_hides():
@@ -133,6 +134,21 @@ def test_fitted_models_show_what_they_found_above_their_parameters():
         page = model._repr_mimebundle_()["text/html"]
         assert 0 <= page.find(words) < page.find("sk-"), type(model).__name__
         assert words not in type(model)()._repr_html_()
+
+
+def test_models_that_have_nothing_to_show_say_why_in_a_notebook():
+    from sumwise.collective import FlowModel
+    from sumwise.ecological import Goodman
+
+    class Unmixed(Goodman):
+        def interval(self, level=0.95):
+            raise DataError("The chains have not mixed.", hint="raise max_draws.")
+
+    page = Unmixed(n_bootstrap=5).fit(margins())._repr_html_()
+    assert "The chains have not mixed. Hint: raise max_draws." in page
+    interrupted = FlowModel()
+    interrupted.times_ = np.arange(2)
+    assert "The fit was not finished." in interrupted._repr_html_()
 
 
 def test_every_public_class_shows_itself_in_a_notebook():

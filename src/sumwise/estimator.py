@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from sumwise.display import finding_html
+from sumwise.errors import SumwiseError
 from sumwise.memory import one_line
 
 __all__ = ["Estimator"]
@@ -18,7 +19,6 @@ WORK = (
     *("transform", "gram", "score", "interval", "sample"),
 )
 """Methods whose size is that of the data: running out of memory in one of them is an error in one line."""
-
 
 MOST_SHOWN = 12  # rows of what was found, in a notebook
 
@@ -80,7 +80,12 @@ class Estimator(BaseEstimator):
         """In a notebook: what was found, and scikit-learn's diagram of the parameters below it."""
         diagram = super()._html_repr()
         fitted = any(name.endswith("_") and not name.startswith("_") for name in vars(self))
-        found = self._notebook_finding() if fitted else None
+        try:
+            found = self._notebook_finding() if fitted else None
+        except SumwiseError as error:  # such as intervals of chains that have not mixed
+            found = str(error), None
+        except AttributeError:  # a fit that was interrupted has learned a part
+            found = "The fit was not finished.", None
         return diagram if found is None else f"{finding_html(*found, most=MOST_SHOWN)}{diagram}"
 
     def _notebook_finding(self) -> tuple[str, Any] | None:
