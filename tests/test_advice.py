@@ -239,9 +239,10 @@ def test_other_data_are_refused(data, words):
         advise(data)
 
 
-def test_unknown_questions_are_refused_with_what_each_question_means():
+@pytest.mark.parametrize("question", ["how did black people vote?", ["cells"]])
+def test_unknown_questions_are_refused_with_what_each_question_means(question):
     with pytest.raises(DataError, match="'cells': how each group chose; 'bounds': what is certain"):
-        advise(PRECINCTS, "how did black people vote?")
+        advise(PRECINCTS, question)
 
 
 def test_zeros_and_ones_of_larger_bags_are_classes_of_bags():

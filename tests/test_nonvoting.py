@@ -2,7 +2,7 @@
 
 import pytest
 
-from sumwise.nonvoting import choices, is_nonvoting, no_candidates
+from sumwise.nonvoting import choices, chose, is_nonvoting, no_candidates
 
 
 @pytest.mark.parametrize(
@@ -26,3 +26,17 @@ def test_no_votes_beside_yes_votes_are_votes_against():
     assert no_candidates(["yes_vote", "no_vote"]) == [False, False]
     assert no_candidates(["yes", "no vote"]) == [False, True]
     assert choices(["A", "no votes"]) == [0]
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("unemployed", "was counted as “unemployed”"),
+        ("Not registered", "was counted as “Not registered”"),
+        ("Marriott", "chose “Marriott”"),
+        ("Employers First", "chose “Employers First”"),
+        ("Insurgentes", "chose “Insurgentes”"),
+    ],
+)
+def test_states_are_not_chosen_and_candidates_are(name, words):
+    assert chose([name, "Adams"], 0) == words

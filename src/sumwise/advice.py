@@ -115,7 +115,7 @@ def advise(data: Any, question: str | None = None) -> Advice:
     >>> print(advise(Margins([[60, 40]], [[80, 20]])).why[0])
     There is 1 unit for 2 groups: the totals imply bounds, and no regression over units is possible.
     """
-    if question is not None and question not in QUESTIONS:
+    if question is not None and question not in tuple(QUESTIONS):
         known = "; ".join(f"{name!r}: {meaning}" for name, meaning in QUESTIONS.items())
         raise DataError(f"question is {question!r}, which is not one of the questions.", hint=f"choose {known}.")
     if isinstance(data, tuple) and len(data) == 2 and isinstance(data[0], Bags):

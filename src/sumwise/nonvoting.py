@@ -110,7 +110,7 @@ def no_candidates(names: Sequence, given: Any = None) -> list[bool]:
 
 
 STATES = re.compile(
-    r"(?<![a-z])(il)?literate|(?<![a-z])(un|not )?(regist|employ|insur|enrol|vaccinat|infect|marri)|turned ?out|"
+    r"(?<![a-z])(il)?literate|(?<![a-z])(un|not )?(regist|employed|insured|enrol|vaccinat|infect|married)|turned ?out|"
     r"^(voted|turnout|voters?|ill|healthy|sick|died|dead|alive|survived|poor)$"
 )
 

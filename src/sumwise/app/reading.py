@@ -18,15 +18,8 @@ from sumwise.errors import DataError, SumwiseError
 TOP = ("family", "title", "method", "seed", "level", "sensitivity", "pool")
 PARTS = ("data", "columns", "options", "names", "map", "court")  # tables of a problem file
 REST = ("attributes", "features")  # roles that all other columns have where a problem file names none
-LISTS = (
-    "groups",
-    "outcomes",
-    "attributes",
-    "features",
-    "covariates",
-    "groups_sd",
-    "groups_moe",
-)  # roles that several columns may have
+# Roles that several columns may have
+LISTS = ("groups", "outcomes", "attributes", "features", "covariates", "groups_sd", "groups_moe")
 MOST_SHOWN = 3
 
 

@@ -12,9 +12,7 @@ import numpy as np
 from sumwise.errors import DataError
 from sumwise.extras import require
 
-MOST_THREADS = (
-    64  # or as many as there are cores: OpenMP ends the process where it can't start as many as it is asked for
-)
+MOST_THREADS = 64  # or the number of cores: OpenMP ends the process where it can't start as many threads as asked for
 
 
 @contextmanager
