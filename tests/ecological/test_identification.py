@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from sumwise import Margins
-from sumwise.ecological import Bounds, EcologicalEM, doubts
+from sumwise.ecological import Bounds, EcologicalEM, Goodman, King, doubts
 from sumwise.ecological.identification import absent_outcomes, check_identified
 from sumwise.errors import DataError, ModelWarning
 
@@ -89,3 +89,16 @@ def test_groups_that_are_alike_have_intervals_about_as_wide_as_the_bounds():
     low, high = est.interval()
     assert (high - low)[:2].min() > 0.9 * (est.upper_bound_ - est.lower_bound_)[:2].min()
     assert (high - low)[2, 0] < 0.4
+
+
+@pytest.mark.filterwarnings("ignore::sumwise.errors.ModelWarning")
+@pytest.mark.parametrize("method", [EcologicalEM, Goodman, King])
+def test_units_without_weight_do_not_narrow_intervals(method):
+    rng = np.random.default_rng(0)
+    rows = rng.integers(100, 400, (40, 2))
+    cols = sum(rng.multinomial(rows[:, k], p) for k, p in enumerate([[0.8, 0.2], [0.3, 0.7]]))
+    m = Margins(rows, cols, weights=np.repeat([1.0, 0.0], [2, 38]))
+    est = method().fit(m)
+    low, high = est.interval()
+    np.testing.assert_allclose(high - low, est.upper_bound_ - est.lower_bound_, atol=0.05)
+    assert doubts(m) == ["There are 2 units for 4 cells: the answer leans on the model."]

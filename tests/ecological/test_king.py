@@ -194,3 +194,12 @@ def test_copied_units_do_not_narrow_intervals():
     with pytest.warns(ModelWarning, match="30 of 40 units have all counts of another"):
         second = King(n_draws=60).fit(Margins(again.sum(axis=2), again.sum(axis=1)))
     np.testing.assert_allclose(second.regression_errors_, first.regression_errors_)
+
+
+@pytest.mark.filterwarnings("ignore:There are 2 units for 4 cells")
+def test_two_units_have_about_the_bounds_as_intervals():
+    cells = few_units(2, 0)
+    with pytest.warns(ModelWarning, match="there are 2 units.*widened to about the bounds"):
+        est = King(n_draws=60).fit(Margins(cells.sum(axis=2), cells.sum(axis=1)))
+    np.testing.assert_allclose(est.interval(), [est.lower_bound_, est.upper_bound_])
+    assert est.sample(500).std(axis=0).min() > 0.01

@@ -10,7 +10,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.contests import Contests
 from sumwise.ecological.calibration import beta_interval, beta_sample, calibrated_sd, regression_sd
-from sumwise.ecological.identification import check_identified, unidentified_groups
+from sumwise.ecological.identification import UNKNOWN, check_identified, counted_units, unidentified_groups
 from sumwise.ecological.kernels.batched_raking import MANY_CONTESTS, compiled_kernels
 from sumwise.ecological.kernels.classic_em import ALGORITHMS
 from sumwise.ecological.kernels.covariate_em import covariate_shares
@@ -37,7 +37,6 @@ N_REFIT = 200  # EM steps of a refit, where Newton steps did not converge or the
 N_REMEASURED = 12  # refits with the groups' counts drawn again, where they have a stated error
 DOUBT = 0.5  # of the correction for noisy counts: a stated row_sd may be wrong by about a quarter
 UNRELIABLE = 0.2  # part of a group's variation between units that is not noise, below which a fit warns
-UNKNOWN = 0.5  # standard error of a share that units can't identify: its interval is about as wide as the bounds
 SLOPE_SD = 2.0  # prior standard deviation of a slope, per standard deviation of its covariate
 FLAT, SHARP = 0.5, 1.8  # determinant weights of the two variants whose distance measures the choice of method
 
@@ -298,7 +297,7 @@ class EcologicalEM(EcologicalEstimator):
         self.standard_errors_ = np.full(self.shares_.shape, np.nan)
         if n_groups:  # what noisy groups change in the contest alone: at least as much as they change the pooled shares
             self.standard_errors_ = np.sqrt(part.sd**2 + self._measurement_variance(self._data(margins)))
-            self.standard_errors_[unidentified_groups(margins.rows)] = UNKNOWN
+            self.standard_errors_[unidentified_groups(counted_units(margins).rows)] = UNKNOWN
 
     def _check(self) -> None:
         if self.correction not in ("auto", True, False):
@@ -447,10 +446,11 @@ class EcologicalEM(EcologicalEstimator):
         group = np.maximum(data.rows.sum(axis=0) / data.rows.sum(), 1e-6)
         used = group if self.calibrated else None
         explained = data.covariates is not None
-        error = calibrated_sd(self.shares_, chance, choice, used, self.overdispersion_, explained, data.rows)
-        unknown = regression_sd(data.rows, data.cols) if self.calibrated else 0.0
+        rows, cols = data.rows[data.weight > 0], data.cols[data.weight > 0]  # what the fit learned from
+        error = calibrated_sd(self.shares_, chance, choice, used, self.overdispersion_, explained, rows)
+        unknown = regression_sd(rows, cols) if self.calibrated else 0.0
         self.standard_errors_ = np.sqrt(error**2 + unknown**2 + self._measurement_variance(part))
-        self.standard_errors_[unidentified_groups(data.rows)] = UNKNOWN
+        self.standard_errors_[unidentified_groups(rows)] = UNKNOWN
         if self.unconverged_refits_:
             warnings.warn(
                 f"{self.unconverged_refits_} of the refits behind the intervals did not converge in {N_REFIT} steps: "

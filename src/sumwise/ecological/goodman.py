@@ -10,7 +10,13 @@ from scipy import stats
 
 from sumwise import checks
 from sumwise.ecological.calibration import calibrated_sd
-from sumwise.ecological.identification import check_identified, copied_units, unidentified_groups
+from sumwise.ecological.identification import (
+    UNKNOWN,
+    check_identified,
+    copied_units,
+    counted_units,
+    unidentified_groups,
+)
 from sumwise.ecological.kernels import least_squares as ls
 from sumwise.ecological.kernels.raking import rake
 from sumwise.ecological.result import EcologicalEstimator, check_cells, inside
@@ -20,7 +26,6 @@ from sumwise.margins import Margins
 from sumwise.progress import track
 
 OUTSIDE = 1e-9
-UNKNOWN = 0.5  # standard error of a share that units can't identify, where intervals are the bounds
 LARGE = 0.3  # of all weight: one unit's part, where there are others enough, from which intervals are too narrow
 
 
@@ -83,7 +88,7 @@ class Goodman(EcologicalEstimator):
         checks.choice(self.weighting, "weighting", ("size", "equal"))
         checks.at_least(self.alpha, "alpha", 0, whole_number=False)
         checks.at_least(self.n_bootstrap, "n_bootstrap", 2)
-        full = margins[margins.totals > 0]
+        full = counted_units(margins)
         x, t = full.row_shares, full.col_shares
         weights = full.weights * (full.totals if self.weighting == "size" else 1.0)
         weights = weights / weights.mean()

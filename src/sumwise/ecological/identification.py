@@ -12,6 +12,7 @@ from sumwise.margins import Margins
 HINT = "Bounds() holds whatever the model."
 EXPECTED = 20.0  # votes by units of similar composition, where none is no chance
 COPIED = 50  # people of a unit whose counts all equal those of another by more than chance
+UNKNOWN = 0.5  # standard error of a share that units can't identify: intervals are about as wide as the bounds
 UNSPANNED = 1e-8  # singular value of row shares, per root of their number, that is 0 up to rounding
 LIKE, SOME, COMPARED = 0.1, 0.05, 60  # L1 distance of compositions; part of units to speak of; units that are compared
 
@@ -30,7 +31,7 @@ def doubts(margins: Margins) -> list[str]:
     >>> doubts(Margins([[60, 40], [30, 20]], [[50, 50], [30, 20]]))
     ['All 2 units have the same row shares: group differences are not identifiable.']
     """
-    full = margins[margins.totals > 0]
+    full = counted_units(margins)
     n, n_rows, n_cells = len(full), margins.n_rows, margins.n_rows * margins.n_cols
     if n == 1:
         return ["There is a single unit: group differences are not identifiable."]
@@ -50,6 +51,20 @@ def doubts(margins: Margins) -> list[str]:
     if n < n_cells:
         return [f"There are {n} units for {n_cells} cells: the answer leans on the model."]
     return []
+
+
+def counted_units(margins: Margins) -> Margins:
+    """The units that a fit learns from: those with people and a weight above zero.
+
+    Examples
+    --------
+    >>> from sumwise import Margins
+    >>> from sumwise.ecological.identification import counted_units
+    >>> m = Margins([[6, 4], [0, 0], [9, 1]], [[5, 5], [0, 0], [2, 8]], units=["a", "b", "c"], weights=[1, 1, 0])
+    >>> list(counted_units(m).units)
+    ['a']
+    """
+    return margins[(margins.totals > 0) & (margins.weights > 0)]
 
 
 def unidentified_groups(rows: np.ndarray) -> np.ndarray:

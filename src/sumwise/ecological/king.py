@@ -10,7 +10,13 @@ from scipy import stats
 
 from sumwise import checks
 from sumwise.ecological.calibration import REGRESSED, regression_sd
-from sumwise.ecological.identification import check_identified, copied_units, unidentified_groups
+from sumwise.ecological.identification import (
+    UNKNOWN,
+    check_identified,
+    copied_units,
+    counted_units,
+    unidentified_groups,
+)
 from sumwise.ecological.kernels import king as kernel
 from sumwise.ecological.kernels import king_checks
 from sumwise.ecological.king_tables import fit_iterated, fit_multivariate
@@ -21,8 +27,7 @@ from sumwise.margins import Margins
 from sumwise.memory import check_fits
 from sumwise.progress import Progress
 
-FEW_UNITS = 30  # below which draws of the parameters cover far less than they should, in simulations from the model
-UNKNOWN = 0.5  # regression error of a share that units can't identify
+FEW_UNITS = 30  # below which draws cover far less than they should: benchmarks/ecological_simulated.py
 PER_DRAW = 3  # numbers of a draw for a unit: both shares, and one of them sorted
 PARAMETERS = (
     "mean of the first group",
@@ -159,26 +164,27 @@ class King(EcologicalEstimator):
         elif min(margins.n_rows, margins.n_cols) < 2:
             raise DataError(
                 f"King's method needs two groups and two outcomes; there are {margins.n_rows} and {margins.n_cols}.",
-                hint="with one group there is nothing to infer.",
+                hint="with one group or one outcome there is nothing to infer.",
             )
         else:
             self._fit_tables(margins, rng)
-        full = margins[margins.totals > 0]
-        distinct = np.unique(copied_units(full))
-        self.freedom_ = max(len(distinct) - margins.n_rows, 1)
+        full = counted_units(margins)
+        left = len(np.unique(copied_units(full))) - margins.n_rows
+        self.freedom_ = max(left, 1)
         more = max(len(full) - margins.n_rows, 1) / self.freedom_  # copies have residuals and no degrees of freedom
-        self.regression_errors_ = np.sqrt(more) * regression_sd(margins.rows, margins.cols)
-        self.regression_errors_[unidentified_groups(margins.rows)] = UNKNOWN
-        self._warn_of_few(margins)
+        self.regression_errors_ = np.sqrt(more) * regression_sd(full.rows, full.cols)
+        self.regression_errors_[unidentified_groups(full.rows) | (left < 1)] = UNKNOWN
+        self._warn_of_few(full, left)
         return self
 
-    def _warn_of_few(self, margins: Margins) -> None:
-        full = int((margins.totals > 0).sum())
-        if full < FEW_UNITS:
-            floor = "widened to those of a regression" if margins.n_rows <= REGRESSED else "too narrow"
+    def _warn_of_few(self, full: Margins, left: int) -> None:
+        if len(full) < FEW_UNITS:
+            units = f"there are {len(full)} units" if len(full) > 1 else "there is 1 unit"
+            floor = "widened to those of a regression" if full.n_rows <= REGRESSED else "too narrow"
+            floor = floor if left > 0 else "widened to about the bounds"
             warnings.warn(
-                f"King's model has five parameters for every two groups, and there are {full} units: its own intervals "
-                f"hardly allow for their error, and are {floor}. Hint: EcologicalEM(), or Bounds().",
+                f"King's model has five parameters for every two groups, and {units}: its own intervals hardly allow "
+                f"for their error, and are {floor}. Hint: EcologicalEM(), or Bounds().",
                 ModelWarning,
                 stacklevel=3,
             )

@@ -228,6 +228,25 @@ def test_findings_add_the_share_among_voters_where_some_did_not_vote():
     assert "voted" not in EcologicalEM().fit(everybody).report(everybody).summary["findings"][0]["because"]
 
 
+def test_blank_votes_are_votes():
+    m = synthetic.precincts(40, 2, 3, random_state=4).margins
+    named = Margins(m.rows, m.cols, row_names=["north", "south"], col_names=["A", "B", "blank votes"])
+    summary = EcologicalEM().fit(named).report(named).summary
+    assert "(A and B; blank votes)" in summary["lead"][0]
+    assert "whether their vote was valid or not" in summary["lead"][0]
+    assert summary["findings"][0]["because"].startswith("Among those whose vote was valid: ")
+
+
+def test_one_group_has_no_words_about_several():
+    m = synthetic.precincts(12, 2, 3, random_state=4).margins
+    one = Margins(m.totals[:, None], m.cols, row_names=["all"], col_names=["A", "B", "NoVote"])
+    made = EcologicalEM().fit(one).report(one)
+    assert "how each group divides" not in made.summary["lead"][0]
+    assert "among those who voted" not in made.summary["lead"][0]
+    assert "The 95% interval is 0 percentage points wide." in made.summary["lead"][0]
+    assert "hardly identify" not in made.html()
+
+
 def test_few_units_that_widen_intervals_are_said():
     groups = np.array([[52, 48], [50, 50], [47, 53], [45, 55]]) * 10
     margins = Margins(groups, groups[:, ::-1] // 2 + 250)

@@ -18,10 +18,12 @@ from sumwise.ecological import (
     turnout,
 )
 from sumwise.ecological.calibration import REGRESSED, few_units_factor, spread_factor
+from sumwise.ecological.identification import counted_units
+from sumwise.ecological.king import FEW_UNITS as KING_UNITS
 from sumwise.errors import DataError
 from sumwise.frames import by_names
 from sumwise.margins import Margins
-from sumwise.nonvoting import choices, chose, no_candidates
+from sumwise.nonvoting import choices, chose, is_nonvoting, no_candidates
 from sumwise.plots.share_heatmap import turned
 from sumwise.report.context import Context, listed, plural
 from sumwise.report.summary import Summary, bullets, facts, figure, finding, note, table, text
@@ -45,7 +47,6 @@ MOST_LINES = 24  # of one interval figure; larger tables are drawn as a heat map
 ALIKE = 0.01  # a group's share of a unit, less its mean: all below this say next to nothing
 FEWEST_PEOPLE, SMALLEST_GROUP = 30, 0.0005  # of a group that gets a finding
 MOST_MAPPED = 3000  # units of a map on the page
-KING_UNITS = 30  # fewer are too few for its intervals: benchmarks/ecological_simulated.py
 MOST_GROUPS = 5  # with a finding of their own
 TRIED = 20  # units without which shares are estimated again
 NOTICEABLE = 1.1  # times as wide, from which the page says so
@@ -184,7 +185,7 @@ def write(context: Context) -> Summary:
     some_voted = any(away) and not all(away) and context.method != "Bounds" and min(est.shares_.shape) > 1
     voters = turnout(est, level=context.level, random_state=context.random_state) if some_voted else None
     summary.findings = _findings(context, bool(curved), voters)
-    summary.lead = [_verdict(context, summary.findings), *cautions]
+    summary.lead = [_verdict(context, summary.findings, voters is not None), *cautions]
     _main_figure(context, summary)
     _estimates(context, summary, estimates, voters)
     _certainty(context, summary)
@@ -205,17 +206,20 @@ def _true_shares(truth: Any, m: Margins) -> np.ndarray:
     return true
 
 
-def _verdict(context: Context, found: list[dict[str, Any]]) -> str:
+def _verdict(context: Context, found: list[dict[str, Any]], among_voters: bool) -> str:
     m = context.data
     sizes, totals, people = "sizes", "totals", f" ({plural(m.totals.sum(), 'person', 'people')})"
     if not context.head_counts:
         sizes, totals, people = "shares", "shares", ""
     chosen = [m.col_names[c] for c in choices(m.col_names)]
     everyone = 0 < len(chosen) < m.n_cols
-    outcomes = f"{listed(chosen)}; not voting" if everyone else listed(m.col_names)
+    away = [name for name in m.col_names if name not in chosen]
+    at_home = any(map(is_nonvoting, away))  # blank and invalid ballots are votes
+    outcomes = f"{listed(chosen)}; {'not voting' if at_home else listed(away)}" if everyone else listed(m.col_names)
+    divides = ", but not how each group divides among the outcomes" if m.n_rows > 1 else ""
     known = (
         f"The data give the {sizes} of the groups ({listed(m.row_names)}) and the {totals} of the outcomes "
-        f"({outcomes}) in {plural(m.n_units, 'unit')}{people}, but not how each group divides among the outcomes."
+        f"({outcomes}) in {plural(m.n_units, 'unit')}{people}{divides}."
     )
     if context.method == "Bounds":
         return f"{known} This report shows what the totals imply without any model: a range for every share."
@@ -225,15 +229,25 @@ def _verdict(context: Context, found: list[dict[str, Any]]) -> str:
     shares = (f["what"].removeprefix("Share of ").rsplit("” that ", 1) for f in best)
     phrase = " and ".join(f"{100 * f['value']:.0f}% of {'” '.join(words)}" for f, words in zip(best, shares))
     widest = max((f["high"] - f["low"] for f in best), default=0.0)
-    if widest < 0.15:
+    if len(best) == 1:
+        sure = f"The {context.percent} interval is {100 * widest:.0f} percentage points wide."
+    elif widest < 0.15:
         sure = f"Their {context.percent} intervals are at most {100 * widest:.0f} percentage points wide."
     else:
         sure = f"Their {context.percent} intervals are wide: up to {100 * widest:.0f} percentage points."
     of = ""
     if everyone:
-        of = " Shares are of everybody in a group, whether they voted or not"
-        of += "; each finding adds the share among voters." if len(chosen) > 1 else "."
+        of = (
+            f" Shares are of everybody in a group, whether {'they voted' if at_home else 'their vote was valid'} or not"
+        )
+        of += f"; findings on a group add the share among {_valid(m)}." if among_voters and len(chosen) > 1 else "."
     return f"{known} {context.method} estimates that {phrase}.{of} {sure}"
+
+
+def _valid(margins: Any) -> str:
+    """Whom shares among voters are of, in words: blank and invalid ballots are left out, as are people at home."""
+    away = [name for name, none in zip(margins.col_names, no_candidates(margins.col_names)) if none]
+    return "those who voted" if all(map(is_nonvoting, away)) else "those whose vote was valid"
 
 
 def _phrase(est: Any, r: Any, c: Any) -> str:
@@ -269,7 +283,7 @@ def _findings(context: Context, curved: bool, voters: Turnout | None) -> list[di
             share, start, end = (
                 100 * np.asarray(part)[r, real.index(c)] for part in (choice.values, choice.low, choice.high)
             )
-            because = f"Among those who voted: {share:.0f}% ({start:.0f}% to {end:.0f}%). {because}"
+            because = f"Among {_valid(context.data)}: {share:.0f}% ({start:.0f}% to {end:.0f}%). {because}"
         if doubt and doubt[r]["bounds settle"]:
             because += " The totals alone settle that no other outcome has a larger share of the group."
         elif doubt:
@@ -423,7 +437,9 @@ def _estimates(context: Context, summary: Summary, frame: pd.DataFrame, voters: 
         summary.add(
             "estimates",
             table(voters.turnout.to_frame(), "Turnout by group", shown, about=away),
-            table(voters.choice.to_frame(), "Choice among voters", shown, about="Shares are of those who voted."),
+            table(
+                voters.choice.to_frame(), "Choice among voters", shown, about=f"Shares are of {_valid(context.data)}."
+            ),
         )
     units = context.frames["units"].rename(columns=BOUNDS)
     summary.add("appendix", table(units, "Every unit", SHARES, "units.csv", folded=True))
@@ -521,8 +537,9 @@ def _how_intervals_came_about(context: Context, summary: Summary) -> None:
         rho = getattr(est, "overdispersion_", 0.0)
         if spread_factor(rho) > NOTICEABLE:
             words.append(VARIED.format(rho=rho, factor=spread_factor(rho)))
-        if (factor := few_units_factor(m.rows)) > NOTICEABLE:
-            words.append(FEW_UNITS.format(units=plural(m.n_units, "unit"), factor=factor))
+        n, factor = len(counted_units(m)), few_units_factor(m.rows)
+        if m.n_rows > 1 and n > 1 and factor > NOTICEABLE:  # a single group or unit has the bounds as its intervals
+            words.append(FEW_UNITS.format(units=plural(n, "unit"), factor=factor))
     if hasattr(est, "pooling_"):
         words.append(POOLING[est.pooling_])
     for line in words:
@@ -783,9 +800,9 @@ def _assumptions(context: Context, summary: Summary) -> None:
         bullets(RISKS, "What could go wrong"),
         facts({"population of each unit": m.denominator}),
     )
-    if context.method == "King" and m.n_units < KING_UNITS:
-        few = f"King's own intervals are too narrow with fewer than {KING_UNITS} units; here are {m.n_units}. "
-        if m.n_rows <= REGRESSED:
+    if context.method == "King" and (n := len(counted_units(m))) < KING_UNITS:
+        few = f"King's own intervals are too narrow with fewer than {KING_UNITS} units (here {n}). "
+        if m.n_rows <= REGRESSED and n > m.n_rows:
             few += "They are widened to those of a regression over units, which take the model as true too. "
         summary.add("found", note(f"{few}Compare them with those of EcologicalEM."))
     if context.method == "King" and (m.n_rows, m.n_cols) == (2, 2):
