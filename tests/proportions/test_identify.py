@@ -40,6 +40,18 @@ def test_fewer_bags_than_features_are_named():
     assert (found.efficiency == 0).all()
 
 
+def test_one_effect_or_direction_is_in_the_singular():
+    assert "enough to estimate the effect (standard error 0." in identifiability(make(100, 50, 1.0, d=1)).verdict
+    few = identifiability(make(3, 10, 0.0, d=1), warn=False).verdict
+    assert few.startswith(
+        "3 bags are too few to estimate the effect: their means differ too little. The penalty decides it"
+    )
+    two = identifiability(make(2, 30, 1.0, d=3), warn=False).verdict
+    assert "differ in 1 direction, fewer than the 3 features" in two
+    same = Bags(np.tile([[0.0], [1.0]], (3, 1)), [0, 2, 4, 6])
+    assert "their means do not differ" in identifiability(same, warn=False).verdict
+
+
 def test_standard_error_is_that_of_the_fit():
     rng = np.random.default_rng(1)
     bags = make(60, 30, 0.7)

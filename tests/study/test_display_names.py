@@ -54,6 +54,7 @@ def test_origins_parties_and_units_are_written_out_where_two_are_known():
         "ADAMS_D": "Adams (D)",
         "Brown_R": "Brown (R)",
     }
+    assert display_names([["plan_C", "plan_D", "plan_G"]]) == {f"plan_{c}": f"plan {c}" for c in "CDG"}
     assert display_names([], ["yield_t_ha", "humidity_pct"]) == {
         "yield_t_ha": "yield (t/ha)",
         "humidity_pct": "humidity (%)",

@@ -263,7 +263,8 @@ def _clearly_more_right(chances: Mapping[str, np.ndarray], truth: np.ndarray, li
 def _more_right(best: str, likeliest: str, scores: Mapping[str, np.ndarray]) -> str:
     return (
         f"It is right about clearly more held-out bags ({np.mean(scores[best]):.3f}) than {likeliest} "
-        f"({np.mean(scores[likeliest]):.3f}), whose probabilities are the likeliest: its own are too certain."
+        f"({np.mean(scores[likeliest]):.3f}). The probabilities of {likeliest} have a higher likelihood: those of "
+        f"{best} may be too certain."
     )
 
 

@@ -61,7 +61,7 @@ def counted_units(margins: Margins) -> Margins:
     >>> from sumwise import Margins
     >>> from sumwise.ecological.identification import counted_units
     >>> m = Margins([[6, 4], [0, 0], [9, 1]], [[5, 5], [0, 0], [2, 8]], units=["a", "b", "c"], weights=[1, 1, 0])
-    >>> list(counted_units(m).units)
+    >>> counted_units(m).units.tolist()
     ['a']
     """
     return margins[(margins.totals > 0) & (margins.weights > 0)]
@@ -124,7 +124,7 @@ def absent_outcomes(margins: Margins) -> list[str]:
     >>> from sumwise.ecological.identification import absent_outcomes
     >>> rows = [[60, 40], [50, 50], [61, 39], [52, 48]]
     >>> absent_outcomes(Margins(rows, [[55, 45], [50, 50], [100, 0], [100, 0]], col_names=["a", "b"]))[0][:57]
-    "'b' has no votes in 2 of 4 units where units of like comp"
+    "'b' has no votes in 2 of 4 units where units of similar c"
     """
     full = margins[margins.totals > 0]
     found = []

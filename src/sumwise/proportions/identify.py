@@ -72,16 +72,21 @@ class Identifiability:
         n, k = len(self.features), int(self.answerable.sum())
         if k == n:
             worst = self.standard_error.max(initial=0.0)
-            return f"{self.n_bags} bags are enough to estimate all {n} effects (largest standard error {worst:.2g})."
+            what = f"all {n} effects (largest standard error" if n != 1 else "the effect (standard error"
+            return f"{self.n_bags} bags are enough to estimate {what} {worst:.2g})."
         if self.n_bags == 1:
             return _one_bag(n)
         free = n if self.directions is None else self.directions
         what = f"the {n} features" if free == n else f"the {free} in which individuals differ"
-        spread = f"differ in {self.rank} directions, fewer than {what}" if self.rank < free else "differ too little"
-        able = f"are enough to estimate {k} of {n} effects" if k else f"are too few to estimate any of the {n} effects"
+        spread = "differ too little"
+        if self.rank < free:
+            apart = f"differ in {self.rank} direction{'' if self.rank == 1 else 's'}, fewer than {what}"
+            spread = apart if self.rank else "do not differ"
+        able = f"are enough to estimate {k} of {n} effects" if k else f"are too few to estimate {_any_effect(n)}"
+        rest = "the rest" if k else "them" if n != 1 else "it"
         return (
-            f"{self.n_bags} bags {able}: their means {spread}. The penalty decides "
-            f"{'the rest' if k else 'them'}: read single coefficients with care."
+            f"{self.n_bags} bags {able}: their means {spread}. The penalty decides {rest}: read single coefficients "
+            "with care."
         )
 
     def _repr_html_(self) -> str:
@@ -222,9 +227,13 @@ def warn_of_few_bags(n_bags: int, n_features: int, stacklevel: int = 3):
 
 def _one_bag(n_features: int) -> str:
     return (
-        f"One bag is too few to estimate any of the {n_features} effects: its mean has no other to differ from. The "
-        "penalty and the method's start decide them: read single coefficients with care."
+        f"One bag is too few to estimate {_any_effect(n_features)}: its mean has no other to differ from. The penalty "
+        f"and the method's start decide {'them' if n_features != 1 else 'it'}: read single coefficients with care."
     )
+
+
+def _any_effect(n_features: int) -> str:
+    return f"any of the {n_features} effects" if n_features != 1 else "the effect"
 
 
 def _directions(information):

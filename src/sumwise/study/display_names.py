@@ -100,7 +100,8 @@ def _written_out(names: Mapping[str, str]) -> dict[str, str]:
         if len(found) > 1 and any(known[name].lower() != name for name in found):  # words alone stay as they are
             out = {c: known.get(name.lower(), name) for c, name in out.items()}
     lettered = {c: found for c, name in names.items() if (found := LETTER.match(name))}
-    if len(lettered) > 1:
+    people = {found[1].lower() for found in lettered.values()}
+    if len(lettered) > 1 and len(people) == len(lettered):  # "grade D" and "grade I" are no candidates
         out |= {
             c: f"{found[1].title() if found[1].isupper() and len(found[1]) > 3 else found[1]} ({found[2]})"
             for c, found in lettered.items()
