@@ -237,6 +237,7 @@ def test_documentation_lists_exactly_these_classes():
 @pytest.mark.parametrize(
     ("name", "attribute", "value"),
     [
+        ("DecisionTreeClassifier", "n_outputs_", 2**31),
         ("RandomForestClassifier", "n_outputs_", 2**31),
         ("RandomForestClassifier", "n_classes_", 2**31),
         ("ExtraTreesRegressor", "n_outputs_", 2**31),

@@ -42,10 +42,11 @@ def _check_trees(estimator: Any, where: str) -> None:
 
 
 def _check_outputs(estimator: Any, where: str) -> None:
-    """As many outputs and classes as the trees of a forest have: predictions take memory for each."""
+    """As many outputs and classes as a tree, or the trees of a forest, have: predictions take memory for each."""
     if not hasattr(estimator, "n_outputs_"):
         return  # a vote, whose members were checked by themselves
-    trees = [member.tree_ for member in getattr(estimator, "estimators_", []) if hasattr(member, "tree_")]
+    members = (estimator, *getattr(estimator, "estimators_", ()))
+    trees = [member.tree_ for member in members if hasattr(member, "tree_")]
     said = estimator.n_outputs_, np.max(getattr(estimator, "n_classes_", 1))
     if any((tree.n_outputs, np.max(tree.n_classes)) != said for tree in trees):
         raise DataError(f"{where}: the file holds trees of another number of outputs or classes than it says.")
