@@ -46,6 +46,17 @@ def test_standard_errors_are_scaled_as_the_groups_are(tmp_path):
 
 
 @pytest.mark.parametrize(
+    ("kind", "counts", "sd"), [("count", (40, 0, 5), (5, 12, 2)), ("percent", (40, 0, 5), (10, 12, 1))]
+)
+def test_a_group_of_nobody_keeps_its_error(tmp_path, kind, counts, sd):
+    lines = [f"{p},{t},{c},{e},{t - 30},30" for p, t, c, e in zip("ABC", (200, 100, 50), counts, (5, 12, 2))]
+    (tmp_path / "v.csv").write_text("\n".join(["p,total,black,black_se,y,n", *lines]))
+    text = 'file = "v.csv"\n[columns]\nunit = "p"\ngroups = ["black"]\noutcomes = ["y", "n"]\ntotal = "total"\n'
+    text += f'rest_group = "others"\ngroups_in = "{kind}"\ngroups_sd = ["black_se"]'
+    np.testing.assert_allclose(study(tmp_path, HEAD + text).margins.row_sd[:, 0], sd)
+
+
+@pytest.mark.parametrize(
     ("columns", "words"),
     [
         ('groups_sd = ["black_se"]', "groups_sd has 1 columns for 2 groups"),

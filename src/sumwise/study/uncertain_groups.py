@@ -44,12 +44,28 @@ def with_row_sd(
         problem.fail(("columns", key), f"{key} needs the names of units where some are dropped.", "name unit.")
     errors, raw = errors[at], raw[at].sum(axis=1)
     known = [k for k, column in enumerate(groups.values()) if column is not None]
-    scale = np.divide(read.rows[:, known].sum(axis=1), raw, out=np.zeros(len(raw)), where=raw > 0)
+    scale = _scale(read.rows[:, known].sum(axis=1), raw, read.totals)
     row_sd = np.empty(read.rows.shape)
     row_sd[:, known] = scale[:, None] * errors
     for k in set(range(read.n_rows)) - set(known):
         row_sd[:, k] = np.sqrt((row_sd[:, known] ** 2).sum(axis=1))
     return replace(read, row_sd=row_sd)
+
+
+def _scale(people: np.ndarray, raw: np.ndarray, totals: np.ndarray) -> np.ndarray:
+    """People per number of the groups' columns in every unit.
+
+    Where nobody is in the groups it is that of the other units: the same in all for counts, by total for shares.
+    """
+    some, none = raw > 0, raw <= 0
+    scale = np.divide(people, raw, out=np.zeros(len(raw)), where=some)
+    if none.any() and some.any():
+        per_person = scale[some] / totals[some]
+        if np.ptp(scale[some]) * np.mean(per_person) <= np.ptp(per_person) * np.mean(scale[some]):
+            scale[none] = np.median(scale[some])
+        else:
+            scale[none] = np.median(per_person) * totals[none]
+    return scale
 
 
 def _lines(sheet: Sheet, read: Margins, unit: str | None) -> Any:
