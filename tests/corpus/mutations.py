@@ -445,7 +445,7 @@ def a_few_more_people_than_votes(e):
 def a_total_that_is_mistaken(e):
     total = e.total.copy()
     total[5] += 40
-    return e.frame.assign(total=total), e.right(asks="isn't the sum of the outcomes in 1 rows, and isn't used: row 7")
+    return e.frame.assign(total=total), e.right(asks="isn't the sum of the outcomes in 1 row, and isn't used: row 7")
 
 
 @mutation

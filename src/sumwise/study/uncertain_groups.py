@@ -57,7 +57,7 @@ def _scale(people: np.ndarray, raw: np.ndarray, totals: np.ndarray) -> np.ndarra
 
     Where nobody is in the groups it is that of the other units: the same in all for counts, by total for shares.
     """
-    some, none = raw > 0, raw <= 0
+    some, none = raw > 0, (raw <= 0) & (totals > 0)
     scale = np.divide(people, raw, out=np.zeros(len(raw)), where=some)
     if none.any() and some.any():
         per_person = scale[some] / totals[some]

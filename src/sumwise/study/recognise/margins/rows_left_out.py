@@ -41,7 +41,9 @@ def _compare_totals(reading: Reading, used: list[Column]) -> None:
     for c in used:
         added, stated = float(np.nansum(c.amounts[keep])), float(c.amounts[i])
         if np.isfinite(stated) and abs(added - stated) > 1e-6 * max(added, 1.0):
-            reading.out[i] = f"{NAMED_TOTAL}, and not the sum of the others ({c.name}: {stated:,.10g}, {added:,.10g})"
+            reading.out[i] = (
+                f"{NAMED_TOTAL}, and not the sum of the others ({c.name}: {stated:,.10g} against {added:,.10g})"
+            )
             return
 
 

@@ -9,6 +9,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.nonvoting import is_nonvoting
+from sumwise.report.context import plural
 from sumwise.study.profile_file import Column, name_parts
 from sumwise.study.recognise.margins import refusals, words
 from sumwise.study.recognise.margins.reading import Reading
@@ -156,7 +157,7 @@ def trusted_total(reading: Reading, side: Side, total: Column | None) -> Column 
         f"{reading.profile.row(i)} ({total.value(i) or 'nothing'} against {one[i]:,.10g})" for i in where[:5]
     )
     reading.ask.append(
-        f"{total.name} isn't the sum of the outcomes in {len(where)} rows, and isn't used: {shown}"
+        f"{total.name} isn't the sum of the outcomes in {plural(len(where), 'row')}, and isn't used: {shown}"
         f"{'; ...' if where[5:] else ''}."
     )
     return None
@@ -240,8 +241,8 @@ def mismatch(reading: Reading, side: Side, found: Relation) -> dict[str, Any]:
             "units whose sides differ are left out; raise refuses, rescale scales them"
         )
         reading.ask.append(
-            f"groups and outcomes ({listed}) have equal sums in all but {int(found.out.sum())} rows, left out: "
-            f"{_rows(reading, side, found.out)}."
+            f"groups and outcomes ({listed}) have equal sums in all but {plural(int(found.out.sum()), 'row')}, left "
+            f"out: {_rows(reading, side, found.out)}."
         )
         return {"mismatch": "drop"}
     if found.word == "no_vote":
