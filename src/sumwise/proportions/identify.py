@@ -72,8 +72,9 @@ class Identifiability:
         n, k = len(self.features), int(self.answerable.sum())
         if k == n:
             worst = self.standard_error.max(initial=0.0)
-            what = f"all {n} effects (largest standard error" if n != 1 else "the effect (standard error"
-            return f"{self.n_bags} bags are enough to estimate {what} {worst:.2g})."
+            every = {1: "the effect", 2: "both effects"}.get(n, f"all {n} effects")
+            largest = "largest " if n > 1 else ""
+            return f"{self.n_bags} bags are enough to estimate {every} ({largest}standard error {worst:.2g})."
         if self.n_bags == 1:
             return _one_bag(n)
         free = n if self.directions is None else self.directions

@@ -178,7 +178,8 @@ def finding(what: str, value: float | None, kind: str = "share", **more: Any) ->
     kind : {"share", "points", "count", "number"}, default "share"
         points: percentage points, with a sign.
     **more
-        ``low``, ``high``: the interval. ``lower_bound``, ``upper_bound``: what the data imply without a model.
+        ``low``, ``high``: the interval. ``lower_bound``, ``upper_bound``: what the data imply without a model
+        (or ``implied_by``, "the estimated counts", say).
         ``trust``: "high", "moderate" or "low". ``because``: why, in a sentence. ``level``: of the interval. ``truth``:
         what is true, where it is known.
 
@@ -199,7 +200,7 @@ def finding(what: str, value: float | None, kind: str = "share", **more: Any) ->
     line = f"{what}: {' '.join(words)}".rstrip(": ")
     if out["lower_bound"] is not None:
         ends = span(out["lower_bound"], out["upper_bound"], kind, digits, outward=True)
-        line += f"; the data alone imply {ends}" if words else f": {ends}, whatever the model"
+        line += f"; {out['implied_by'] or 'the data'} alone imply {ends}" if words else f": {ends}, whatever the model"
     line += "."
     if out["trust"]:
         line += f" Confidence: {out['trust']}."
@@ -208,7 +209,7 @@ def finding(what: str, value: float | None, kind: str = "share", **more: Any) ->
     return plain({**out, "line": line})
 
 
-FINDING = ("low", "high", "lower_bound", "upper_bound", "level", "trust", "because", "truth")
+FINDING = ("low", "high", "lower_bound", "upper_bound", "level", "trust", "because", "truth", "implied_by")
 
 
 @dataclass

@@ -9,7 +9,7 @@ import pytest
 from sumwise import synthetic
 from sumwise.collective import CollectiveEM, FlowModel, FreeTables, Movement, Places, Tracks
 from sumwise.errors import DataError, ModelWarning, NotConverged
-from sumwise.noise import Laplace
+from sumwise.noise import Exact, Laplace
 from sumwise.report import report
 
 NEAR = Movement(1.0, 100.0)  # km
@@ -38,7 +38,7 @@ def test_a_page_has_maps_routes_connectivity_checks_and_intervals():
     assert "who went where was not observed" in found.summary["lead"][0]
     assert found.findings[1].startswith("From ")
     assert "95% interval" in found.findings[1]
-    assert "the data alone imply" in found.findings[1]
+    assert "the estimated counts alone imply" in found.findings[1]  # counts are noisy: the bounds are not the data's
     shown = [f.plot for f in found.figures]
     assert shown[:3] == ["map_flows", "map_routes", "connectivity"]
     assert "map_values" in shown
@@ -52,6 +52,12 @@ def test_a_page_has_maps_routes_connectivity_checks_and_intervals():
     assert any("intervals" in t["title"] for t in top)
     assert "model.seasons_" not in words
     assert found.figures[1].svg().startswith("<svg")
+
+
+def test_bounds_of_exact_counts_are_what_the_data_imply():
+    counts = np.array([[30.0, 10.0], [20.0, 20.0]])
+    found = report(FlowModel(movement=NEAR, noise=Exact()).fit(counts), counts)
+    assert "; the data alone imply 10 to 20." in found.findings[1]
 
 
 def test_places_without_coordinates_have_no_map_and_the_reader_is_warned():

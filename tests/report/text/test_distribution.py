@@ -62,7 +62,7 @@ def test_classes_with_names_and_a_vote_of_several_are_reported_saved_and_compare
     vote = VotingClassifier([("a", one), ("b", BagLogistic(MomentEmbedding()))], voting="soft").fit(*data)
     found = report(vote, data, compare={"one": one})
     assert found.summary["family"] == "distribution"
-    assert "of the bags to their class" in found.summary["lead"][0]
+    assert "of the bags to the right class" in found.summary["lead"][0]
     assert "assigned to a wrong class" in str(found.summary["sections"])
     save(vote, tmp_path / "vote")
     np.testing.assert_array_equal(load(tmp_path / "vote").predict_proba(data[0]), vote.predict_proba(data[0]))

@@ -28,14 +28,14 @@ def test_contrasts_name_the_widest_attributes_and_leave_rare_levels_out():
         }
     )
     found = _contrasts(Context(None, None, names={"b = x": "low"}), frame, "yes", split()[0])
-    assert [f["what"] for f in found] == ["yes where b is y", "yes where a is y"]
+    assert [f["what"] for f in found] == ["Share of yes where b is y", "Share of yes where a is y"]
     assert "The lowest share is 10.0%, where b is low" in found[0]["because"]
 
 
 def test_without_rows_nothing_is_claimed_about_predictions():
     tables, _ = split()
     found = report(NaiveBayesTables().fit(tables), tables)
-    assert "No individual rows are available" in found.summary["lead"][0]
+    assert "There are no individual rows" in found.summary["lead"][0]
     assert "Accuracy" not in " ".join(found.findings)
 
 

@@ -11,6 +11,7 @@ from sumwise import diagnostics
 from sumwise.collective import FlowModel
 from sumwise.diagnostics.flows import places_on_map
 from sumwise.errors import DataError
+from sumwise.noise import Exact
 from sumwise.plots.maps import rings
 from sumwise.report.context import Context, plural
 from sumwise.report.summary import FEW_ROWS, Summary, bullets, facts, figure, finding, note, table, text
@@ -38,9 +39,9 @@ RISKS = [
     "Individuals that keep to routes: counts cannot distinguish two individuals that swap places from two that stay.",
 ]
 EXCHANGE = (
-    "Counts per place do not determine who went where: two individuals that swap places leave no trace. Intervals take "
-    "a given movement as known; otherwise they include all distance-based movements compatible with the counts, but no "
-    "others."
+    "Counts per place do not determine who went where: two individuals that swap places leave no trace. Where the "
+    "movement was given, intervals take it as known; where it was learned, they allow for every distance-based "
+    "movement that is compatible with the counts, and for no other kind."
 )
 
 
@@ -163,14 +164,16 @@ def _findings(context: Context, flows: pd.DataFrame, stay: np.ndarray, intervals
     because = "Swaps leave no trace in counts"
     because += "; the range is over the movements that predict left-out times about equally well." if spread else "."
     what = "Individuals that stay where they are, per step"
+    implied_by = None if isinstance(model.noise_, Exact) else "the estimated counts"  # bounds are those of `nodes_`
     nodes = np.asarray(model.nodes_, dtype=float)
     if np.ptp(totals := nodes.sum(axis=1)) <= 1e-6 * totals.max():  # nobody comes or goes
         most = np.minimum(nodes[:-1], nodes[1:]).sum(axis=1)
         least = np.maximum(nodes[:-1] + nodes[1:] - totals[:1, None], 0.0).sum(axis=1)
         spread |= {"lower_bound": float((least / totals[0]).mean()), "upper_bound": float((most / totals[0]).mean())}
+        spread["implied_by"] = implied_by
     out = [finding(what, float(stay.mean()), trust="low", because=because, **spread)]
     known = model.places_.distances is None or model.places is not None
-    because = "The interval includes all distance-based movements compatible with the counts; counts do not show swaps."
+    because = "The interval allows for every distance-based movement compatible with the counts; swaps leave no trace."
     if not isinstance(model.movement, str):
         because = "The interval takes the kind of movement as known; counts do not show swaps."
     if found is None:
@@ -190,6 +193,7 @@ def _findings(context: Context, flows: pd.DataFrame, stay: np.ndarray, intervals
                 "count",
                 lower_bound=lower,
                 upper_bound=upper,
+                implied_by=implied_by,
                 trust="moderate" if known and ends and row["low"] > 0.5 * row["count"] else "low",
                 because=because,
                 **ends,
@@ -323,7 +327,8 @@ def _check(context: Context, summary: Summary) -> None:
     found = pd.concat(each, ignore_index=True)
     found = found.drop(columns="season") if model.seasons_ is None else found
     summary.add("certainty", table(found, "Forecast check: divergence at times that were left out", folded=True))
-    for kind, words in (("between", "Estimating a left-out time from the others"), ("ahead", "Forecasting the last")):
+    tasks = {"between": "Estimating a left-out time from the others", "ahead": "Forecasting the last time"}
+    for kind, words in tasks.items():
         part = found[found["kind"] == kind]
         if part.empty:
             continue
@@ -337,7 +342,8 @@ def _check(context: Context, summary: Summary) -> None:
                 found_["trust"] = "low"
                 found_["line"] = found_["line"].replace("Confidence: moderate.", "Confidence: low.")
         shown, other = (f"{v:#.2g}" for v in (ours, simple))
-        line = f"{words}: divergence {shown} by the model, {other} by {rule} ({plural(len(part), 'time')})."
+        tried = f"lower is better; {plural(len(part), 'time')} tried"
+        line = f"{words}: the divergence is {shown} by the model and {other} by {rule} ({tried})."
         summary.add("certainty", note(line, "good" if ours <= simple else "warning"))
 
 

@@ -30,14 +30,14 @@ ASSUMED = {
 }
 SHARED = [
     "Bags to be predicted come from the same population as those that were fitted.",
-    "The samples of a bag are drawn independently of the response.",
+    "Which samples of a bag were drawn does not depend on its response.",
 ]
 RISKS = [
     "Few bags: the sample size is the number of bags, not of samples.",
     "Bags that resemble their neighbours: random folds are then too optimistic, because a held-out bag has near "
     "duplicates among the others. Use folds by place.",
-    "Bags of very different sizes: features of small bags are noisy, and a method that ignores this is biased towards "
-    "zero.",
+    "Bags of very different sizes: features of small bags are noisy, and the effects that a method finds without "
+    "allowing for this are biased towards zero.",
 ]
 
 
@@ -107,8 +107,8 @@ def _verdict(record: dict[str, Any]) -> str:
     if name == "R squared":
         return f"In cross-validation the model explains {100 * score:.0f}% of the variance of the response."
     return (
-        f"In cross-validation the model assigns {100 * score:.0f}% of the bags to their class; always predicting the "
-        f"most common class gives {100 * constant:.0f}%."
+        f"In cross-validation the model assigns {100 * score:.0f}% of the bags to the right class; always predicting "
+        f"the most common class gives {100 * constant:.0f}%."
     )
 
 

@@ -396,10 +396,11 @@ def _main_figure(context: Context, summary: Summary) -> None:
         )
         summary.add("found", figure("share_heatmap", numbers, caption, data))
         return
-    caption = (
-        f"Share of each group for each outcome: estimate (dot) and {context.percent} interval (line). The grey bar "
-        "shows the bounds: what the totals alone imply, whatever the model."
-    )
+    bounds = "the bounds: what the totals alone imply, whatever the model."
+    caption = f"Share of each group for each outcome. The bar shows {bounds}"
+    if context.method != "Bounds":
+        drawn = f"estimate (dot) and {context.percent} interval (line)"
+        caption = f"Share of each group for each outcome: {drawn}. The grey bar shows {bounds}"
     summary.add("found", figure("intervals", numbers, caption, data))
 
 
@@ -472,7 +473,7 @@ def _certainty(context: Context, summary: Summary) -> None:
         narrow = int((width < 0.1).sum())
         words = (
             f"The bounds are {100 * width.mean():.0f} percentage points wide on average, the {context.percent} "
-            f"intervals {100 * (high - low).mean():.0f}. The difference comes from the method's assumptions, not from "
+            f"intervals {_points((high - low).mean())}. The difference comes from the method's assumptions, not from "
             f"the data. {narrow or 'None'} of the {width.size} bounds {'is' if narrow < 2 else 'are'} narrower than "
             "10 points."
         )
@@ -495,6 +496,10 @@ def _certainty(context: Context, summary: Summary) -> None:
     _sensitivity(context, summary)
 
 
+def _points(width: float) -> str:
+    return f"{100 * width:.0f}" if width >= 0.005 else "less than 1"
+
+
 def _driving_units(context: Context, summary: Summary) -> None:
     """Estimates without single units, and outcomes where one group has nearly everybody."""
     est, m = context.model, context.data
@@ -505,22 +510,23 @@ def _driving_units(context: Context, summary: Summary) -> None:
     r, c = list(est.row_names_).index(first["group"]), list(est.col_names_).index(first["outcome"])
     without, share = (f"{100 * first[key]:.1f}%" for key in ("without", "share"))
     moved = f"is {without} in place of {share}" if without != share else f"stays at {share}"
+    tried = plural(frame.attrs["tried"], "unit")
     words = (
-        f"Without unit {first['unit']}, the share of {_phrase(est, r, c)} {moved}: no other of the "
-        f"{plural(frame.attrs['tried'], 'unit')} with the largest residuals moves a share further, in standard errors."
+        f"Single units: the {tried} with the largest residuals were left out one at a time. Unit {first['unit']} moves "
+        f"a share furthest, in standard errors: without it, the share of {_phrase(est, r, c)} {moved}."
     )
-    flag = "None of them drives a finding."
+    flag = "No unit drives a finding."
     if drive:
         flag = f"{plural(len(drive), 'unit')} {'drives' if len(drive) == 1 else 'drive'} a finding: {listed(drive)}."
-    rule = "A unit drives a finding where a share moves by half a standard error without it, or a first choice changes."
+    rule = "A unit drives a finding if a share moves by half a standard error without it, or a first choice changes."
     summary.add("certainty", text(f"{words} {flag} {rule}"))
     alike = homogeneous_units(m)
     alike = alike[alike["units"] > 0]
     if len(alike):
         about = (
             "Units in which one group has 90% or more of the people, with each outcome's share there: no model, but "
+            "units that need not behave as others do. least, largest: the smallest and the largest share among them."
         )
-        about += "units that need not behave as others do. least, largest: in one of these units."
         kinds = dict.fromkeys(("share", "least", "largest"), "share") | {"people": "count"}
         summary.add("certainty", table(alike, "Homogeneous units", kinds, about=about))
 
@@ -676,7 +682,7 @@ def _halves(context: Context, summary: Summary) -> None:
         r, c = np.unravel_index(int(gap.round(7).argmax()), gap.shape)  # of two equal ones the first
         found = (
             f"shares differ by {gap.mean():.1f} percentage points on average and by {gap.max():.1f} at most "
-            f"({_phrase(est, r, c)}: {100 * one[r, c]:.1f}% and {100 * two[r, c]:.1f}%)."
+            f"(share of {_phrase(est, r, c)}: {100 * one[r, c]:.1f}% and {100 * two[r, c]:.1f}%)."
         )
     summary.add("certainty", text(f"Stability: fitted to two random halves of the units, {found}"))
 

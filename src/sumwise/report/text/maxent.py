@@ -136,7 +136,7 @@ def _verdict(context: Context, size: tuple[int, float], share: float, label: str
         f"{100 * share:.1f}% of them have {label}."
     )
     if scores is None:
-        words = "No individual rows are available: its agreement with the tables can be checked, its predictions can't."
+        words = "There are no individual rows: its agreement with the tables can be checked, its predictions cannot."
         return f"{start} {words}"
     own, common, n = scores
     gain = own["accuracy"] - common
@@ -201,7 +201,7 @@ def _contrasts(context: Context, part: Any, label: str, tables: Tables) -> list[
     for _, top, bottom in sorted(wide, key=lambda w: -w[0])[:3]:
         share = float(np.clip(top["share"], 0.0, 1.0))  # noisy counts can be beyond
         if exact:
-            words = "Counted, not estimated; the interval is for the population that they were drawn from. "
+            words = "Counted, not estimated; the interval is for the population from which the individuals were drawn. "
             low, high = wilson_interval(share * top["count"], top["count"], level)
             more: dict[str, Any] = {"low": low, "high": high, "level": level}
         else:
@@ -211,7 +211,7 @@ def _contrasts(context: Context, part: Any, label: str, tables: Tables) -> list[
         lowest = f"{100 * max(bottom['share'], 0.0):.1f}%, where {_where(context, bottom)}."
         out.append(
             finding(
-                f"{label} where {_where(context, top)}",
+                f"Share of {label} where {_where(context, top)}",
                 share,
                 trust="high" if exact else "low",
                 because=f"{words}The lowest share is {lowest}",

@@ -162,8 +162,9 @@ def _verdict(context: Context, bags: Bags, classes: list[str], focus: str, frame
     counted = f"how many are counted as {listed([f'“{c}”' for c in classes])}" if len(classes) < 5 else "class counts"
     return (
         f"The data give {plural(bags.n_rows, 'individual')} in {plural(len(bags), 'bag')} and, for each bag, "
-        f"{counted}, but not which ones. {context.method} estimates the probability of every individual from "
-        f"{plural(bags.n_features, 'feature')}. Overall, the share of “{focus}” is {100 * overall['share']:.1f}%."
+        f"{counted}, but not which ones. {context.method} estimates the probabilities of the classes for every "
+        f"individual from {plural(bags.n_features, 'feature')}. "
+        f"Overall, the share of “{focus}” is {100 * overall['share']:.1f}%."
     )
 
 
