@@ -17,12 +17,22 @@ def shot(page, name):
         page.screenshot(path=f"{folder}/{name}.png", full_page=True)
 
 
-def tab_to(page, wanted, most=80):
-    """Press Tab until the element has the focus."""
+KEY = """(wanted) => {
+  const here = document.activeElement, there = document.getElementById(wanted);
+  if (here === there) return "";
+  const back = here && here !== document.body && here.compareDocumentPosition(there) & Node.DOCUMENT_POSITION_PRECEDING;
+  return back ? "Shift+Tab" : "Tab";
+}"""
+
+
+def tab_to(page, wanted, most=120):
+    """Press Tab, or Shift+Tab where it is above, until the element has the focus; first wait until it can have it."""
+    page.wait_for_selector(f"#{wanted}:not(:disabled)")
     for _ in range(most):
-        page.keyboard.press("Tab")
-        if page.evaluate("() => document.activeElement.id") == wanted:
+        key = page.evaluate(KEY, wanted)
+        if not key:
             return
+        page.keyboard.press(key)
     raise AssertionError(f"Tab never reaches #{wanted}")
 
 

@@ -1,12 +1,15 @@
 """One command at a time, in a child process, that can be cancelled and outlives the server."""
 
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
 
 import pytest
 
+import sumwise.app.jobs
 from sumwise.app.jobs import Jobs, _alive
 from sumwise.app.workspace import Workspace, write_json
 from sumwise.errors import DataError
@@ -63,6 +66,48 @@ def test_a_second_job_waits_and_a_running_one_can_be_cancelled(jobs, tmp_path):
     assert jobs.state("a")["status"] == "cancelled"
     with pytest.raises(DataError, match="Nothing is being worked on"):
         jobs.cancel("a")
+
+
+def begun(jobs, tmp_path):
+    """Start a job that waits, and return its state once it does."""
+    jobs.start("a", "fit", ["wait"])
+    for _ in range(6000):
+        if (tmp_path / "a" / "begun").exists():
+            break
+        time.sleep(0.05)
+    return until(jobs, "a", "running")
+
+
+def test_the_trace_of_a_command_that_was_cancelled_is_shown_to_nobody(jobs, tmp_path):
+    """In its first second a command is not yet ready to answer an interrupt itself: Python does."""
+    begun(jobs, tmp_path)
+    assert jobs.cancel("a")["lines"] == ["working on wait"]
+    assert "Traceback" in (tmp_path / "a" / "job.log").read_text()
+
+
+@pytest.mark.parametrize("sign", [signal.SIGKILL, signal.SIGTERM])
+def test_a_job_that_the_system_ended_was_interrupted_and_did_not_fail(jobs, tmp_path, sign):
+    os.killpg(begun(jobs, tmp_path)["pid"], sign)
+    assert until(jobs, "a", "interrupted", "failed")["status"] == "interrupted"
+    assert jobs.state("a")["code"] == -sign
+
+
+@pytest.mark.parametrize("what", ["fine", "fail"])
+def test_no_moment_of_a_job_looks_interrupted(jobs, monkeypatch, what):
+    """A page that asks between two notes would stop asking."""
+    seen, write = [], sumwise.app.jobs.write_json
+
+    def noted(path, value):
+        seen.append(jobs.state("a")["status"])
+        write(path, value)
+        seen.append(jobs.state("a")["status"])
+
+    monkeypatch.setattr(sumwise.app.jobs, "write_json", noted)
+    jobs.start("a", "fit", [what])
+    ended = until(jobs, "a", "done", "failed")["status"]
+    jobs.close()
+    jobs._thread.join()
+    assert seen == ["none", "queued", "queued", "running", "running", ended]
 
 
 def test_a_waiting_job_can_be_cancelled(jobs):

@@ -80,6 +80,7 @@ def test_the_keyboard_is_enough(page, address, votes):
     tab_to(page, "download-all")
     with page.expect_download():
         page.keyboard.press("Enter")
+    assert finished(page)  # again, upwards: the report lies between the buttons and the end of the page
     page.set_viewport_size({"width": 390, "height": 800})
     page.emulate_media(color_scheme="dark")
     tab_to(page, "go-home")

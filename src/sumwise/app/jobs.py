@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,8 @@ from sumwise.errors import DataError
 PATIENCE = 5.0  # seconds between asking a job to stop and ending it
 LINES = 200  # of a log that are shown
 LIVE = ("queued", "running")
+INTERRUPTED = 130  # the exit code of a command that was asked to stop
+TRACES = ("Traceback (most recent call last)", "Fatal Python error", "Exception ignored in")
 
 
 class Jobs:
@@ -34,7 +37,7 @@ class Jobs:
         self.workspace = workspace
         self.command = command or [sys.executable, "-m", "sumwise"]
         self._waiting: queue.Queue[str | None] = queue.Queue()
-        self._queued: set[str] = set()
+        self._ours: set[str] = set()  # studies whose job waits or runs, from before its first note to after its last
         self._children: dict[str, subprocess.Popen] = {}
         self._lock = threading.Lock()
         self._thread = threading.Thread(target=self._work, daemon=True)
@@ -49,22 +52,25 @@ class Jobs:
             if self.state(study)["status"] in LIVE:
                 raise DataError("This study is being worked on already.", hint="wait for it, or cancel it.")
             job = {"kind": kind, "arguments": arguments, "status": "queued", "asked": time.time()}
-            write_json(folder / "job.json", job)
             (folder / "job.log").write_text("", "utf-8")
-            self._queued.add(study)
+            self._ours.add(study)
+            write_json(folder / "job.json", job)
         self._waiting.put(study)
         return self.state(study)
 
     def state(self, study: str) -> dict[str, Any]:
         """Where a study's job stands, with the end of its log."""
         folder = self.workspace.study(study)
+        ours = study in self._ours
         job: dict[str, Any] = {"status": "none", **read_object(folder / "job.json")}
-        lost = job["status"] == "queued" and study not in self._queued  # by a server that is gone
-        if lost or (job["status"] == "running" and study not in self._children and not _alive(job)):
+        ours = ours or study in self._ours  # it may begin or end while its note is read
+        if not ours and job["status"] in LIVE and (job["status"] == "queued" or not _alive(job)):  # its server is gone
             done = job.get("kind") == "fit" and _finished(folder / "result", job.get("asked", 0.0))
             job["status"] = "done" if done else "interrupted"
         try:
             job["lines"] = (folder / "job.log").read_text("utf-8", "replace").splitlines()[-LINES:]
+            if job["status"] == "cancelled":
+                job["lines"] = list(takewhile(lambda line: not line.startswith(TRACES), job["lines"]))
         except OSError:
             job["lines"] = []
         return job
@@ -93,7 +99,7 @@ class Jobs:
             except (OSError, DataError):  # the study's folder is gone
                 continue
             finally:
-                self._queued.discard(study)
+                self._ours.discard(study)
 
     def _run(self, study: str) -> None:
         folder = self.workspace.study(study)
@@ -116,11 +122,12 @@ class Jobs:
             write_json(folder / "job.json", {**job, "status": "running", **began})
         code = child.wait()
         with self._lock:
-            self._children.pop(study, None)
             job = _kept(self.state(study))
             if job["status"] != "cancelled":
-                job["status"] = "done" if code == 0 else "failed"
+                stopped = code < 0 or code == INTERRUPTED  # by a signal: of the system, or of a person
+                job["status"] = "done" if code == 0 else "interrupted" if stopped else "failed"
             write_json(folder / "job.json", {**job, "code": code, "ended": time.time()})
+            self._children.pop(study, None)
 
 
 def _kept(job: dict[str, Any]) -> dict[str, Any]:

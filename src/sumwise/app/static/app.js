@@ -4,8 +4,9 @@ const base = location.pathname.replace(/\/[^/]*$/, "");
 const $ = (id) => document.getElementById(id);
 const WORDS = { none: "", queued: "Waiting for another run to end.", running: "Running.", done: "Done.", failed: "It failed; the messages say why.",
   cancelled: "Cancelled. What is done is kept: Run goes on from there.", interrupted: "Interrupted. Run goes on where it stopped." };
+const STOPPED = { cancelled: "Cancelled.", interrupted: "Interrupted before its end: start it again." };  // what is no fit begins anew
 const NOISE = ["rate", "sd", "dispersion"];  // what a kind of noise may have
-let current = null, reading = null, timer = null, saved = null;
+let current = null, reading = null, timer = null, saved = null, shown = 0;
 
 function make(tag, text, more = {}) {
   const node = document.createElement(tag);
@@ -27,7 +28,7 @@ async function ask(path, options = {}) {
     answer = await fetch(base + path, options);
     body = await answer.json();
   } catch (error) {
-    body = { error: "The app doesn't answer.", hint: "Is it still running? Start sumwise serve again." };
+    body = { error: "The app doesn't answer.", hint: "If it was stopped, start sumwise serve again and open the address that it prints: files, settings and results are kept, and a run that was under way goes on by itself or with Run." };
   }
   if (body.error) { say(body); throw new Error(body.error); }
   return body;
@@ -196,7 +197,9 @@ async function run() {
 
 function showJob(job) {
   const live = job.status === "running" || job.status === "queued";
-  const words = WORDS[job.status] + (live && job.lines && job.lines.length ? " " + job.lines[job.lines.length - 1] : "");
+  const known = (job.kind && job.kind !== "fit" && STOPPED[job.status]) || WORDS[job.status];
+  shown += 1;
+  const words = known + (live && job.lines && job.lines.length ? " " + job.lines[job.lines.length - 1] : "");
   if ($("status").textContent !== words) $("status").textContent = words;  // screen readers read what changes
   $("log").textContent = (job.lines || []).join("\n");
   const focused = document.activeElement;
@@ -208,9 +211,9 @@ function showJob(job) {
 function stopWatching() { clearTimeout(timer); timer = null; }
 
 async function watch() {
-  const name = current;
+  const name = current, before = shown;
   const job = await ask(of(name) + "/job").catch(() => null);
-  if (!job || name !== current) return;
+  if (!job || name !== current || before !== shown) return;  // a later answer, as that of Cancel, is shown already
   showJob(job);
   if (["done", "failed"].includes(job.status)) {
     const facts = await ask(of(name));
@@ -299,7 +302,7 @@ $("recognise").addEventListener("click", recognise);
 $("save").addEventListener("click", () => save({ values: values(), contests: reading.contests }));
 $("save-text").addEventListener("click", () => save({ text: $("text").value }));
 $("run").addEventListener("click", () => run().catch(() => {}));
-$("cancel").addEventListener("click", async () => showJob(await post(of(current) + "/cancel")));
+$("cancel").addEventListener("click", () => post(of(current) + "/cancel").then(showJob, () => {}));
 $("count").addEventListener("click", async () => showJob(await post(of(current) + "/tables",
   { file: reading.values.data.file, label: $("count-label").value, attributes: reading.columns.map((c) => c.name).filter((n) => n !== $("count-label").value) }).catch((e) => ({ status: "none" }))));
 $("plan").addEventListener("click", () => showPlan().catch(() => {}));
