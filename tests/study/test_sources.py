@@ -167,3 +167,11 @@ def test_a_file_that_changed_is_opened_again(tmp_path):
     for rows in (2, 3):
         pd.DataFrame({"a": range(rows)}).to_csv(tmp_path / "a.csv", index=False)
         assert len(open_source(problem, tmp_path / "a.csv")) == rows
+
+
+def test_rows_of_texts_as_written_are_those_of_trimmed_ones():
+    """A file with blanks before its texts is asked for trimmed values; predictions join both readings by row."""
+    p = Problem.parse('family = "maxent"\n[data]\nonly = {state = "Ohio"}\nwithout = {kind = "total"}\n')
+    frame = pd.DataFrame({"state": [" Ohio", "Iowa", " Ohio"], "kind": [" total", "x", "x"], "a": [" u", " v", " w"]})
+    assert open_source(p, frame).frame["a"].tolist() == ["w"]
+    assert open_source(p, frame, trimmed=False).frame["a"].tolist() == [" w"]

@@ -35,6 +35,7 @@ OPENING = {
 SHOWN = 5
 OPENED: dict[tuple, dict[str, Any]] = {}  # the files that were opened last: sheet, trimmed sheet, codes of columns
 MOST_OPENED = 2
+LINE = "line of the file"  # where rows that were picked stood
 
 
 def open_source(
@@ -88,8 +89,12 @@ def open_source(
     problem.met.update(map(str, sheet.columns))
     problem.remarks.extend(line for line in sheet.remarks if line not in problem.remarks)
     alone = path is not None and _is_all(problem, path)
-    sheet = _trimmed(sheet, _missing_words(problem)) if trimmed else sheet
-    return _without(problem, _only(problem, sheet, alone), alone)
+    shown = _trimmed(sheet, _missing_words(problem))
+    if trimmed:
+        return _without(problem, _only(problem, shown, alone), alone)
+    shown = replace(shown, frame=shown.frame.assign(**{LINE: np.arange(len(shown))}))  # values are asked for trimmed
+    kept = _without(problem, _only(problem, shown, alone), alone)
+    return only_rows(sheet, kept.frame[LINE].to_numpy())
 
 
 def _opened(source: Any, path: Path | None, columns: Any, ids: Any, opening: dict[str, Any]) -> Sheet:
