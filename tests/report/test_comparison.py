@@ -125,4 +125,4 @@ def test_methods_on_the_same_data_differ_for_sure_and_may_both_be_wrong():
     assert found.findings[0]["because"].endswith("the data do not say which is nearer to the truth.")
     far = one.assign(share=[0.9, 0.2], low=[0.8, 0.1], high=[1.0, 0.3])
     found, _ = compare_results({"King": (page, one), "Goodman": (page, far)}, "same data")
-    assert found.findings[0]["because"].endswith("the assumptions of at least one method fail here.")
+    assert found.findings[0]["because"].endswith("the assumptions of at least one method are in doubt here.")

@@ -59,3 +59,7 @@ def test_no_contests_and_unknown_keys_are_refused():
 )
 def test_what_never_happened_is_not_counted(times, words):
     assert _times_polarised(dict(zip(("yes", "no", "undetermined"), times)), 2) == words
+
+
+def test_one_contest_is_in_the_singular():
+    assert _times_polarised({"yes": 1, "no": 0, "undetermined": 0}, 1) == "voting was polarised in 1 of 1 contest"

@@ -263,7 +263,7 @@ def _findings(
         words = ("The intervals do not overlap.", "The intervals overlap: there may be no difference.")
     if relation == "same data":
         words = (
-            "The intervals do not overlap: the assumptions of at least one method fail here.",
+            "The intervals do not overlap: the assumptions of at least one method are in doubt here.",
             "The intervals overlap: the data do not say which is nearer to the truth.",
         )
     out = []

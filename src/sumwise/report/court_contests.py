@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from sumwise.errors import DataError
 from sumwise.report import court
+from sumwise.report.context import plural
 from sumwise.report.court import Pages, edition_page
 from sumwise.report.summary import table
 
@@ -120,7 +121,7 @@ def _together(pages: Pages, contests: Mapping[str, ContestResult]) -> None:
 
 def _times_polarised(times: Mapping[str, int], n: int) -> str:
     """In how many contests voting was polarised, in words that leave out what never was."""
-    of = f"of {n} contests"
+    of = f"of {plural(n, 'contest')}"
     said = [
         words.format(times[verdict], of)
         for verdict, words in (
