@@ -2,6 +2,9 @@
 
 import numpy as np
 
+from sumwise import Margins
+from sumwise.diagnostics import interval_numbers
+from sumwise.ecological import Bounds
 from sumwise.plots.intervals import plot_intervals
 
 
@@ -19,4 +22,15 @@ def test_one_line_per_cell():
     ax = plot_intervals({**numbers, "level": 0.9, "groups": ("a", "b"), "outcomes": ("yes", "no")})
     assert [t.get_text() for t in ax.get_yticklabels()] == ["a: yes", "a: no", "b: yes", "b: no"]
     assert "90% interval" in [t.get_text() for t in ax.get_legend().get_texts()]
+    plt.close("all")
+
+
+def test_bounds_alone_show_no_estimate():
+    import matplotlib.pyplot as plt
+
+    numbers = interval_numbers(Bounds().fit(Margins([[60, 40]], [[80, 20]])))
+    ax = plot_intervals(numbers)
+    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["bounds"]
+    (marks,) = ax.lines
+    assert sorted(set(marks.get_xdata().round(2))) == [0.0, 0.33, 0.5, 0.67, 1.0]  # ends of the bounds, no point inside
     plt.close("all")

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from sumwise.ecological.aggregation_bias import aggregation_bias_test
+from sumwise.ecological.bounds import Bounds
 from sumwise.ecological.kernels.bounds import cell_bounds
 from sumwise.ecological.kernels.least_squares import free_shares, gram
 from sumwise.ecological.kernels.truncated_normal import natural
@@ -114,6 +115,7 @@ def interval_numbers(est: Any, level: float = 0.95) -> dict[str, Any]:
     """
     low, high = est.interval(level)
     return {
+        "bounds_only": isinstance(est, Bounds),  # whose shares are no estimates
         "share": est.shares_,
         "low": low,
         "high": high,

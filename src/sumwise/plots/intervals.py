@@ -15,6 +15,7 @@ def plot_intervals(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     ----------
     numbers : mapping
         ``share``, ``low``, ``high``, ``lower_bound``, ``upper_bound``, ``groups``, ``outcomes``, ``level``.
+        ``bounds_only``: there is no estimate, so that none is drawn.
     ax : matplotlib axes, optional
 
     Returns
@@ -51,19 +52,21 @@ def plot_intervals(numbers: Mapping[str, Any], ax: Any = None) -> Any:
         linewidth=9,
         label="bounds",
     )
-    shown = f"{100 * numbers['level']:g}% interval"
-    ax.hlines(y, numbers["low"].ravel(), numbers["high"].ravel(), color="#0072B2", linewidth=2.5, label=shown)
-    (dots,) = ax.plot(share.ravel(), y, "o", color="#D55E00", markersize=6, label="estimate")
     ends = [np.asarray(numbers[k], dtype=float).ravel() for k in ("low", "high", "lower_bound", "upper_bound")]
     names = [f"{g}: {o}" for g in numbers["groups"] for o in numbers["outcomes"]]
-    rows = zip(names, share.ravel(), *ends)
-    tips(
-        dots,
-        [
+    if numbers.get("bounds_only"):
+        (marks,) = ax.plot(np.concatenate(ends[2:]), np.tile(y, 2), "|", color="#0072B2", markersize=9)
+        tips(marks, 2 * [f"{n} {percent(c)} to {percent(d)}" for n, c, d in zip(names, *ends[2:])])
+    else:
+        shown = f"{100 * numbers['level']:g}% interval"
+        ax.hlines(y, ends[0], ends[1], color="#0072B2", linewidth=2.5, label=shown)
+        (dots,) = ax.plot(share.ravel(), y, "o", color="#D55E00", markersize=6, label="estimate")
+        rows = zip(names, share.ravel(), *ends)
+        said = [
             f"{n} {percent(s)} ({percent(a)} to {percent(b)}; bounds {percent(c)} to {percent(d)})"
             for n, s, a, b, c, d in rows
-        ],
-    )
+        ]
+        tips(dots, said)
     ax.set(xlim=share_ends(share, *ends), yticks=y, yticklabels=labels)
     ax.set(xlabel="share of the group", ylim=(-0.7, share.size - 0.3))
     percent_axes(ax.xaxis)

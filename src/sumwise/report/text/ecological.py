@@ -393,6 +393,9 @@ def _main_figure(context: Context, summary: Summary) -> None:
         group, outcome = ("column", "row") if turned(numbers["share"].shape) else ("row", "column")
         caption = (
             f"Estimated share of each group ({group}) for each outcome ({outcome}). Darker cells are larger shares."
+            if context.method != "Bounds"
+            else f"Share of each group ({group}) for each outcome ({outcome}) if everybody in a unit behaved alike: "
+            "points inside the bounds, and no estimates."
         )
         summary.add("found", figure("share_heatmap", numbers, caption, data))
         return
@@ -413,8 +416,12 @@ def _estimates(context: Context, summary: Summary, frame: pd.DataFrame, voters: 
             "Shares of every group",
             SHARES,
             "estimates.csv",
-            about=f"low, high: the {context.percent} interval. lower bound, upper bound: the range that the totals of "
-            "all units imply, whatever the model."
+            about=(
+                "share: if everybody in a unit behaved alike, a point inside the bounds and no estimate. low, high, "
+                if context.method == "Bounds"
+                else f"low, high: the {context.percent} interval. "
+            )
+            + "lower bound, upper bound: the range that the totals of all units imply, whatever the model."
             + (" count: the number of people that the share amounts to." if context.head_counts else ""),
         ),
     )
@@ -754,7 +761,7 @@ def _unit_figures(context: Context, summary: Summary) -> None:
         mixed = (m.row_shares[:, 0] > 0) & (m.row_shares[:, 0] < 1)  # units with a line
         ends.insert(0, "unit", m.units[mixed].astype(str))
         summary.add("certainty", figure("tomography", numbers, caption, table(ends, "Ends of the lines", kinds)))
-    if min(m.n_rows, m.n_cols) < 2 or m.n_units > 5000:
+    if min(m.n_rows, m.n_cols) < 2 or not 1 < m.n_units <= 5000:
         return
     real = choices(m.col_names) or [0]
     r, c = int(m.rows.sum(axis=0).argmax()), real[int(m.cols[:, real].sum(axis=0).argmax())]
