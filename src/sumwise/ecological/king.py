@@ -78,7 +78,8 @@ class King(EcologicalEstimator):
     draws_ : ndarray of shape (n_draws, R, C)
         Draws of `shares_` by King's model.
     regression_errors_ : ndarray of shape (R, C)
-        With at most three groups: standard errors of a regression over units. Intervals are at least as wide as its.
+        With at most three groups: standard errors of a regression over units, 0.5 where units can't identify a share.
+        Intervals are at least as wide as its.
     unit_interval_ : ndarray of shape (n_units, 2)
         2 x 2: 80% intervals of the first group's share of the first outcome; NaN in an empty unit.
     disagreement_ : float
