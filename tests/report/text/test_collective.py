@@ -11,6 +11,7 @@ from sumwise.collective import CollectiveEM, FlowModel, FreeTables, Movement, Pl
 from sumwise.errors import DataError, ModelWarning, NotConverged
 from sumwise.noise import Exact, Laplace
 from sumwise.report import report
+from sumwise.report.text import collective
 
 NEAR = Movement(1.0, 100.0)  # km
 OUTLINES = {
@@ -52,6 +53,17 @@ def test_a_page_has_maps_routes_connectivity_checks_and_intervals():
     assert any("intervals" in t["title"] for t in top)
     assert "model.seasons_" not in words
     assert found.figures[1].svg().startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("movement", "near", "said"), [("distance", 2.0, True), ("distance", -1.0, False), (NEAR, 2.0, False)]
+)
+def test_an_estimate_near_the_lower_end_of_its_interval_is_explained(monkeypatch, movement, near, said):
+    """Of movements that predict equally well, that with the fewest moves is taken; the interval allows for all."""
+    monkeypatch.setattr(collective, "NEAR_END", near)
+    _, counts, places = season()
+    found = report(FlowModel(places, movement=movement).fit(counts), counts).summary["findings"]
+    assert {collective.LOW_END in f["because"] for f in found[1:]} == {said}
 
 
 def test_bounds_of_exact_counts_are_what_the_data_imply():

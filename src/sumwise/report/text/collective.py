@@ -38,6 +38,8 @@ RISKS = [
     "Roads, borders, food: whatever makes one place more attractive than another at the same distance.",
     "Individuals that keep to routes: counts cannot distinguish two individuals that swap places from two that stay.",
 ]
+NEAR_END = 0.15  # of an interval's width: an estimate closer to the lower end is explained
+LOW_END = " The estimate is that of the movement with the fewest moves, hence near the lower end of the interval."
 EXCHANGE = (
     "Counts per place do not determine who went where: two individuals that swap places leave no trace. Where the "
     "movement was given, intervals take it as known; where it was learned, they allow for every distance-based "
@@ -180,11 +182,13 @@ def _findings(context: Context, flows: pd.DataFrame, stay: np.ndarray, intervals
         because = "Under the movement that was fitted; counts do not show swaps."
     if not known:
         because = "Without coordinates every move is as likely as any other: another movement gives other flows."
+    fewest = _moves(model) in (MOVES["equal"], MOVES["distance"])
     rows = (_moving(flows) if found is None else found).head(4).to_dict("records")
     for row in rows:
         ends = {k: row[k] for k in ("low", "high")} if "low" in row else {}
         ends |= {"level": context.level} if ends else {}
         lower, upper = model.flow_bounds(row["from"], row["to"], row["time"])
+        low_end = fewest and ends and row["count"] - row["low"] < NEAR_END * (row["high"] - row["low"])
         out.append(
             finding(
                 f"From {_called(row['from'], 'place')} to {_called(row['to'], 'place')}, "
@@ -195,7 +199,7 @@ def _findings(context: Context, flows: pd.DataFrame, stay: np.ndarray, intervals
                 upper_bound=upper,
                 implied_by=implied_by,
                 trust="moderate" if known and ends and row["low"] > 0.5 * row["count"] else "low",
-                because=because,
+                because=because + (LOW_END if low_end else ""),
                 **ends,
             )
         )
@@ -379,18 +383,21 @@ def _uncertainty(context: Context, summary: Summary, outlines: dict[str, Any]) -
     summary.add("certainty", figure("map_values", {**numbers, **outlines}, caption, table(frame, "Widths")))
 
 
-def _assumed(model: FlowModel) -> list[str]:
-    varying = model.population == "varying"
+def _moves(model: FlowModel) -> str:
     learned = "adaptive" if model.adapted_ else "distance" if isinstance(model.movement, str) else "given"
     if learned == "distance" and model.places_.distances is not None and model.places is None:
         learned = "equal"
-    moves = MOVES["tracks" if model.log_likelihood_ is not None else learned]
+    return MOVES["tracks" if model.log_likelihood_ is not None else learned]
+
+
+def _assumed(model: FlowModel) -> list[str]:
+    varying = model.population == "varying"
     out = [
         "Individuals may enter and leave at every time; few do unless counts say otherwise."
         if varying
         else "The population is closed: the same individuals are present at all times.",
         "Individuals move independently of each other, and the next place depends on the present place only.",
-        moves,
+        _moves(model),
         f"Counts differ from the truth by independent noise: {model.noise_}.",
     ]
     if model.detection is not None:

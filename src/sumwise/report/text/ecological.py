@@ -518,8 +518,13 @@ def _driving_units(context: Context, summary: Summary) -> None:
     without, share = (f"{100 * first[key]:.1f}%" for key in ("without", "share"))
     moved = f"is {without} in place of {share}" if without != share else f"stays at {share}"
     tried = plural(frame.attrs["tried"], "unit")
+    each = (
+        f"each of the {tried} was"
+        if frame.attrs["tried"] == m.n_units
+        else f"the {tried} with the largest residuals were"
+    )
     words = (
-        f"Single units: the {tried} with the largest residuals were left out one at a time. Unit {first['unit']} moves "
+        f"Single units: {each} left out in turn. Unit {first['unit']} moves "
         f"a share furthest, in standard errors: without it, the share of {_phrase(est, r, c)} {moved}."
     )
     flag = "No unit drives a finding."
@@ -709,7 +714,8 @@ def _context_effects(context: Context, summary: Summary) -> list[str]:
         small = f"The p value is {'' if below else 'not '}below 0.05."
         found = found.replace("All tests find", "The test finds")
     if weak:
-        found = f"{weak} of {plural(n, 'test')} would miss 20 points more often than one time in five."
+        tests = "The test" if n == 1 else f"{weak} of {plural(n, 'test')}"
+        found = f"{tests} would miss 20 points more often than one time in five."
     summary.add(
         "certainty",
         table(

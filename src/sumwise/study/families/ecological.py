@@ -15,7 +15,7 @@ import pandas as pd
 from sumwise import checks
 from sumwise.ecological.identification import absent_outcomes
 from sumwise.errors import DataError, ModelWarning
-from sumwise.margins import Margins
+from sumwise.margins import ROWS_TOTAL, Margins
 from sumwise.readers import read_margins
 from sumwise.readers.sheet import Sheet
 from sumwise.study.families.base import Study
@@ -282,7 +282,9 @@ class Ecological(Study):
 
     def _note_data(self) -> None:
         m = self.margins
-        self.notes.append(f"The population of each unit is taken from {m.denominator}.")
+        self.notes.append(
+            f"The population of each unit is taken from {m.denominator.replace(ROWS_TOTAL, 'its row totals')}."
+        )
         self.problem.remarks.extend(line for line in absent_outcomes(m) if line not in self.problem.remarks)
         empty = int((m.totals == 0).sum())
         if empty:
