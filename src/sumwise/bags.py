@@ -353,7 +353,7 @@ class Bags:
         return _derived, (self.values, self.offsets, weights, self.ids, self.features, self.levels)
 
 
-class _Samples(tuple):
+class _Samples(tuple[Any, ...]):
     """The shape of bags: one axis. Asking for columns says what to do instead, as scikit-learn would not."""
 
     def __getitem__(self, index: Any) -> Any:
