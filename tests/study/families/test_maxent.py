@@ -87,7 +87,7 @@ def test_cells_and_folders_need_no_rows(tmp_path):
         assert one.rows is None
         made = one.report()
         shares.append(made.frames["estimates"]["share by model"].to_numpy())
-        assert "No individual rows" in " ".join(made.summary["lead"])
+        assert "no individual rows" in " ".join(made.summary["lead"])
     np.testing.assert_allclose(shares[0], shares[1], atol=1e-6)
 
 
