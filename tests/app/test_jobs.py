@@ -10,7 +10,7 @@ import time
 import pytest
 
 import sumwise.app.jobs
-from sumwise.app.jobs import Jobs, _alive
+from sumwise.app.jobs import Jobs, _alive, _process
 from sumwise.app.workspace import Workspace, write_json
 from sumwise.errors import DataError
 
@@ -194,3 +194,14 @@ def test_a_job_of_a_killed_server_is_still_known_and_can_be_cancelled(jobs, tmp_
     assert not _alive(job)
     jobs.start("a", "fit", ["fine"])
     assert until(jobs, "a", "done")["lines"] == ["working on fine"]
+
+
+def test_a_process_that_ended_and_was_not_waited_for_is_not_alive():
+    """Where the server died with its job, nobody may wait for the job: it stays listed among the processes."""
+    child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE, start_new_session=True)
+    job = {"pid": child.pid, "process": _process(child.pid)}
+    assert _alive(job)
+    child.kill()
+    os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and is still listed
+    assert not _alive(job)
+    child.communicate()

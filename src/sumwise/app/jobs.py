@@ -139,10 +139,14 @@ def _finished(result: Path, asked: float) -> bool:
     return is_result(result) and max(p.stat().st_mtime for p in result.iterdir()) >= asked
 
 
+ENDED = ("Z", "X")  # states of a process that has ended and that nobody has waited for
+
+
 def _process(pid: int) -> str:
-    """When a process was started, as the system counts it: a later one of the same number differs."""
+    """When a process was started, as the system counts it, so that a later one of its number differs; "" if it ended."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()[19]
+        fields = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
+        return "" if fields[0] in ENDED else fields[19]
     except (OSError, IndexError):
         return ""
 
