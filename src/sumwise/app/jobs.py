@@ -143,7 +143,7 @@ ENDED = ("Z", "X")  # states of a process that has ended and that nobody has wai
 
 
 def _process(pid: int) -> str:
-    """When a process was started, as the system counts it, so that a later one of its number differs; "" if it ended."""
+    """When a process was started, as the system counts it: a later one of its number differs. Empty if it has ended."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text("utf-8").rpartition(")")[2].split()
         return "" if fields[0] in ENDED else fields[19]
