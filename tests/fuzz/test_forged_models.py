@@ -4,13 +4,17 @@ Some forgeries of every estimator; `python tests/fuzz/forged_models.py` tries al
 """
 
 import random
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from contract import estimators
-from fuzz.forged_models import HARMLESS, examples, forgeries, run, variants
 from storage.test_scikit import PUBLIC
+
+sys.path[:0] = [str(Path(__file__).parent)]
+from forged_models import HARMLESS, examples, forgeries, run, variants  # noqa: E402
 
 SOME = 30  # files of an estimator
 

@@ -182,7 +182,7 @@ def _findings(context: Context, flows: pd.DataFrame, stay: np.ndarray, intervals
         because = "Under the movement that was fitted; counts do not show swaps."
     if not known:
         because = "Without coordinates every move is as likely as any other: another movement gives other flows."
-    fewest = _moves(model) in (MOVES["equal"], MOVES["distance"])
+    fewest = {MOVES["equal"], MOVES["distance"]} & set(_assumed(model))
     rows = (_moving(flows) if found is None else found).head(4).to_dict("records")
     for row in rows:
         ends = {k: row[k] for k in ("low", "high")} if "low" in row else {}
@@ -383,21 +383,18 @@ def _uncertainty(context: Context, summary: Summary, outlines: dict[str, Any]) -
     summary.add("certainty", figure("map_values", {**numbers, **outlines}, caption, table(frame, "Widths")))
 
 
-def _moves(model: FlowModel) -> str:
+def _assumed(model: FlowModel) -> list[str]:
+    varying = model.population == "varying"
     learned = "adaptive" if model.adapted_ else "distance" if isinstance(model.movement, str) else "given"
     if learned == "distance" and model.places_.distances is not None and model.places is None:
         learned = "equal"
-    return MOVES["tracks" if model.log_likelihood_ is not None else learned]
-
-
-def _assumed(model: FlowModel) -> list[str]:
-    varying = model.population == "varying"
+    moves = MOVES["tracks" if model.log_likelihood_ is not None else learned]
     out = [
         "Individuals may enter and leave at every time; few do unless counts say otherwise."
         if varying
         else "The population is closed: the same individuals are present at all times.",
         "Individuals move independently of each other, and the next place depends on the present place only.",
-        _moves(model),
+        moves,
         f"Counts differ from the truth by independent noise: {model.noise_}.",
     ]
     if model.detection is not None:
