@@ -5,6 +5,7 @@ import pytest
 from sklearn.cluster import KMeans, MiniBatchKMeans
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestClassifier
 from sklearn.linear_model import SGDClassifier, SGDRegressor
+from sklearn.preprocessing import PolynomialFeatures
 from sklearn.tree import DecisionTreeRegressor
 
 from sumwise.errors import DataError
@@ -126,3 +127,16 @@ def test_arrays_of_another_shape_or_type_are_refused(make, name):
     tree["scikit"]["attributes"][name] = [[1.0]]
     with pytest.raises(DataError):
         decoded(tree, arrays)
+
+
+@pytest.mark.parametrize("options", [{}, {"degree": 3}, {"interaction_only": True}, {"degree": (2, 3)}])
+@pytest.mark.parametrize("include_bias", [True, False])
+def test_products_of_columns_are_as_many_as_the_degree_gives(options, include_bias):
+    """Memory is taken for every product that a file names."""
+    fitted = PolynomialFeatures(include_bias=include_bias, **options).fit(X)
+    assert np.array_equal(decoded(*encoded(fitted)).transform(X), fitted.transform(X))
+    for name, value in (("_n_out_full", 10**6), ("n_output_features_", 10**6), ("_max_degree", 10**9)):
+        forged = PolynomialFeatures(include_bias=include_bias, **options).fit(X)
+        setattr(forged, name, value)
+        with pytest.raises(DataError, match="products of columns|polynomials of degree"):
+            decoded(*encoded(forged))

@@ -15,6 +15,8 @@ from sumwise.errors import DataError
 
 MOST_THREADS = 4096  # beyond all machines; OpenMP ends the process where it can't start as many as it is asked for
 
+MOST_DEGREES = 100  # of a polynomial; more are no use, and would take long to count
+
 
 def check(estimator: Any, where: str) -> None:
     """Refuse an estimator whose learned parts don't have the sizes that its compiled code relies on."""
@@ -65,6 +67,22 @@ def _check_levels(estimator: Any, where: str) -> None:
         raise DataError(f"{where}: the file says {made} columns, and holds {most} levels.")
 
 
+def _check_polynomials(estimator: Any, where: str) -> None:
+    """As many products of columns as the degree gives: memory is taken for each."""
+    degree = getattr(estimator, "_max_degree", None)
+    if degree is None:
+        return  # not fitted
+    if type(degree) is not int or not 0 <= degree <= MOST_DEGREES or type(estimator.n_features_in_) is not int:
+        raise DataError(f"{where}: the file asks for polynomials of degree {degree!r}.")
+    kind = {"interaction_only": estimator.interaction_only, "include_bias": estimator.include_bias}
+    made = estimator._num_combinations(  # noqa: SLF001
+        n_features=estimator.n_features_in_, min_degree=0, max_degree=degree, **kind
+    )
+    said = estimator._n_out_full, estimator.n_output_features_  # noqa: SLF001
+    if said[0] != made or not 0 <= said[1] <= made:
+        raise DataError(f"{where}: the file says {said[0]} and {said[1]} products of columns; there are {made}.")
+
+
 def _check_centres(estimator: Any, where: str) -> None:
     if hasattr(estimator, "cluster_centers_"):
         shape = (estimator.n_clusters, estimator.n_features_in_)
@@ -103,6 +121,7 @@ CHECKS: dict[str, Callable[[Any, str], None]] = {
     "KMeans": _check_centres,
     "MiniBatchKMeans": _check_centres,
     "OneHotEncoder": _check_levels,
+    "PolynomialFeatures": _check_polynomials,
     "SGDClassifier": _check_weights,
     "SGDRegressor": _check_weights,
 }
