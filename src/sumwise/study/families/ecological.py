@@ -283,7 +283,7 @@ class Ecological(Study):
     def _note_data(self) -> None:
         m = self.margins
         self.notes.append(
-            f"The population of each unit is taken from {m.denominator.replace(ROWS_TOTAL, 'its row totals')}."
+            f"The population of each unit is taken from {str(m.denominator).replace(ROWS_TOTAL, 'its row totals')}."
         )
         self.problem.remarks.extend(line for line in absent_outcomes(m) if line not in self.problem.remarks)
         empty = int((m.totals == 0).sum())
