@@ -181,3 +181,15 @@ def test_an_interruption_of_compiled_code_is_one():
     error.__cause__ = KeyboardInterrupt()
     assert line_and_code(error) == ("Interrupted.", INTERRUPTED)
     assert line_and_code(SystemError("other"))[1] == 1
+
+
+@pytest.mark.parametrize("name", ["-1e5.csv", "--yes.csv"])
+def test_a_file_named_like_an_option_is_named_with_the_way_to_write_it(name, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert main(["init", name]) == 2
+    assert f"./{name}" not in capsys.readouterr().err  # there is no such file
+    (tmp_path / name).write_text("precinct,a\np,1\n")
+    assert main(["init", name]) == 2
+    assert f"'{name}' begins with a dash and is read as an option. Hint: write ./{name}." in capsys.readouterr().err
+    main(["init", "--", name])
+    assert "read as an option" not in capsys.readouterr().err

@@ -14,7 +14,7 @@ import typer
 
 from sumwise.cli import output
 from sumwise.cli.limited import in_a_child, memory_is_limited
-from sumwise.errors import SumwiseError
+from sumwise.errors import DataError, SumwiseError
 
 DEFECT, BAD_INPUT, INTERRUPTED, CLOSED_PIPE = 1, 2, 130, 141
 MEMORY_HINT = "close other programs, give fewer rows or columns, or use a machine with more memory."
@@ -72,7 +72,13 @@ def run(arguments: Sequence[str]) -> int:
     """Run the application and give back its exit code; errors pass through."""
     from sumwise.cli.app import application
 
-    code = application().main(list(arguments), prog_name="sumwise", standalone_mode=False)
+    try:
+        code = application().main(list(arguments), prog_name="sumwise", standalone_mode=False)
+    except Exception as error:
+        if hasattr(error, "format_message") and (name := file_like_an_option(arguments)):
+            said = f"{name!r} begins with a dash and is read as an option."
+            raise DataError(said, hint=f"write ./{name}.") from error
+        raise
     sys.stdout.flush()  # a closed pipe shows here, where it can be answered
     if code == INTERRUPTED:  # Typer's newer releases answer Ctrl-C themselves, without a word
         raise KeyboardInterrupt
@@ -84,6 +90,12 @@ def without_debug(arguments: Sequence[str]) -> tuple[list[str], bool]:
     end = list(arguments).index("--") if "--" in arguments else len(arguments)
     kept = [argument for argument in arguments[:end] if argument != "--debug"]
     return [*kept, *arguments[end:]], len(kept) < end
+
+
+def file_like_an_option(arguments: Sequence[str]) -> str | None:
+    """The first file whose name would have to be an option, such as ``-1e5.csv``; None without one."""
+    end = list(arguments).index("--") if "--" in arguments else len(arguments)
+    return next((a for a in arguments[:end] if a.startswith("-") and os.path.lexists(a)), None)
 
 
 def explain(error: BaseException) -> int:
