@@ -99,6 +99,8 @@ def table(rows: list[list], draws: object = None) -> str:
     """A Markdown table; the first row is its head. `draws` are the headings of columns with numbers of draws."""
     lines = [[shown(cell) for cell in row] for row in rows]
     columns = draws if isinstance(draws, list) else []
+    if missing := set(columns) - set(lines[0]):
+        raise ValueError(f"draws: the table has no heading {min(missing)!r}")
     for k in (lines[0].index(name) for name in columns):
         lines[1:] = [[*line[:k], f"{line[k]} †" if few(line[k]) else line[k], *line[k + 1 :]] for line in lines[1:]]
     lines.insert(1, ["---"] * len(lines[0]))
