@@ -189,9 +189,28 @@ class Bags:
         return self.values.shape[1]
 
     @property
-    def shape(self) -> tuple[int]:
-        """(n_bags,): a sample is a bag."""
-        return _Samples((self.n_bags,))
+    def shape(self) -> tuple[int, int]:
+        """(n_bags, n_features): a sample is a bag, and a column has several values in it."""
+        return (self.n_bags, self.n_features)
+
+    @property
+    def iloc(self) -> Any:
+        """Bags and columns by position, for scikit-learn's inspection: ``bags.iloc[:, 0]`` is a column."""
+        from sumwise.bag_columns import Positions
+
+        return Positions(self)
+
+    def take(self, indices: Any, axis: int = 0) -> Bags:
+        """Return some bags, or with ``axis=1`` the same bags with some of their columns, by position."""
+        if axis == 0:
+            return self[np.asarray(indices)].copy()
+        return self.iloc[:, np.atleast_1d(indices)]
+
+    def copy(self) -> Bags:
+        """Return a copy whose columns can be replaced: ``copy.iloc[:, j] = 3.0`` shifts one to a mean of 3."""
+        from sumwise.bag_columns import EditableBags
+
+        return EditableBags.of(self)
 
     @property
     def weighted(self) -> bool:
@@ -353,20 +372,10 @@ class Bags:
         return _derived, (self.values, self.offsets, weights, self.ids, self.features, self.levels)
 
 
-class _Samples(tuple[Any, ...]):
-    """The shape of bags: one axis. Asking for columns says what to do instead, as scikit-learn would not."""
-
-    def __getitem__(self, index: Any) -> Any:
-        if index == 1:
-            raise _not_a_matrix(self[0])
-        return super().__getitem__(index)
-
-
 def _not_a_matrix(n_bags: int) -> DataError:
     return DataError(
         f"{n_bags:,} bags of rows are not one matrix, which this function needs.",
-        hint="for scikit-learn's permutation_importance and partial_dependence use those of sumwise.distribution; for "
-        "other tools of a matrix, make_pipeline(QuantileEmbedding(), ...) has one row per bag; all rows: bags.values.",
+        hint="make_pipeline(QuantileEmbedding(), ...) has one row per bag; all rows: bags.values.",
     )
 
 

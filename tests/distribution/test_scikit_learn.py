@@ -96,18 +96,56 @@ def test_names_of_columns_are_kept(data):
         assert not hasattr(model, "feature_names_in_")
 
 
-def test_tools_of_a_matrix_name_those_for_bags(data):
+def test_tools_that_copy_samples_into_a_matrix_say_what_does(data):
     bags, centre, _ = data
-    model = BagRidge(LinearEmbedding()).fit(bags, centre)
     uneven = Bags.from_arrays([np.asarray(rows)[: 3 + k % 5] for k, rows in enumerate(bags)])
     for given in (bags, uneven):
-        for tool in (
-            lambda x=given: permutation_importance(model, x, centre),
-            lambda x=given: partial_dependence(model, x, [0]),
-            lambda x=given: BaggingRegressor(model).fit(x, centre),
-        ):
-            with pytest.raises(DataError, match=r"permutation_importance and partial_dependence use those of sumwise"):
-                tool()
+        with pytest.raises(DataError, match=r"not one matrix.*QuantileEmbedding"):
+            BaggingRegressor(BagRidge(LinearEmbedding())).fit(given, centre)
+
+
+@pytest.fixture
+def uneven():
+    rng = np.random.default_rng(3)
+    y = rng.normal(size=50)
+    sizes = rng.integers(5, 30, 50)
+    return Bags.from_arrays([rng.normal([m, 0.0], 1.0, (n, 2)) for m, n in zip(y, sizes)]), y
+
+
+def test_permutation_importance_of_scikit_learn(uneven):
+    bags, y = uneven
+    before = bags.values.copy()
+    model = BagRidge(LinearEmbedding()).fit(bags, y)
+    found = permutation_importance(model, bags, y, n_repeats=4, random_state=0).importances_mean
+    half = permutation_importance(model, bags, y, n_repeats=4, max_samples=0.5, random_state=0).importances_mean
+    assert found[0] > 0.5 > 20 * abs(found[1])
+    assert half[0] > 0.5
+    assert np.array_equal(bags.values, before)
+    classifier = BagLogistic(LinearEmbedding(), penalty=0.01).fit(bags, y > 0)
+    by_rank = permutation_importance(classifier, bags, y > 0, scoring="roc_auc", n_repeats=4, random_state=0)
+    assert by_rank.importances_mean[0] > 0.2 > 5 * abs(by_rank.importances_mean[1])
+
+
+def test_partial_dependence_of_scikit_learn_shifts_means(uneven):
+    bags, y = uneven
+    model = BagRidge(LinearEmbedding()).fit(bags, y)
+    found = partial_dependence(model, bags, [0], grid_resolution=5, kind="both")
+    slope = np.diff(found.average[0]) / np.diff(found.grid_values[0])
+    moved = model.predict(bags.with_values(bags.values + np.array([1.0, 0.0]), bags.features)) - model.predict(bags)
+    np.testing.assert_allclose(slope, moved.mean(), rtol=1e-6)  # a model of means is linear in them
+    assert found.individual.shape == (1, 50, 5)
+    assert partial_dependence(model, bags, [0, 1], grid_resolution=3).average.shape == (1, 3, 3)
+
+
+def test_dependence_on_levels_is_an_error(uneven):
+    bags, y = uneven
+    coded = Bags(
+        np.column_stack([bags.values[:, 0], np.arange(bags.n_rows) % 2]), bags.offsets, levels={"x1": ["a", "b"]}
+    )
+    model = BagRidge(LinearEmbedding()).fit(coded, y)
+    assert permutation_importance(model, coded, y, n_repeats=2, random_state=0).importances_mean[0] > 0.5
+    with pytest.raises(DataError, match="'x1' has levels"):
+        partial_dependence(model, coded, [1])
 
 
 def test_tables_of_embeddings_keep_bag_ids(data):

@@ -225,7 +225,7 @@ def franco(variant: str = "naive-large-equal-None-cluster-None-None") -> Labelle
     --------
     >>> from sumwise import datasets
     >>> datasets.franco("naive-large-equal").bags.shape
-    (10,)
+    (10, 179)
     """
     names = franco_variants()
     asked = variant.removeprefix("adult-")

@@ -1,0 +1,151 @@
+"""Columns of bags, read and replaced as scikit-learn's inspection does it with the columns of a table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sumwise.bags import Bags
+from sumwise.errors import DataError
+
+
+class BagColumn:
+    """One column of some bags: as an array, the mean of each bag (missing values left out).
+
+    Attributes
+    ----------
+    bags : Bags
+        With this column alone.
+    index : array, the bags' ids.
+    """
+
+    ndim = 1
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, bags: Bags):
+        self.bags = bags
+        self.index: Any = bags.ids
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(n_bags,)."""
+        return (len(self.bags),)
+
+    def __len__(self) -> int:
+        return len(self.bags)
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        name = self.bags.features[0]
+        if name in self.bags.levels:
+            raise DataError(
+                f"Column {name!r} has levels, which have no mean to vary.", hint="name a column of numbers."
+            )
+        return _means(self.bags).astype(dtype or np.float64)
+
+
+class Positions:
+    """What ``bags.iloc`` is: ``bags.iloc[rows, j]`` is a column, ``bags.iloc[rows]`` are bags.
+
+    Only a copy of bags can be assigned to: ``copy.iloc[:, j] = 3.0`` shifts column ``j`` in every bag to a mean of 3.
+    """
+
+    def __init__(self, bags: Bags):
+        self.bags = bags
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, tuple):
+            return self.bags[key]
+        rows, column = key
+        chosen = self.bags if isinstance(rows, slice) and rows == slice(None) else self.bags[np.atleast_1d(rows)]
+        part = columns_of(chosen, np.atleast_1d(np.arange(chosen.n_features)[column]))
+        return BagColumn(part) if np.ndim(column) == 0 and not isinstance(column, slice) else part
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if not isinstance(self.bags, EditableBags):
+            raise DataError("Bags don't change.", hint="assign to bags.copy().")
+        rows, column = key
+        if not (isinstance(rows, slice) and rows == slice(None)):
+            raise DataError("A column is assigned to in all bags.", hint="copy.iloc[:, j] = value")
+        self.bags.shift_to(int(column), float(value))
+
+
+class EditableBags(Bags):
+    """A copy of bags whose columns can be replaced; made by `Bags.copy` and `Bags.take`."""
+
+    __slots__ = ("given",)
+    given: np.ndarray  # the values that were copied; they are shared until a column is replaced
+
+    @classmethod
+    def of(cls, bags: Bags) -> EditableBags:
+        """Copy bags."""
+        made = object.__new__(cls)
+        for name in Bags.__slots__:
+            object.__setattr__(made, name, getattr(bags, name))
+        object.__setattr__(made, "given", bags.values)
+        return made
+
+    def _replace(self, j: int, column: np.ndarray) -> None:
+        if self.values is self.given:
+            object.__setattr__(self, "values", np.array(self.given))
+        self.values[:, j] = column
+
+    @property
+    def columns(self) -> tuple:
+        """Names of the columns."""
+        return self.features
+
+    @property
+    def index(self) -> np.ndarray:
+        """Ids of the bags."""
+        return self.ids
+
+    def __setitem__(self, name: Any, column: BagColumn) -> None:
+        """Give every bag the distribution that the column has in another bag."""
+        j, made = self.features.index(name), np.empty(self.n_rows)
+        for k, source in enumerate(column.bags):
+            rows = slice(self.offsets[k], self.offsets[k + 1])
+            own, weights = self.given[rows, j], self.weights[rows]
+            made[rows] = _with_ranks_of(own, weights, source[:, 0], _weights_of(column.bags, k))
+        self._replace(j, made)
+
+    def shift_to(self, j: int, mean: float) -> None:
+        """Shift column ``j`` in every bag, so that its mean is the given one."""
+        means = np.asarray(BagColumn(columns_of(self, np.array([j]), self.given)))
+        self._replace(j, self.given[:, j] + np.repeat(mean - means, self.sizes))
+
+
+def columns_of(bags: Bags, chosen: np.ndarray, values: np.ndarray | None = None) -> Bags:
+    """The same bags with some of their columns, of other values where they are given."""
+    features = tuple(bags.features[j] for j in chosen)
+    levels = {name: bags.levels[name] for name in features if name in bags.levels}
+    return bags.with_values((bags.values if values is None else values)[:, chosen], features, levels)
+
+
+def _weights_of(bags: Bags, k: int) -> np.ndarray:
+    return bags.weights[bags.offsets[k] : bags.offsets[k + 1]]
+
+
+def _means(bags: Bags) -> np.ndarray:
+    """Weighted means of the first column in every bag, over the values that are known."""
+    known = ~np.isnan(bags.values[:, 0])
+    weights = bags.weights * known
+    totals = np.zeros((2, len(bags)))
+    np.add.at(totals[0], bags.bag_index, np.where(known, bags.values[:, 0], 0.0) * weights)
+    np.add.at(totals[1], bags.bag_index, weights)
+    with np.errstate(invalid="ignore"):
+        return totals[0] / totals[1]
+
+
+def _with_ranks_of(own: np.ndarray, weights: np.ndarray, source: np.ndarray, source_weights: np.ndarray) -> np.ndarray:
+    """The quantiles of ``source`` at the ranks of ``own``: its distribution, in the order that the bag has."""
+    if not len(own) or not len(source):
+        return own
+    order, other = np.argsort(own, kind="stable"), np.argsort(source, kind="stable")
+    mass = np.cumsum(weights[order])
+    at = (mass - 0.5 * weights[order]) / mass[-1]
+    upto = np.cumsum(source_weights[other])
+    picked = np.searchsorted(upto / upto[-1], at - 1e-12)
+    out = np.empty(len(own))
+    out[order] = source[other][np.minimum(picked, len(source) - 1)]
+    return out
