@@ -57,7 +57,7 @@ class Positions:
         if not isinstance(key, tuple):
             return self.bags[key]
         rows, column = key
-        chosen = self.bags if isinstance(rows, slice) and rows == slice(None) else self.bags[np.atleast_1d(rows)]
+        chosen = self.bags[rows if isinstance(rows, slice) else np.atleast_1d(rows)]
         part = columns_of(chosen, np.atleast_1d(np.arange(chosen.n_features)[column]))
         return BagColumn(part) if np.ndim(column) == 0 and not isinstance(column, slice) else part
 

@@ -13,6 +13,9 @@ from sumwise.display import facts_text, finding_html
 from sumwise.errors import DataError
 from sumwise.memory import dense
 
+if TYPE_CHECKING:
+    from sumwise.bag_columns import EditableBags
+
 __all__ = ["Bags"]
 
 
@@ -206,7 +209,7 @@ class Bags:
             return self[np.asarray(indices)].copy()
         return self.iloc[:, np.atleast_1d(indices)]
 
-    def copy(self) -> Bags:
+    def copy(self) -> EditableBags:
         """Return a copy whose columns can be replaced: ``copy.iloc[:, j] = 3.0`` shifts one to a mean of 3."""
         from sumwise.bag_columns import EditableBags
 

@@ -1,5 +1,7 @@
 """Estimators on bags in scikit-learn's tools: folds, scorers, displays, ensembles."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from sklearn import config_context
@@ -48,7 +50,7 @@ def test_folds_of_classes_are_stratified_and_scorers_work(data):
     assert isinstance(check_cv(3, classes, classifier=is_classifier(model)), StratifiedKFold)
     for scoring in ("roc_auc", "neg_log_loss", "balanced_accuracy"):
         assert np.isfinite(cross_val_score(model, bags, classes, cv=3, scoring=scoring)).all()
-    probabilities = cross_val_predict(model, bags, classes, cv=3, method="predict_proba")
+    probabilities: Any = cross_val_predict(model, bags, classes, cv=3, method="predict_proba")
     assert probabilities.shape == (60, 2)
     assert np.mean((probabilities[:, 0] > 0.5) == (classes == "high")) > 0.85
 
@@ -56,7 +58,8 @@ def test_folds_of_classes_are_stratified_and_scorers_work(data):
 def test_displays_draw(data):
     bags, _, classes = data
     model = BagLogistic(LinearEmbedding(), penalty=0.01).fit(bags, classes)
-    assert RocCurveDisplay.from_estimator(model, bags, classes).roc_auc > 0.9
+    drawn: Any = RocCurveDisplay.from_estimator(model, bags, classes)
+    assert drawn.roc_auc > 0.9
 
 
 def test_decision_function_and_log_probabilities_agree(data):
@@ -112,29 +115,35 @@ def uneven():
     return Bags.from_arrays([rng.normal([m, 0.0], 1.0, (n, 2)) for m, n in zip(y, sizes)]), y
 
 
+def mean_importance(*args, **options):
+    found: Any = permutation_importance(*args, **options)
+    return found.importances_mean
+
+
 def test_permutation_importance_of_scikit_learn(uneven):
     bags, y = uneven
     before = bags.values.copy()
     model = BagRidge(LinearEmbedding()).fit(bags, y)
-    found = permutation_importance(model, bags, y, n_repeats=4, random_state=0).importances_mean
-    half = permutation_importance(model, bags, y, n_repeats=4, max_samples=0.5, random_state=0).importances_mean
+    found = mean_importance(model, bags, y, n_repeats=4, random_state=0)
+    half = mean_importance(model, bags, y, n_repeats=4, max_samples=0.5, random_state=0)
     assert found[0] > 0.5 > 20 * abs(found[1])
     assert half[0] > 0.5
     assert np.array_equal(bags.values, before)
     classifier = BagLogistic(LinearEmbedding(), penalty=0.01).fit(bags, y > 0)
-    by_rank = permutation_importance(classifier, bags, y > 0, scoring="roc_auc", n_repeats=4, random_state=0)
-    assert by_rank.importances_mean[0] > 0.2 > 5 * abs(by_rank.importances_mean[1])
+    by_rank = mean_importance(classifier, bags, y > 0, scoring="roc_auc", n_repeats=4, random_state=0)
+    assert by_rank[0] > 0.2 > 5 * abs(by_rank[1])
 
 
 def test_partial_dependence_of_scikit_learn_shifts_means(uneven):
     bags, y = uneven
     model = BagRidge(LinearEmbedding()).fit(bags, y)
-    found = partial_dependence(model, bags, [0], grid_resolution=5, kind="both")
+    found: Any = partial_dependence(model, bags, [0], grid_resolution=5, kind="both")
     slope = np.diff(found.average[0]) / np.diff(found.grid_values[0])
     moved = model.predict(bags.with_values(bags.values + np.array([1.0, 0.0]), bags.features)) - model.predict(bags)
     np.testing.assert_allclose(slope, moved.mean(), rtol=1e-6)  # a model of means is linear in them
     assert found.individual.shape == (1, 50, 5)
-    assert partial_dependence(model, bags, [0, 1], grid_resolution=3).average.shape == (1, 3, 3)
+    pair: Any = partial_dependence(model, bags, [0, 1], grid_resolution=3)
+    assert pair.average.shape == (1, 3, 3)
 
 
 def test_dependence_on_levels_is_an_error(uneven):
@@ -143,7 +152,7 @@ def test_dependence_on_levels_is_an_error(uneven):
         np.column_stack([bags.values[:, 0], np.arange(bags.n_rows) % 2]), bags.offsets, levels={"x1": ["a", "b"]}
     )
     model = BagRidge(LinearEmbedding()).fit(coded, y)
-    assert permutation_importance(model, coded, y, n_repeats=2, random_state=0).importances_mean[0] > 0.5
+    assert mean_importance(model, coded, y, n_repeats=2, random_state=0)[0] > 0.5
     with pytest.raises(DataError, match="'x1' has levels"):
         partial_dependence(model, coded, [1])
 
