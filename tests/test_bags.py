@@ -1,5 +1,6 @@
 import copy
 import pickle
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -259,7 +260,7 @@ def appearing():
 
 def test_a_series_by_id_is_put_into_the_order_of_the_bags():
     people, bags = appearing()
-    votes = people.groupby("area")["votes"].sum()
+    votes: Any = people.groupby("area")["votes"].sum()
     assert votes.index.tolist() == ["a", "r", "s"]
     assert bags.align(votes).tolist() == [2, 0, 1]
     both = pd.DataFrame({"no": 1 - votes, "yes": votes})
