@@ -67,14 +67,15 @@ class Estimator(BaseEstimator):
         Parameters
         ----------
         data : container, or tuple, optional
-            What ``fit`` was given; methods on `Margins` can be drawn without.
+            What ``fit`` was given. Without it the figure shows what the model itself holds: shares of groups, flows,
+            or the largest coefficients.
         ax : matplotlib axes, optional
         **options
             Of `sumwise.report.report`.
         """
         from importlib import import_module
 
-        return import_module("sumwise.report.model_report").plot_model(self, data, ax, **options)
+        return import_module("sumwise.report.model_figure").plot_model(self, data, ax, **options)
 
     def _html_repr(self) -> str:
         """In a notebook: what was found, and scikit-learn's diagram of the parameters below it."""

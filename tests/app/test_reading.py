@@ -5,7 +5,7 @@ import json
 import tomllib
 
 from sumwise import synthetic
-from sumwise.app.reading import checked, main, meaning_of, problem_text, suggestion
+from sumwise.app.reading import LISTS, NOT_COLUMNS, ROLE_NAMES, checked, main, meaning_of, problem_text, suggestion
 from sumwise.readers import write_margins
 from sumwise.study.families import FAMILIES, study_class
 
@@ -55,6 +55,27 @@ def test_columns_that_are_not_named_have_the_role_that_a_fit_gives_them(tmp_path
     assert [c["role"] for c in found["columns"]] == ["attributes", "attributes", "label"]
     assert set(found["named"]) >= {"attributes", "label"}
     assert found["noise"]["kinds"] == {}  # counted rows are exact
+
+
+def test_roles_are_called_by_plain_words_and_are_roles_of_columns():
+    for family in FAMILIES:
+        keys = [key for key in study_class(family).column_keys if key not in NOT_COLUMNS]
+        words = [ROLE_NAMES.get(key, key) for key in keys]
+        assert len(set(words)) == len(words)
+        assert not [word for word in words if "_" in word]
+    described = {key for family in FAMILIES for key in study_class(family).column_keys}
+    assert {*ROLE_NAMES, *NOT_COLUMNS, *LISTS} <= described
+
+
+def test_a_feature_of_levels_stays_a_feature_and_a_second_role_is_kept(tmp_path):
+    rows = [f"b{i % 6},{i % 4},{i % 5},{i % 2}" for i in range(120)]
+    (tmp_path / "rows.csv").write_text("\n".join(["bag,code,age,ill", *rows]) + "\n")
+    head = 'family = "proportions"\n[data]\nfile = "rows.csv"\n[columns]\nbag = "bag"\nlabel = "ill"\n'
+    lines = 'features = ["code", "age"]\ncategorical = ["code"]\nsubgroups = ["age"]\n'
+    (tmp_path / "problem.toml").write_text(head + lines)
+    found = {c["name"]: c for c in checked(str(tmp_path / "problem.toml"))["columns"]}
+    assert (found["code"]["role"], found["code"]["also"]) == ("categorical", [])
+    assert (found["age"]["role"], found["age"]["also"]) == ("features", ["subgroups"])
 
 
 def test_counts_over_time_and_cells_offer_their_noise(tmp_path):

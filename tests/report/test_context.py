@@ -29,3 +29,11 @@ def test_titles_are_given_or_made_of_the_data():
 def test_an_objective_has_a_direction(values, words):
     assert words in _curve(Fit(history={"objective": values}))[0]
     assert _curve(Fit(history={"objective": [1.0]})) is None
+
+
+def test_features_are_called_by_their_display_names():
+    names = {"age_grp": "age group", "age_grp = 55+": "55 and over", "bmi": "body mass index"}
+    context = Context(None, None, names=names)
+    columns = ["age_grp", "bmi", "a=b"]
+    shown = [context.feature_name(name, columns) for name in ("bmi", "age_grp=55+", "age_grp=18-34", "a=b", "a=b=c")]
+    assert shown == ["body mass index", "age group = 55 and over", "age group = 18-34", "a=b", "a=b = c"]

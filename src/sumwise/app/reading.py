@@ -20,6 +20,41 @@ PARTS = ("data", "columns", "options", "names", "map", "court")  # tables of a p
 REST = ("attributes", "features")  # roles that all other columns have where a problem file names none
 # Roles that several columns may have
 LISTS = ("groups", "outcomes", "attributes", "features", "covariates", "groups_sd", "groups_moe")
+LISTS += ("categorical", "subgroups", "times", "places", "counts")
+NOT_COLUMNS = ("groups_in", "outcomes_in", "rest_group", "rest_outcome", "row", "col", "task")  # keys that hold words
+# Roles as menus call them, where the key of the problem file is no plain word
+ROLE_NAMES = {
+    "unit": "unit's name",
+    "groups": "group",
+    "outcomes": "outcome",
+    "groups_sd": "group: standard error",
+    "groups_moe": "group: 90% margin of error",
+    "total": "total of the unit",
+    "weight": "weight",
+    "covariates": "covariate",
+    "side": "long file: group or outcome?",
+    "option": "long file: name of the group or outcome",
+    "votes": "long file: count",
+    "counts": "count of a class",
+    "counts_bag": "bag, in the counts file",
+    "features": "feature",
+    "categorical": "feature: levels, not numbers",
+    "subgroups": "only a subgroup to report",
+    "responses_bag": "bag, in the responses file",
+    "label": "label to be predicted",
+    "amount": "amount to be predicted",
+    "attributes": "attribute",
+    "label_sum": "sum of the label",
+    "times": "counts at one time",
+    "places": "counts at one place",
+    "season": "season or repetition",
+    "effort": "share that is counted",
+    "mask": "0 where nobody can be",
+    "lon": "longitude",
+    "lat": "latitude",
+    "x": "first coordinate (x)",
+    "y": "second coordinate (y)",
+}
 MOST_SHOWN = 3
 
 
@@ -56,19 +91,25 @@ def described(problem: Any) -> dict[str, Any]:
 
     kind = type(study_of(problem))
     table, kinds = kind.noises or ("", {})
+    rest = next((k for k in REST if k in kind.column_keys), "")
     if problem.family == "maxent" and "count" not in problem.columns:
         kinds = {}  # rows and folders of tables: only cells have a noise that a person must say
     return {
         "values": {k: v for k, v in dict(problem.values).items() if k in (*TOP, *PARTS)},
         "contests": problem.values.get("contest", []),
-        "roles": [{"key": k, "meaning": v, "several": k in LISTS} for k, v in kind.column_keys.items()],
+        "roles": [
+            {"key": k, "name": ROLE_NAMES.get(k, k), "meaning": v, "several": k in LISTS}
+            for k, v in kind.column_keys.items()
+            if k not in NOT_COLUMNS
+        ],
         "methods": [
             {"name": name, "meaning": meaning_of(problem.family, kind.classes_of.get(name, name))}
             for name in kind.methods
         ],
-        "named": [*kind.named_sides, *kind.named_columns],
+        "rest": rest,
+        "named": [*kind.named_sides, *kind.named_columns, *(("categorical",) if rest in kind.named_columns else ())],
         "noise": {"table": table, "kinds": {k: list(v) for k, v in kinds.items()}},
-        "columns": file_columns(problem, next((k for k in REST if k in kind.column_keys), "")),
+        "columns": file_columns(problem, rest),
     }
 
 
@@ -79,11 +120,12 @@ def file_columns(problem: Any, rest: str = "") -> list[dict[str, Any]]:
     """
     from sumwise.study.profile_file import profile_file
 
-    role: dict[str, str] = {}
-    rest = "" if rest in problem.values.get("columns", {}) else rest
-    for key, names in problem.values.get("columns", {}).items():
-        for name in names if isinstance(names, list) else [names]:
-            role.setdefault(name, key)
+    roles: dict[str, list[str]] = {}
+    given = problem.values.get("columns", {})
+    unnamed = "" if rest in given else rest
+    for key in sorted(given.keys() - {*NOT_COLUMNS}, key=lambda k: (k != "categorical", [*given].index(k))):
+        for name in given[key] if isinstance(given[key], list) else [given[key]]:
+            roles.setdefault(name, []).append(key)
     contest = contest_columns(problem)
     shown = []
     for key in problem.data:
@@ -94,8 +136,9 @@ def file_columns(problem: Any, rest: str = "") -> list[dict[str, Any]]:
             n = min(MOST_SHOWN, len(column.numbers if column.numbers is not None else column.texts))
             first = [column.value(i) for i in range(n)]
             kind = "numbers" if column.numbers is not None else "text"
-            given = role.get(column.name, rest if key == "file" else "")
-            shown.append({"name": column.name, "kind": kind, "first": first, "role": given})
+            role, *also = roles.get(column.name, [unnamed if key == "file" else ""])
+            also = [other for other in also if role != "categorical" or other != rest]  # a feature anyway
+            shown.append({"name": column.name, "kind": kind, "first": first, "role": role, "also": also})
             if column.name in contest:
                 shown[-1]["contest"] = "; ".join(contest[column.name])
     return shown

@@ -1,6 +1,7 @@
 """Figures, one per file, each drawn from the numbers of diagnostics: they take `ax=` and return it."""
 
 from sumwise.plots.calibration import plot_calibration
+from sumwise.plots.coefficients import plot_coefficients
 from sumwise.plots.confusion import plot_confusion
 from sumwise.plots.connectivity import plot_connectivity
 from sumwise.plots.containers import plot_containers, plot_estimate
@@ -28,6 +29,7 @@ from sumwise.plots.unit_scatter import plot_unit_scatter
 __all__ = [
     "animate_flows",
     "plot_calibration",
+    "plot_coefficients",
     "plot_confusion",
     "plot_connectivity",
     "plot_containers",

@@ -42,7 +42,7 @@ def plot_containers(data: Any, ax: Any = None, **options: Any) -> Any:
     if isinstance(data, Tables):
         return _tables(data, ax, **options)
     if hasattr(data, "counts") and hasattr(data, "times"):
-        return _heat(np.asarray(data.counts).T, data.places, data.times, ("place", "time", "count"), ax)
+        return heat_map(np.asarray(data.counts).T, data.places, data.times, ("place", "time", "count"), ax)
     raise DataError(
         f"There is no figure for a {type(data).__name__}.", hint="give Margins, Bags, Tables or CountsOverTime."
     )
@@ -124,10 +124,11 @@ def _tables(tables: Tables, ax: Any, table: int = 0) -> Any:
         counts, names = counts[:, None], [*names, ""]
     counts = counts.reshape(*counts.shape[:2], -1).sum(axis=2)
     levels = [list(tables.domain.levels(a)) if a else ["count"] for a in names[:2]]
-    return _heat(counts, levels[0], levels[1], (names[0], names[1], "count"), ax)
+    return heat_map(counts, levels[0], levels[1], (names[0], names[1], "count"), ax)
 
 
-def _heat(values: np.ndarray, rows: Any, columns: Any, names: tuple[str, str, str], ax: Any) -> Any:
+def heat_map(values: np.ndarray, rows: Any, columns: Any, names: tuple[str, str, str], ax: Any = None) -> Any:
+    """Draw a matrix with its rows downwards; `names` are those of the rows, the columns and the values."""
     import matplotlib.pyplot as plt
 
     from sumwise.plots.labels import short

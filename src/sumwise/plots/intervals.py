@@ -37,11 +37,11 @@ def plot_intervals(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """
     import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import legend_above, line_names, percent, percent_axes, share_ends, tips
+    from sumwise.plots.labels import legend_above, line_inches, line_names, percent, percent_axes, share_ends, tips
 
     share = np.asarray(numbers["share"])
     labels = line_names(numbers)
-    ax = plt.subplots(figsize=(6, 0.8 + 0.3 * share.size))[1] if ax is None else ax
+    ax = plt.subplots(figsize=(6, 0.8 + line_inches(labels) * share.size))[1] if ax is None else ax
     y = np.arange(share.size)[::-1]
     ax.hlines(
         y,

@@ -114,6 +114,18 @@ def line_names(numbers: Mapping[str, Any], most: int = 40) -> list[str]:
     return [f"{g}\n{o}" for g in distinct(groups, most) for o in distinct(outcomes, most)]
 
 
+def line_inches(names: Sequence[str]) -> float:
+    """The height of a line of a figure: more where its name takes two.
+
+    Examples
+    --------
+    >>> from sumwise.plots.labels import line_inches
+    >>> line_inches(["young: yes"]), line_inches(["people of a long name\\na choice"])
+    (0.3, 0.45)
+    """
+    return 0.45 if any("\n" in name for name in names) else 0.3
+
+
 def tips(artist: Any, words: Sequence[str]) -> Any:
     """Put the values of an artist's marks on it, for pictures that show them on hover; returns the artist.
 

@@ -35,7 +35,7 @@ class Context:
     time_name: str = "time"  # (collective) what a time is called: week
     regions: Mapping[str, Any] | None = None  # (collective) names of regions and their places, for connectivity
     outlines: Mapping[str, Any] | None = None  # (collective) GeoJSON of polygons that maps show
-    names: Mapping[str, str] = field(default_factory=dict)  # (maxent) of columns, and of levels as "COLUMN = LEVEL"
+    names: Mapping[str, str] = field(default_factory=dict)  # of columns, and of levels as "COLUMN = LEVEL"
     notes: Sequence[str] = ()  # what was done to the data
     cautions: Sequence[str] = ()  # what a reader must know before the numbers
     shapes: Any = None  # (ecological) the shape of every unit, for maps: `diagnostics.unit_shapes`
@@ -54,6 +54,16 @@ class Context:
     def percent(self) -> str:
         """The level of the intervals in words."""
         return f"{100 * self.level:g}%"
+
+    def feature_name(self, name: str, columns: Sequence[str]) -> str:
+        """What readers see of a feature: a column's name, or "column = level" where it is the indicator of a level."""
+        if name in columns:
+            return self.names.get(name, name)
+        column = max((c for c in columns if name.startswith(f"{c}=")), key=len, default=None)
+        if column is None:
+            return self.names.get(name, name)
+        level = name[len(column) + 1 :]
+        return f"{self.names.get(column, column)} = {self.names.get(f'{column} = {level}', level)}"
 
     def titled(self, fallback: str) -> str:
         """The title that was given, or one made of the data."""

@@ -242,19 +242,6 @@ def check_memory(data: Any) -> None:
     )
 
 
-def plot_model(model: Any, data: Any = None, ax: Any = None, **options: Any) -> Any:
-    """Draw the main figure of a model's report; estimates on margins need no data."""
-    check_is_fitted(model)
-    if data is None:
-        if hasattr(model, "estimate"):
-            return model.estimate(options.get("level", 0.95)).plot(ax)
-        raise DataError(f"A figure of {type(model).__name__} needs its data.", hint="give what fit was given.")
-    figures = report(model, data, **options).figures
-    if not figures:
-        raise DataError(f"The report on {type(model).__name__} has no figure.", hint="see model.report(data).")
-    return figures[0].draw(ax=ax)
-
-
 def _compared(context: Context, compare: Any) -> tuple[dict[str, Any], list[str]]:
     """Other methods, fitted, and sentences on those that are not shown."""
     arguments = context.data if isinstance(context.data, tuple) else (context.data,)

@@ -156,3 +156,10 @@ def test_samples_are_recognised_by_their_structure_where_the_bag_has_an_uncommon
     frame["owner"] = np.repeat(rng.normal(0, 1, 30).round(2), 12)  # two such columns: which one is the response?
     with pytest.raises(DataError, match="has no form that is known"):
         guessed(tmp_path, frame)
+
+
+def test_counts_that_run_0_1_2_are_a_class_where_the_sizes_of_bags_need_them(tmp_path):
+    rng = np.random.default_rng(3)
+    frame = pd.DataFrame({"area": np.repeat([f"A{k}" for k in range(25)], 40), "age": rng.integers(18, 90, 1000)})
+    counts = pd.DataFrame({"area": [f"A{k}" for k in range(25)], "ill": range(25), "well": 40 - np.arange(25)})
+    assert guessed(tmp_path, frame, counts).columns["counts"] == ["ill", "well"]

@@ -95,7 +95,7 @@ function show(found) {
   $("checks").replaceChildren(...lines.map((line) => make("li", line)));
   $("columns").tBodies[0].replaceChildren(...found.columns.map(columnRow));
   $("columns").classList.toggle("unnamed", !reading.named.length);
-  $("roles").replaceChildren(...found.roles.flatMap((role) => [make("dt", role.key.replaceAll("_", " ")), make("dd", role.meaning)]));
+  $("roles").replaceChildren(...found.roles.flatMap((role) => [make("dt", role.name), make("dd", role.meaning)]));
   $("family").value = found.values.family || "";
   $("title").value = found.values.title || "";
   $("level").value = found.values.level ?? 0.95;
@@ -132,7 +132,7 @@ function columnRow(column) {
   row.setAttribute("role", "row");
   menu.dataset.column = column.name;
   menu.setAttribute("aria-label", "Role of " + column.name);
-  menu.append(make("option", "not used", { value: "" }), ...reading.roles.map((r) => make("option", r.key.replaceAll("_", " "), { value: r.key })));
+  menu.append(make("option", "not used", { value: "" }), ...reading.roles.map((r) => make("option", r.name, { value: r.key })));
   menu.value = column.role;
   const cell = make("td");
   if (column.contest) cell.append(make("span", column.contest, { className: "small" }));
@@ -153,15 +153,21 @@ function columnRow(column) {
 
 function values() {
   const chosen = {}, kept = reading.values.columns || {}, names = reading.columns.map((c) => c.name);
-  for (const [key, value] of Object.entries(kept)) {  // names that are no columns, as that of a rest
-    if (![].concat(value).some((v) => names.includes(v))) chosen[key] = value;
+  for (const [key, value] of Object.entries(kept)) {  // words that are no columns, as the name of a rest
+    if (!reading.roles.some((r) => r.key === key) || ![].concat(value).some((v) => names.includes(v))) chosen[key] = value;
   }
+  const add = (key, column) => {
+    const before = [].concat(chosen[key] ?? []);
+    if (before.includes(column)) return;  // a column that joins two files stands in both
+    const role = reading.roles.find((r) => r.key === key);
+    chosen[key] = (role && role.several) || before.length ? [...before, column] : column;
+  };
   for (const menu of $("columns").querySelectorAll("select")) {
     if (!menu.value) continue;
-    const role = reading.roles.find((r) => r.key === menu.value);
-    const before = [].concat(chosen[menu.value] ?? []), column = menu.dataset.column;
-    if (before.includes(column)) continue;  // a column that joins two files stands in both
-    chosen[menu.value] = role.several || before.length ? [...before, column] : column;
+    const column = reading.columns.find((c) => c.name === menu.dataset.column);
+    add(menu.value, column.name);
+    if (menu.value === "categorical") add(reading.rest, column.name);  // a feature, as levels
+    if (menu.value === column.role) for (const key of column.also) add(key, column.name);
   }
   const names_shown = { ...(reading.values.names || {}) };
   for (const input of $("columns").querySelectorAll("input[data-names]")) {

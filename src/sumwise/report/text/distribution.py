@@ -290,7 +290,7 @@ def _certainty(context: Context, summary: Summary, bags: Any) -> None:
         summary.add("certainty", text(*context.not_compared))
     sizes = bags.sizes
     spread = f"{sizes.min():,} to {sizes.max():,}, median {np.median(sizes):,.0f}"
-    names = listed([str(f) for f in bags.features], 8)
+    names = listed([context.names.get(str(f), str(f)) for f in bags.features], 8)
     summary.add("certainty", facts({"bags": len(bags), "samples per bag": spread, "features": names}, "Data"))
     context.convergence(summary)
     if summary.record["score"] <= summary.record["score of a constant"]:

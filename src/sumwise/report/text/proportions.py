@@ -89,7 +89,7 @@ def write(context: Context) -> Summary:
     if labels is not None:
         summary.checked.append(_coverage(context, frame))
     _figures(context, summary, frame, classes)
-    _coefficients(context, summary, classes)
+    _coefficients(context, summary, bags, classes)
     if context.survey is not None:
         _survey(context, summary, frame)
     _held_out(context, summary, bags, counts, classes, focus)
@@ -238,13 +238,14 @@ def _figures(context: Context, summary: Summary, frame: Any, classes: list[str])
     summary.add("estimates", table(frame, "Shares of subgroups", KINDS, "estimates.csv", about=about))
 
 
-def _coefficients(context: Context, summary: Summary, classes: list[str]) -> None:
+def _coefficients(context: Context, summary: Summary, bags: Bags, classes: list[str]) -> None:
     coef = getattr(context.model, "coef_", None)
     if coef is None:
         return
     rows = np.atleast_2d(coef)
     of = classes[1:] if len(rows) == 1 else classes
-    names = [str(f) for f in context.model.get_feature_names_out()]
+    columns = [str(f) for f in bags.features]
+    names = [context.feature_name(str(f), columns) for f in context.model.get_feature_names_out()]
     if rows.shape != (len(of), len(names)):
         return
     frame = pd.DataFrame(
@@ -300,7 +301,10 @@ def _identifiability(context: Context, summary: Summary, bags: Bags) -> Any:
         found = identifiability(bags, given if np.ndim(given) == 1 else None, warn=False)
     except DataError:
         return None
-    shown = found.to_frame().rename(
+    columns = [str(f) for f in bags.features]
+    names = [context.feature_name(str(f), columns) for f in found.features]
+    shown = found.to_frame().assign(feature=names)
+    shown = shown.rename(
         columns={"standard_error": "standard error", "between": "between bags", "efficiency": "relative efficiency"}
     )
     kinds = {"between bags": "share", "relative efficiency": "share", "answerable": "yes"}

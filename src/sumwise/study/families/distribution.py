@@ -73,7 +73,7 @@ class Distribution(Study):
                 self._other_response(apart, str(bag), str(response))
             self.check_names([*sheet.columns, *({response} - {*sheet.columns})])
         self.data = self.bags, self._target()
-        self.details |= {"classes": self.classes, "response": self.named(str(response))}
+        self.details |= {"classes": self.classes, "response": self.named(str(response)), "names": p.names}
 
     def _target(self) -> np.ndarray:
         """The response as numbers: classes as 0 and 1, one column each where there are more than two."""

@@ -71,7 +71,7 @@ class Proportions(Study):
             self._subgroup_columns(sheet)
             self.check_names([*sheet.columns, *(p.column_list("counts") or ())])
         self.data, self.truth = (self.bags, self.target), self.labels
-        self.details = {"classes": self.classes, "groups": self.groups}
+        self.details = {"classes": self.classes, "groups": self.groups, "names": p.names}
         if p.file("survey_file", needed=False) is not None:
             self.details["survey"] = self._survey()
         self._note()

@@ -197,7 +197,9 @@ def _joined(people: FileProfile, results: FileProfile, bag: Column, key: Column,
     data, comments = people.opening()
     columns: dict[str, Any] = {"bag": bag.name}
     numbers = [c for c in results.columns if c is not key and c.amounts is not None]
-    counts = [c for c in numbers if c.whole and not results.is_called(c, TOTALS) and not is_row_number(c)]
+    counts = [c for c in numbers if c.whole and not results.is_called(c, TOTALS)]
+    if not _add_up(people, bag, results, key, counts):  # 0, 1, 2, ... may be a count, where the bags' sizes need it
+        counts = [c for c in counts if not is_row_number(c)]
     whole = next((c for c in counts if len(counts) > 2 and _is_sum(c, counts)), None)
     counts = [c for c in counts if c is not whole]
     ask = []
@@ -279,14 +281,29 @@ def _refuse_results(results: FileProfile, bag: Column, numbers: list[Column], co
     return None
 
 
+def _add_up(people: FileProfile, bag: Column, results: FileProfile, key: Column, counts: list[Column]) -> bool:
+    """Whether counts add up to the individuals of their bags, in every bag that both files have."""
+    both, found, sizes = _sums(people, bag, results, key, counts)
+    return bool(len(both)) and np.allclose(found, sizes)
+
+
+def _sums(
+    people: FileProfile, bag: Column, results: FileProfile, key: Column, counts: list[Column]
+) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Bags that both files have, the sum of their counts, and their individuals."""
+    sizes = pd.Series([bag.value(i) for i in range(people.n_rows)]).value_counts()
+    sums = np.sum([c.amounts for c in counts], axis=0) if counts else np.zeros(results.n_rows)
+    found = pd.Series(sums, [key.value(i) for i in range(results.n_rows)])
+    both = [name for name in found.index if name in sizes.index]
+    return both, np.asarray(found[both], dtype=float), np.asarray(sizes[both], dtype=float)
+
+
 def _scaled(people: FileProfile, bag: Column, results: FileProfile, key: Column, counts: list[Column]) -> list[str]:
     """Words on counts that don't add up to the individuals of their bags."""
-    sizes = pd.Series([bag.value(i) for i in range(people.n_rows)]).value_counts()
-    found = pd.Series(np.sum([c.amounts for c in counts], axis=0), [key.value(i) for i in range(results.n_rows)])
-    both = [name for name in found.index if name in sizes.index]
-    if not both or np.allclose(found[both], sizes[both]):
+    both, found, sizes = _sums(people, bag, results, key, counts)
+    if not both or np.allclose(found, sizes):
         return []
-    ratio = float(np.median(np.asarray(found[both]) / np.asarray(sizes[both])))
+    ratio = float(np.median(found / sizes))
     return [
         f"counts of a bag add up to {ratio:,.3g} times its individuals in {people.path.name} (median): they are scaled "
         "to them (totals)."
