@@ -60,7 +60,7 @@ def test_columns_that_are_not_named_have_the_role_that_a_fit_gives_them(tmp_path
 def test_roles_are_called_by_plain_words_and_are_roles_of_columns():
     for family in FAMILIES:
         keys = [key for key in study_class(family).column_keys if key not in NOT_COLUMNS]
-        words = [ROLE_NAMES.get(key, key) for key in keys]
+        words = [str(ROLE_NAMES.get(key, key)) for key in keys]
         assert len(set(words)) == len(words)
         assert not [word for word in words if "_" in word]
     described = {key for family in FAMILIES for key in study_class(family).column_keys}

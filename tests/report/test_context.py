@@ -27,7 +27,9 @@ def test_titles_are_given_or_made_of_the_data():
 
 @pytest.mark.parametrize(("values", "words"), [([3.0, 1.0], "lower is better"), ([1.0, 3.0], "higher is better")])
 def test_an_objective_has_a_direction(values, words):
-    assert words in _curve(Fit(history={"objective": values}))[0]
+    curve = _curve(Fit(history={"objective": values}))
+    assert curve is not None
+    assert words in curve[0]
     assert _curve(Fit(history={"objective": [1.0]})) is None
 
 

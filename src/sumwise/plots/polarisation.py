@@ -35,10 +35,10 @@ def plot_polarisation(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """
     import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import line_names, tips
+    from sumwise.plots.labels import line_inches, line_names, tips
 
     gap, low, high = (np.asarray(numbers[k], dtype=float).ravel() for k in ("gap", "low", "high"))
-    ax = plt.subplots(figsize=(6, 0.8 + 0.3 * gap.size))[1] if ax is None else ax
+    ax = plt.subplots(figsize=(6, 0.8 + line_inches(line_names(numbers)) * gap.size))[1] if ax is None else ax
     y = np.arange(gap.size)[::-1]
     ax.axvline(0, color="0.4", linewidth=1, linestyle="--")
     ax.hlines(y, low, high, color="#0072B2", linewidth=2)
@@ -51,7 +51,7 @@ def plot_polarisation(numbers: Mapping[str, Any], ax: Any = None) -> Any:
             rows = zip(names[part], gap[part], low[part], high[part])
             tips(dots, [f"{n} {100 * g:+.1f} points ({100 * a:+.1f} to {100 * b:+.1f})" for n, g, a, b in rows])
     widest = max(0.1, float(np.nanmax(np.abs([low, high]))))
-    ax.set(xlim=(-1.05 * widest, 1.05 * widest), ylim=(-0.7, gap.size - 0.3), yticks=y)
+    ax.set(xlim=(-1.12 * widest, 1.12 * widest), ylim=(-0.7, gap.size - 0.3), yticks=y)
     ax.set(yticklabels=line_names(numbers), xlabel=numbers.get("label", "group less all others (percentage points)"))
     ax.xaxis.set_major_formatter(lambda v, _: "0" if abs(v) < 0.005 else f"{100 * v:+.0f}".replace("-", "\u2212"))
     return ax

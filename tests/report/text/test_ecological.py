@@ -34,6 +34,14 @@ def test_findings_name_the_largest_groups_with_interval_and_bounds():
     assert "Difference between" in found[-1]["what"]
 
 
+@pytest.mark.filterwarnings("ignore:There are 3 units for 4 cells")
+def test_fewer_units_than_shares_are_no_more_than_low_confidence():
+    m = Margins([[820, 310], [130, 990], [400, 610]], [[700, 430], [420, 700], [520, 490]])
+    found = report(EcologicalEM().fit(m), m).summary["findings"]
+    assert {f["trust"] for f in found} == {"low"}
+    assert "3 units are few for 4 shares" in found[0]["because"]
+
+
 def test_large_tables_become_a_heat_map():
     m = synthetic.precincts(200, 9, 8, random_state=0).margins
     found = report(Goodman(constrained=True, n_bootstrap=5).fit(m), m)

@@ -36,6 +36,16 @@ def test_findings_contrast_subgroups_and_check_against_labels():
         assert words in text
 
 
+def test_levels_keep_their_brackets_and_features_their_display_names():
+    data, _, options = case()
+    model = CardinalityClassifier(penalty=1.0).fit(*data)
+    groups = {"sex": np.where(options["groups"]["sex"] == "f", "f (female)", "m (male)")}
+    names = {"age": "age in years / 12"}
+    found = report(model, data, classes=options["classes"], groups=groups, names=names)
+    assert found.findings[0].startswith("Share of “yes” where sex is f (female): ")
+    assert "age in years / 12" in str(found.summary["sections"])
+
+
 def test_a_survey_is_set_beside_the_estimates():
     data, _, options = case()
     model = CardinalityClassifier(penalty=1.0).fit(*data)

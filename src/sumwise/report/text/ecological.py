@@ -346,9 +346,9 @@ def _difference(context: Context, order: np.ndarray, real: list[int], curved: bo
     value = float(est.shares_[one, c] - est.shares_[two, c])
     tails = np.quantile(gap, [(1 - context.level) / 2, (1 + context.level) / 2])
     low, high = min(float(tails[0]), value), max(float(tails[1]), value)
-    settled = low > 0 or high < 0
+    settled, few = low > 0 or high < 0, _fewer_units_than_cells(context)
     because = (
-        ("The interval excludes 0: the two groups differ" + (", if the assumptions hold." if curved else "."))
+        ("The interval excludes 0: the two groups differ" + (", if the assumptions hold." if curved or few else "."))
         if settled
         else "The interval includes 0: whether the two groups differ is open."
     )
@@ -362,9 +362,14 @@ def _difference(context: Context, order: np.ndarray, real: list[int], curved: bo
         level=context.level,
         lower_bound=float(est.lower_bound_[one, c] - est.upper_bound_[two, c]),
         upper_bound=float(est.upper_bound_[one, c] - est.lower_bound_[two, c]),
-        trust="moderate" if settled and not curved else "low",
+        trust="moderate" if settled and not curved and not few else "low",
         because=because,
     )
+
+
+def _fewer_units_than_cells(context: Context) -> bool:
+    """Whether the fit warned that the answer leans on the model."""
+    return len(context.model.cells_) < context.model.shares_.size
 
 
 def _trust(context: Context, r: int, c: int, low: Any, high: Any, curved: bool) -> tuple[str, str]:
@@ -377,6 +382,8 @@ def _trust(context: Context, r: int, c: int, low: Any, high: Any, curved: bool) 
     apart = max((abs(s - est.shares_[r, c]) for s in others), default=0.0)
     if curved:
         return "low", "Behaviour appears to vary with composition; the method assumes that it does not."
+    if _fewer_units_than_cells(context):
+        return "low", f"{len(est.cells_)} units are few for {est.shares_.size} shares: the model decides much of it."
     if apart > 0.1:
         return "low", f"Other methods differ by up to {100 * apart:.0f} percentage points."
     if high[r, c] - low[r, c] > 0.25:

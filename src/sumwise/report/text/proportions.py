@@ -17,6 +17,7 @@ KINDS = dict.fromkeys(("share", "low", "high", "truth", "survey", "difference"),
 MOST_LINES = 24
 MISSING = "(missing)"  # the level of those whose level is not known
 FOLDS = 5
+PER_SD = "per standard deviation"
 ASSUMED = [
     "An individual's class depends on the features alone: two people with the same features have the same "
     "probabilities, whatever their bag. (random_intercept = true lets bags differ beyond that.)",
@@ -200,13 +201,19 @@ def _findings(context: Context, frame: Any, focus: str, contrasts: list[Any]) ->
             else f"The intervals of the highest and the lowest level of {group} overlap: which is higher is open."
         )
         for row in (top, bottom):
-            what = f"Share of “{focus}” where {group} is {str(row['level']).strip('()')}"
+            what = f"Share of “{focus}” where {group} is {_level_words(row['level'])}"
             out.append(_finding(context, what, row, "moderate" if apart else "low", because))
     if out:
         return out
     row = frame[(frame["group"] == "everybody") & (frame["class"] == focus)].iloc[0]
     because = "The counts of the bags determine it."
     return [_finding(context, f"Share of “{focus}” among all individuals", row, "high", because)]
+
+
+def _level_words(level: Any) -> str:
+    """A level as a sentence says it: missing for (missing)."""
+    words = str(level)
+    return words[1:-1] if words == MISSING else words
 
 
 def _finding(context: Context, what: str, row: Any, trust: str, because: str) -> dict[str, Any]:
@@ -248,21 +255,23 @@ def _coefficients(context: Context, summary: Summary, bags: Bags, classes: list[
     names = [context.feature_name(str(f), columns) for f in context.model.get_feature_names_out()]
     if rows.shape != (len(of), len(names)):
         return
+    spread = np.nanstd(context.model.design(bags).values, axis=0)
     frame = pd.DataFrame(
         [
-            {"class": c, "feature": f, "coefficient": float(rows[k, j])}
+            {"class": c, "feature": f, "coefficient": float(rows[k, j]), PER_SD: float(rows[k, j] * spread[j])}
             for k, c in enumerate(of)
             for j, f in enumerate(names)
         ]
     )
-    frame = frame.iloc[np.argsort(-frame["coefficient"].abs().to_numpy(), kind="stable")]
+    frame = frame.iloc[np.argsort(-frame[PER_SD].abs().to_numpy(), kind="stable")]
     summary.add(
         "estimates",
         table(
             frame,
             "Coefficients",
-            about="The change of the log-odds per unit of the feature, as it was given to the model. The penalty "
-            "shrinks coefficients towards zero.",
+            about=f"coefficient: the change of the log-odds per unit of the feature, as it was given to the model. "
+            f"{PER_SD}: the same for a change by one standard deviation among the individuals, which compares "
+            "features of different units. The penalty shrinks both towards zero.",
             folded=len(frame) > FEW_ROWS,
         ),
     )

@@ -289,7 +289,7 @@ def _add_up(people: FileProfile, bag: Column, results: FileProfile, key: Column,
 
 def _sums(
     people: FileProfile, bag: Column, results: FileProfile, key: Column, counts: list[Column]
-) -> tuple[list[str], np.ndarray, np.ndarray]:
+) -> tuple[list[Any], np.ndarray, np.ndarray]:
     """Bags that both files have, the sum of their counts, and their individuals."""
     sizes = pd.Series([bag.value(i) for i in range(people.n_rows)]).value_counts()
     sums = np.sum([c.amounts for c in counts], axis=0) if counts else np.zeros(results.n_rows)
