@@ -207,8 +207,8 @@ def test_reports_say_how_an_error_of_the_groups_was_taken():
     rows = rng.integers(20, 200, (40, 2)).astype(float)
     cols = rows @ [[0.7, 0.3], [0.2, 0.8]]
     m = Margins(rows, cols, row_sd=np.full(rows.shape, 5.0))
-    for options, words in (({}, "taken as classical"), ({"row_error": "berkson"}, "taken as Berkson error")):
-        made = report(EcologicalEM(n_groups=2, **options).fit(m), m).summary
+    for kind, words in (("classical", "taken as classical"), ("berkson", "taken as Berkson error")):
+        made = report(EcologicalEM(n_groups=2, row_error=kind).fit(m), m).summary
         assert words in str(made["sections"])
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -93,7 +95,8 @@ def test_those_whose_level_is_missing_are_no_finding():
     rows = [("everybody", "all", "yes", 90, 0.5, 0.5, 0.5)]
     rows += [("income", level, "yes", 30, share, share - 0.1, share + 0.1) for level, share in shares.items()]
     frame = pd.DataFrame(rows, columns=["group", "level", "class", "people", "share", "low", "high"])
-    context = SimpleNamespace(level=0.95, data=(None, np.zeros(3)), groups={"income": np.repeat(list(shares), 30)})
-    contrasts = _contrasts(context, frame, "yes", SimpleNamespace(weights=np.ones(90)), None)
+    context: Any = SimpleNamespace(level=0.95, data=(None, np.zeros(3)), groups={"income": np.repeat(list(shares), 30)})
+    bags: Any = SimpleNamespace(weights=np.ones(90))
+    contrasts = _contrasts(context, frame, "yes", bags, None)
     found = _findings(context, frame, "yes", contrasts)
     assert [f["what"] for f in found] == ["Share of “yes” where income is high", "Share of “yes” where income is low"]
