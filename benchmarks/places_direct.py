@@ -1,6 +1,7 @@
 """Figure 2.8 of Sun (2019) at the paper's size, to convergence: L-BFGS over the parameters, E steps by torch.
 
     python benchmarks/places_direct.py --device cuda --kinds moves --scales 10     # ten draws, minutes on a GPU
+    python benchmarks/places_direct.py --kinds places "places, own noise" --round 200 --steps 3000   # half an hour, CPU
     python benchmarks/places_direct.py --size middle --draws 1                     # a trial anywhere
 
 EM closes about z / (z + 2 b^2) of the distance in an iteration (places_moves.py), so that its 250 iterations end well
@@ -8,7 +9,10 @@ before its fixed point. Here F(theta) = n log Z(theta) + max over lambda of [<la
 minimised over theta by L-BFGS. The inner problem is the dual of the E step (2.7): |lambda| <= 1 / b for Laplace noise,
 a penalty of v lambda^2 / 2 for normal noise of variance v; accelerated projected gradients with the metric of the
 expected counts solve it, and the gap between both sides is known exactly. A fit has converged when ten iterations gain
-less than 1e-5 of all that was gained. Fits go to benchmarks/results/places_moves.json, as those of places_moves.py.
+less than 1e-5 of all that was gained. With `--round` L-BFGS starts again every so many steps, scaled by the expected
+counts of the time, since those of a random start say nothing about the solution's; a fit has converged when a whole
+round lowers F, a log-likelihood, by less than 1. Fits go to benchmarks/results/places_moves.json, as those of
+places_moves.py.
 """
 
 # ruff: noqa: E402  (threads are fixed before NumPy is loaded)
@@ -36,6 +40,7 @@ from sumwise.collective.realisations import read_realisations
 from sumwise.noise import Laplace
 
 GAP, MOST_GAP, SHARE, INNER, GAINED, BACK = 2e-3, 1.0, 0.01, 400, 1e-5, 10
+ROUND_GAP, ROUND_MOST_GAP, ROUND_GAIN = 1e-4, 0.02, 1.0
 KINDS = ("moves", "places", "places, own noise")
 
 
@@ -65,6 +70,26 @@ def chain(first, last, moves) -> Chain:
     return Chain(whole.log() + tops.sum() + ends[0] + ends[1], ahead * behind / whole, edges)
 
 
+def shared_chain(first, last, move, dual) -> Chain:
+    """The same with one table for all steps and duals on the nodes; in place of the edges stands their sum (1, L, L).
+
+    Nothing of size (T - 1, L, L) is built: a step of places costs about a tenth of one of moves.
+    """
+    top, tops = move.max(), dual.amax(dim=1, keepdim=True)
+    ends = (first.max(), last.max())
+    table, weights = torch.exp(move - top), torch.exp(dual - tops)
+    ahead, behind = [torch.exp(first - ends[0]) * weights[0]], [torch.exp(last - ends[1])]
+    for weight in weights[1:]:
+        ahead.append((ahead[-1] @ table) * weight)
+    for weight in weights[1:].flip(0):
+        behind.append(table @ (weight * behind[-1]))
+    ahead, behind = torch.stack(ahead), torch.stack(behind[::-1])
+    whole = ahead[-1] @ behind[-1]
+    edges = table * (ahead[:-1].T @ (weights[1:] * behind[1:])) / whole
+    log_z = whole.log() + (len(dual) - 1) * top + tops.sum() + ends[0] + ends[1]
+    return Chain(log_z, ahead * behind / whole, edges[None])
+
+
 class Observed(NamedTuple):
     """Noisy tables of edges or of nodes, with Laplace noise of scale `b` or normal noise of variance `v`."""
 
@@ -77,11 +102,9 @@ class Observed(NamedTuple):
     def tables(self, theta, dual) -> Chain:
         """The chain with the duals added to its log-potentials."""
         first, last, move = split(theta, self.y.shape[1])
-        steps = len(self.y) if self.on_edges else len(self.y) - 1
-        moves = move.expand(steps, *move.shape)
         if self.on_edges:
-            return chain(first, last, moves + dual)
-        return chain(first + dual[0], last + dual[-1], torch.cat([moves[:1], moves[1:] + dual[1:-1, :, None]]))
+            return chain(first, last, move.expand(len(self.y), *move.shape) + dual)
+        return shared_chain(first, last, move, dual)
 
     def counts(self, found):
         """Expected counts of what is observed."""
@@ -131,7 +154,7 @@ class Done(Exception):
     """The last iterations gained next to nothing."""
 
 
-def minimised(seen: Observed, theta, steps, penalty=0.01):
+def minimised(seen: Observed, theta, steps, penalty=0.01, gaps=(GAP, MOST_GAP)):
     """L-BFGS on F; returns parameters, whether it converged, and the course (seconds, F, inner steps)."""
     began, course = perf_counter(), []
     put = lambda x: torch.as_tensor(x, dtype=torch.float64, device=seen.y.device)  # noqa: E731
@@ -149,12 +172,14 @@ def minimised(seen: Observed, theta, steps, penalty=0.01):
         theta = put(u * scale)
         kept = state["kept"]
         gained = kept[-2] - kept[-1] if len(kept) > 1 else np.inf
-        enough = min(max(SHARE * gained, GAP), MOST_GAP)  # of what the last iteration gained
+        enough = min(max(SHARE * gained, gaps[0]), gaps[1])  # of what the last iteration gained
         dual, found, gap, inner = e_step(seen, theta, state["dual"], enough)
         state["dual"] = dual
         plain = seen.tables(theta, torch.zeros_like(dual))
         value = float(seen.n * plain.log_z) + seen.value(found, dual) + 0.5 * penalty * float(theta @ theta)
         slope = statistics(plain) - statistics(found) + penalty * theta
+        if not np.isfinite(value):  # a step so long that probabilities underflow: the line search shortens it
+            return 1e3, np.zeros_like(u)
         if value < state["best"][0]:
             state["best"] = (value, u * scale)
         course.append((round(perf_counter() - began, 1), value, inner, gap))
@@ -177,6 +202,18 @@ def minimised(seen: Observed, theta, steps, penalty=0.01):
     return state["best"][1], done, course, state.get("half")
 
 
+def in_rounds(seen: Observed, theta, steps, each):
+    """The same in rounds of `each` steps, until one lowers F by less than 1."""
+    course, passed, began, done = [], [], perf_counter(), False
+    while len(course) < steps and not done:
+        theta, _, part, _ = minimised(seen, theta, each, gaps=(ROUND_GAP, ROUND_MOST_GAP))
+        spent = round(perf_counter() - began, 1)
+        course += [(spent, *c[1:]) for c in part]
+        passed.append(theta)
+        done = part[0][1] - min(c[1] for c in part) < ROUND_GAIN
+    return theta, done, course, passed[len(passed) // 2 - 1] if len(passed) > 1 else None
+
+
 def observed(tables, kind, device) -> Observed:
     """What a kind of evidence is to the solver."""
     y = torch.as_tensor(np.stack([t.counts for t in tables]), dtype=torch.float64, device=device)
@@ -187,8 +224,8 @@ def observed(tables, kind, device) -> Observed:
 
 def errors(seen, theta, morning):
     """Pairwise and node MAE."""
-    none = torch.zeros_like(seen.y)
-    found = seen.tables(torch.as_tensor(theta, dtype=torch.float64, device=seen.y.device), none)
+    first, last, move = split(torch.as_tensor(theta, dtype=torch.float64, device=seen.y.device), seen.y.shape[1])
+    found = chain(first, last, move.expand(len(morning.edge_marginals), *move.shape))
     edges, nodes = found.edges.cpu().numpy(), found.nodes.cpu().numpy()
     pair = [np.abs(edges[k] - p).mean() for k, p in enumerate(morning.edge_marginals)]
     node = [np.abs(nodes[k] - p).mean() for k, p in enumerate(morning.node_marginals)]
@@ -202,7 +239,10 @@ def fit(size, b, seed, kind, given):
     data, parameters = read_realisations(tables), FreeTables()
     start = parameters.ignoring_noise(data) if kind == "moves" else parameters.first(data, np.random.default_rng(0))
     seen = observed(tables, kind, given.device)
-    theta, done, course, half = minimised(seen, start, given.steps)
+    if given.round:
+        theta, done, course, half = in_rounds(seen, start, given.steps, given.round)
+    else:
+        theta, done, course, half = minimised(seen, start, given.steps)
     head = {"size": size, "plain": 0, "step": "torch", "b": b, "seed": seed}
     fits: list[dict] = [head | {"from": kind} | errors(seen, theta, morning)]
     fits[0] |= {"converged": done, "steps": len(course), "cpu_s": course[-1][0], "F": course[-1][1]}
@@ -225,6 +265,7 @@ def main():
     parser.add_argument("--first", type=int, default=4000, help="seed of the first draw")
     parser.add_argument("--kinds", nargs="*", choices=KINDS, default=KINDS)
     parser.add_argument("--steps", type=int, default=300, help="most iterations of L-BFGS")
+    parser.add_argument("--round", type=int, default=0, help="steps of a round; 0: one run of L-BFGS")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--results", type=Path, help="file of results in place of the committed one")
     given = parser.parse_args()
