@@ -27,7 +27,7 @@ import argparse
 import warnings
 from pathlib import Path
 from time import perf_counter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import places_moves
@@ -131,15 +131,16 @@ def split(theta, size):
     return theta[:size], theta[size : 2 * size], theta[2 * size :].reshape(size, size)
 
 
-def e_step(seen: Observed, theta, dual, enough=GAP):
+def e_step(seen: Observed, theta, dual, enough=GAP) -> tuple[torch.Tensor, Chain, float, int]:
     """Accelerated projected gradients with restarts: the duals, the chain at them, the gap, and the steps taken."""
     ahead, speed, length = dual, 1.0, len(seen.y)
-    best = None
-    for k in range(INNER):
-        found = seen.tables(theta, ahead)
+    best, taken = (ahead, seen.tables(theta, ahead), np.inf), 0
+    while taken < INNER:
+        taken += 1
+        found = best[1] if taken == 1 else seen.tables(theta, ahead)
         gap = seen.gap(found, ahead)
-        if best is None or gap < best[2]:
-            best = (ahead, found, gap, k + 1)
+        if gap < best[2]:
+            best = (ahead, found, gap)
         if gap <= enough:
             break
         z = seen.counts(found)
@@ -147,7 +148,7 @@ def e_step(seen: Observed, theta, dual, enough=GAP):
         restart = bool(((ahead - new) * (new - dual) * z).sum() > 0)
         speed, before = (1.0, 1.0) if restart else (0.5 * (1 + (1 + 4 * speed**2) ** 0.5), speed)
         ahead, dual = seen.allowed(new + ((before - 1) / speed) * (new - dual)), new
-    return (*best[:3], k + 1)
+    return (*best, taken)
 
 
 class Done(Exception):
@@ -158,7 +159,7 @@ def minimised(seen: Observed, theta, steps, penalty=0.01, gaps=(GAP, MOST_GAP)):
     """L-BFGS on F; returns parameters, whether it converged, and the course (seconds, F, inner steps)."""
     began, course = perf_counter(), []
     put = lambda x: torch.as_tensor(x, dtype=torch.float64, device=seen.y.device)  # noqa: E731
-    state = {"dual": torch.zeros_like(seen.y), "best": (np.inf, theta), "kept": []}
+    state: dict[str, Any] = {"dual": torch.zeros_like(seen.y), "best": (np.inf, theta), "kept": []}
 
     def statistics(found):
         return seen.n * torch.cat([found.nodes[0], found.nodes[-1], found.edges.sum(0).ravel()])
@@ -218,8 +219,9 @@ def observed(tables, kind, device) -> Observed:
     """What a kind of evidence is to the solver."""
     y = torch.as_tensor(np.stack([t.counts for t in tables]), dtype=torch.float64, device=device)
     noise = next(iter(tables)).noise
-    said = {"b": noise.scale} if isinstance(noise, Laplace) else {"v": float(noise.scale) ** 2}
-    return Observed(y, kind == "moves", float(tables.n), **said)
+    if isinstance(noise, Laplace):
+        return Observed(y, kind == "moves", float(tables.n), b=float(noise.scale))
+    return Observed(y, kind == "moves", float(tables.n), v=float(noise.scale) ** 2)
 
 
 def errors(seen, theta, morning):
@@ -258,7 +260,7 @@ def fit(size, b, seed, kind, given):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--size", choices=list(places_moves.SIZES), default="paper")
     parser.add_argument("--scales", nargs="*", type=float, default=[10.0, 50.0])
     parser.add_argument("--draws", type=int, default=10)

@@ -35,6 +35,7 @@ import json
 import warnings
 from pathlib import Path
 from time import process_time
+from typing import Any
 
 import numpy as np
 from cgm_figures import maes
@@ -59,7 +60,7 @@ HALF = "node MAE, half of the steps"
 KINDS = ("moves", "places", "places, own noise", "places, as Laplace")
 
 
-def kept():
+def kept() -> dict[str, Any]:
     """What was written so far."""
     return json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {"fits": []}
 
@@ -128,7 +129,8 @@ def direct(tables, b, seconds):
     """Parameters by L-BFGS on F, whose gradient at the most likely tables is that of the M step (envelope theorem)."""
     data, kind, began = read_realisations(tables), FreeTables(), process_time()
     course: list[tuple[float, float, float]] = []  # CPU seconds, F, largest slope
-    best, warm = (np.inf, np.zeros(0)), [None]
+    best = (np.inf, np.zeros(0))
+    warm: list[Any] = [None]
 
     def tables_at(theta):
         model = TreeModel(data.domain, data.edges, kind.potentials(theta, data))
@@ -137,7 +139,7 @@ def direct(tables, b, seconds):
 
     start = kind.ignoring_noise(data)
     first, n, size = tables_at(start), data.sizes[0], data.n_states
-    moves = sum(first.edges[e] for e in data.edges) / len(data.edges)
+    moves = np.mean([first.edges[e] for e in data.edges], axis=0)
     ends = [first.nodes[data.weeks[0]], first.nodes[data.weeks[-1]]]
     z = np.concatenate([*ends, moves.ravel()])
     known = z**2 / (z + 2 * b * b)
@@ -168,7 +170,8 @@ def fit_direct(size, b, seed, given):
     morning = synthetic.mobility(*SIZES[size], scale=b, random_state=seed)
     tables = evidence(morning, b, seed)["moves"]
     theta, done, course = direct(tables, b, given.direct)
-    shape = CollectiveEM(FreeTables(), max_iter=1, standard_errors=False, start=theta).fit(tables)
+    once: dict[str, Any] = {"max_iter": 1, "standard_errors": False}
+    shape = CollectiveEM(FreeTables(), **once, start=theta).fit(tables)
     pair, node = maes(shape, morning, theta)
     one = {"size": size, "plain": 0, "step": "direct", "b": b, "seed": seed, "from": "moves"}
     one |= {"pairwise MAE": pair, "node MAE": node, "converged": done, "steps": len(course), "cpu_s": course[-1][0]}
@@ -179,7 +182,8 @@ def fit_direct(size, b, seed, given):
 def fit(size, b, seed, given):
     """Fit by every kind of evidence; each is kept at once."""
     morning = synthetic.mobility(*SIZES[size], scale=b, random_state=seed)
-    plain = {"accelerate": False, "tol": 1e-12} if given.plain else {"tol": TOL}
+    plain: dict[str, Any] = {"accelerate": False, "tol": 1e-12} if given.plain else {"tol": TOL}
+    plain |= {"standard_errors": False, "random_state": 0}
     if given.plain and given.plain_step == "nlbp":
         plain |= {"e_step": "nlbp", "e_iter": 50}
     for kind, tables in evidence(morning, b, seed).items():
@@ -187,7 +191,7 @@ def fit(size, b, seed, given):
             continue
         began = process_time()
         em = CollectiveEM(
-            FreeTables(), max_iter=given.plain or given.iterations, **plain, standard_errors=False, random_state=0,
+            FreeTables(), max_iter=given.plain or given.iterations, **plain,
             checkpoint=given.checkpoint and given.checkpoint / f"{size}-{b:g}-{seed}-{kind.replace(', ', '-')}.zip",
         )  # fmt: skip
         em.fit(tables)
@@ -209,7 +213,7 @@ def fit(size, b, seed, given):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("--size", nargs="*", choices=list(SIZES), default=["small", "middle"])
     parser.add_argument("--scales", nargs="*", type=float, default=[10.0, 50.0])
     parser.add_argument("--draws", type=int, default=10)

@@ -23,7 +23,7 @@ from sumwise.ecological.kernels.truncated_normal import NODES, WEIGHTS, line_mom
 from sumwise.maxent import MaxEntClassifier, SolverOptions
 from sumwise.maxent.algorithm_1 import _step
 from sumwise.maxent.engines import Parameters
-from sumwise.maxent.kernels.contrastive import Moments, gradients
+from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.noise import Poisson
 from sumwise.proportions.central_limit import CentralLimitLikelihood
 from sumwise.proportions.shares import BagShares
@@ -220,15 +220,6 @@ def test_maximum_entropy_model_is_stationary_by_lemma_2():
         left = left - gap.sum(axis=0, keepdims=True) / (2 * 0.5)
         left[1] -= gap[1] / (2 * 2.0)
     np.testing.assert_allclose(left, np.broadcast_to(left.mean(axis=(1, 2, 3), keepdims=True), p.shape), atol=2e-4)
-
-
-def test_rescaled_gradient_is_equation_6_with_the_larger_side_scaled_down():
-    """(6) is c - (d / d^) c^. Ours has d + 1 and d^ + 1, and divides by d / d^ where that is above one."""
-    d, d_hat, c, c_hat = (np.array(x) for x in ([3.0, 40.0, 0.0], [9.0, 20.0, 5.0], [2.0, 30.0, 0.0], [4.0, 8.0, 1.0]))
-    found = gradients(Moments(d, c[None]), Moments(d_hat, c_hat[None]), rescale=True)
-    ratio = (d + 1) / (d_hat + 1)
-    np.testing.assert_allclose(found.sums[0], -(c - ratio * c_hat) / np.maximum(ratio, 1))
-    np.testing.assert_array_equal(np.sign(found.sums[0][:2]), -np.sign(c - d / d_hat * c_hat)[:2])
 
 
 def test_preconditioner_is_the_diagonal_hessian_of_appendix_c():

@@ -43,6 +43,15 @@ def test_gradient_is_the_derivative_of_the_loss(tables):
         )
 
 
+def test_rescaled_gradient_is_equation_6_with_the_larger_side_scaled_down():
+    """(6) is c - (d / d^) c^. Ours has d + 1 and d^ + 1, and divides by d / d^ where that is above one."""
+    d, d_hat, c, c_hat = (np.array(x) for x in ([3.0, 40.0, 0.0], [9.0, 20.0, 5.0], [2.0, 30.0, 0.0], [4.0, 8.0, 1.0]))
+    found = gradients(Moments(d, c[None]), Moments(d_hat, c_hat[None]), rescale=True)
+    ratio = (d + 1) / (d_hat + 1)
+    np.testing.assert_allclose(found.sums[0], -(c - ratio * c_hat) / np.maximum(ratio, 1))
+    np.testing.assert_array_equal(np.sign(found.sums[0][:2]), -np.sign(c - d / d_hat * c_hat)[:2])
+
+
 def test_rescaled_gradient_vanishes_where_shares_agree():
     data = Moments(np.array([9.0, 99.0]), np.array([[3.0, 50.0]]))
     model = Moments(np.array([19.0, 49.0]), np.array([[6.0, 25.0]]))  # counts are off, shares of labels (per n + 1) not
@@ -108,9 +117,9 @@ def test_misfit_is_zero_for_noise_and_counts_a_bias():
     rng = np.random.default_rng(0)
     data = Moments(np.full(20_000, 99.0), np.full((1, 20_000), 99.0))
     noise = [Moments(rng.normal(0, 10, 20_000), rng.normal(0, 10, (1, 20_000))) for _ in range(2)]
-    assert misfit(*noise, data) < 0.15
+    assert misfit(noise[0], noise[1], data) < 0.15
     shifted = [Moments(m.counts + 5, m.sums + 5) for m in noise]
-    assert misfit(*shifted, data) == pytest.approx(0.5, abs=0.05)
+    assert misfit(shifted[0], shifted[1], data) == pytest.approx(0.5, abs=0.05)
 
 
 def test_misfit_counts_noise_as_error():
