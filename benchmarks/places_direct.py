@@ -148,7 +148,7 @@ def e_step(seen: Observed, theta, dual, enough=GAP) -> tuple[torch.Tensor, Chain
         restart = bool(((ahead - new) * (new - dual) * z).sum() > 0)
         speed, before = (1.0, 1.0) if restart else (0.5 * (1 + (1 + 4 * speed**2) ** 0.5), speed)
         ahead, dual = seen.allowed(new + ((before - 1) / speed) * (new - dual)), new
-    return (*best, taken)
+    return best[0], best[1], best[2], taken
 
 
 class Done(Exception):
