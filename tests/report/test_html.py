@@ -169,10 +169,15 @@ def test_tables_link_to_files_that_lie_beside_the_page():
 
 
 def test_summaries_of_earlier_versions_are_shown():
-    summary = Summary("t", "f", "m", ["Verdict."], [finding("a", 0.5)])
+    summary = Summary("t", "f", "m", ["Verdict."], [finding("a", 0.5, lower_bound=0.2, upper_bound=0.7)])
     summary.add("estimates", table(pd.DataFrame({"x": [1.5]}), "T"))
     old = summary.to_dict()
-    del old["checked"], old["findings"][0]["truth"], old["sections"][1]["blocks"][0]["about"]
+    del (
+        old["checked"],
+        old["findings"][0]["truth"],
+        old["findings"][0]["implied_by"],
+        old["sections"][1]["blocks"][0]["about"],
+    )
     assert "Verdict." in page(old)
 
 
@@ -181,4 +186,15 @@ def test_names_that_run_from_right_to_left_leave_the_order_of_a_sentence():
     summary.add("estimates", table(pd.DataFrame({"group": ["ליכוד"]}), "T"))
     text = page(summary.to_dict())
     assert "<h1>\u2068ליכוד\u2069, \u2068לא\u2069 and x</h1>" in text
-    assert "<td>ליכוד</td>" in text  # what a page downloads has no invisible signs
+    assert '<th scope="row">ליכוד</th>' in text  # what a page downloads has no invisible signs
+
+
+def test_tables_and_findings_have_names_for_a_screen_reader():
+    summary = Summary("t", "f", "m", ["Verdict."], [finding("Share of a", 0.5)])
+    summary.add("estimates", table(pd.DataFrame({"group": ["a"] * 9, "x": range(9)}), "Shares"))
+    text = page(summary.to_dict())
+    assert '<p class="what" role="heading" aria-level="3">Share of a</p>' in text
+    for name in ("CSV: Shares", "Excel: Shares", "Filter Shares"):
+        assert f'aria-label="{name}"' in text
+    assert text.count('<th scope="row">a</th>') == 9
+    assert '<span class="left" role="status"></span>' in text

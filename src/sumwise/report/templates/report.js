@@ -87,6 +87,8 @@
           var text = row.textContent.toLowerCase();
           row.hidden = !words.every(function (word) { return text.indexOf(word) >= 0; });
         });
+        var rows = Array.from(table.tBodies[0].rows), left = rows.filter(function (row) { return !row.hidden; }).length;
+        data.querySelector(".left").textContent = filter.value ? left + " of " + rows.length + " rows" : "";
       });
     }
     var cells = function (row) { return Array.from(row.cells); };
@@ -130,6 +132,7 @@
     var show = function () {
       frames.forEach(function (frame, i) { frame.hidden = i !== Number(slider.value); });
       shown.textContent = frames[Number(slider.value)].dataset.label;
+      slider.setAttribute("aria-valuetext", shown.textContent);
     };
     slider.addEventListener("input", show);
     show();
