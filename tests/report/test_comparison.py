@@ -126,3 +126,10 @@ def test_methods_on_the_same_data_differ_for_sure_and_may_both_be_wrong():
     far = one.assign(share=[0.9, 0.2], low=[0.8, 0.1], high=[1.0, 0.3])
     found, _ = compare_results({"King": (page, one), "Goodman": (page, far)}, "same data")
     assert found.findings[0]["because"].endswith("the assumptions of at least one method are in doubt here.")
+
+
+def test_every_figure_has_the_data_behind_it():
+    found = compare_results({"one": (SUMMARY, estimates()), "two": (SUMMARY, estimates())}, "independent")[0]
+    figures = [b for s in found.to_dict()["sections"] for b in s["blocks"] if b["kind"] == "figure"]
+    assert figures
+    assert all(figure["table"]["rows"] for figure in figures)

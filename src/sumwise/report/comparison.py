@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -230,7 +230,7 @@ def _figures(merged: pd.DataFrame, keys: list[str], names: list[str], level: flo
         caption = (
             f"Differences, {names[-1]} less {names[0]}, with their {100 * level:g}% intervals; hollow: zero is inside."
         )
-        drawn.append(figure("polarisation", numbers, caption))
+        drawn.append(figure("polarisation", numbers, caption, _behind(merged, keys, parts.values(), "points")))
     numbers = {
         "methods": names,
         "labels": labels,
@@ -240,7 +240,14 @@ def _figures(merged: pd.DataFrame, keys: list[str], names: list[str], level: flo
         "level": level,
     }
     caption = f"Every estimate that the results share. The grey bar is the interval of {names[0]}."
-    return [*drawn, figure("methods", numbers, caption)]
+    columns = [*(f"share, {name}" for name in names), f"low, {names[0]}", f"high, {names[0]}"]
+    return [*drawn, figure("methods", numbers, caption, _behind(merged, keys, columns, "share"))]
+
+
+def _behind(merged: pd.DataFrame, keys: list[str], columns: Iterable[str], kind: str) -> dict[str, Any]:
+    """The table behind a figure: what is drawn, a row per estimate."""
+    columns = list(columns)
+    return table(merged[[*keys, *columns]], "Data of the figure", dict.fromkeys(columns, kind))
 
 
 def _unmatched(frames: Mapping[str, pd.DataFrame], n: int) -> list[str]:

@@ -132,7 +132,9 @@ def _figure(found: pd.DataFrame, level: float) -> dict[str, Any] | None:
         "Cohesion: the share of each group for its candidate of choice in every contest, with its "
         f"{100 * level:g}% interval."
     )
-    return figure("subgroups", {**numbers, "label": "share of the group"}, caption)
+    shown = found[["contest", "group", "candidate of choice", "cohesion", "cohesion low", "cohesion high"]]
+    kinds = dict.fromkeys(("cohesion", "cohesion low", "cohesion high"), "share")
+    return figure("subgroups", {**numbers, "label": "share of the group"}, caption, table(shown, "Cohesion", kinds))
 
 
 def _facts(name: Any, est: Any, folder: str | None) -> dict[str, Any]:
