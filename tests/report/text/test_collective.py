@@ -128,3 +128,16 @@ def test_other_counts_are_refused_and_other_models_have_a_plain_page():
     with pytest.warns(NotConverged):
         learned = CollectiveEM(FreeTables(), max_iter=2).fit(made.tables)
     assert report(learned, made.tables).summary["method"] == "CollectiveEM"
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "word", "shown"),
+    [
+        ("2026-05-04 06:00:00", "2026-05-04 07:00:00", "hour", "2026-05-04 06:00 to 07:00"),
+        ("2026-05-04T23:00", "2026-05-05T00:00", "hour", "2026-05-04 23:00 to 2026-05-05 00:00"),
+        ("2026-05-04 06:00:30", "2026-05-04 06:01:00", "time", "2026-05-04 06:00:30 to 2026-05-04 06:01"),
+        (1, 2, "week", "week 1 to 2"),
+    ],
+)
+def test_times_of_a_day_are_without_seconds_and_the_day_is_said_once(start, end, word, shown):
+    assert collective._called(start, word, end) == shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -46,6 +47,8 @@ EXCHANGE = (
     "movement that is compatible with the counts, and for no other kind."
 )
 
+CLOCK = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d)(?::00)?")  # a day and a time of it, without seconds
+
 
 def write(context: Context) -> Summary:
     """The summary of flows, or of the individual model that was learned from counts."""
@@ -57,7 +60,7 @@ def write(context: Context) -> Summary:
     model.check_data(context.data)
     flows, places = model.flows(least=LEAST), model.to_frame()
     context.frames |= {"estimates": flows, "places": places}
-    times = f"{_called(model.times_[0], context.time_name)} to {model.times_[-1]}"
+    times = _called(model.times_[0], context.time_name, model.times_[-1])
     title = context.titled(f"Movement between {plural(len(model.places_), 'place')}, {times}")
     summary = Summary(title, "collective", context.method)
     stay = model.staying()
@@ -192,7 +195,7 @@ def _findings(context: Context, flows: pd.DataFrame, stay: np.ndarray, intervals
         out.append(
             finding(
                 f"From {_called(row['from'], 'place')} to {_called(row['to'], 'place')}, "
-                f"between {_called(row['time'], context.time_name)} and {row['next time']}",
+                f"between {_called(row['time'], context.time_name, row['next time'], 'and')}",
                 row["count"],
                 "count",
                 lower_bound=lower,
@@ -206,10 +209,18 @@ def _findings(context: Context, flows: pd.DataFrame, stay: np.ndarray, intervals
     return out
 
 
-def _called(name: Any, word: str) -> str:
-    """A name, with its word before it where it is a number; 2024 is a year."""
+def _called(name: Any, word: str, end: Any = None, between: str = "to") -> str:
+    """A name, with its word before it where it is a number, up to an `end`; 2024 is a year.
+
+    Times of a day are without seconds that are 0, and the day is said once.
+    """
+    first, last = CLOCK.fullmatch(str(name)), CLOCK.fullmatch(str(end))
     number = str(name).isdigit() and (word == "place" or len(str(name)) < 4)
-    return f"{word} {name}" if number else str(name)
+    start = f"{word} {name}" if number else f"{first[1]} {first[2]}" if first else str(name)
+    if end is None:
+        return start
+    until = last[2] if first and last and first[1] == last[1] else f"{last[1]} {last[2]}" if last else end
+    return f"{start} {between} {until}"
 
 
 def _flow_figure(context: Context, flows: pd.DataFrame, outlines: dict[str, Any]) -> dict[str, Any] | None:
@@ -225,7 +236,7 @@ def _flow_figure(context: Context, flows: pd.DataFrame, outlines: dict[str, Any]
     frames, labels, counts = [], [], model.counts()
     for k in steps:
         edge = list(counts.edges)[k]
-        labels.append(f"{_called(edge[0], context.time_name)} to {edge[1]}")
+        labels.append(_called(edge[0], context.time_name, edge[1]))
         numbers = diagnostics.flow_numbers(counts, edge, where["positions"])
         frames.append({**numbers, "title": labels[-1], **where})
     data = table(_moving(flows).head(MOST_ROWS), "Flows", COUNTS)
@@ -246,7 +257,7 @@ def _route_figure(context: Context, outlines: dict[str, Any]) -> dict[str, Any] 
     names = np.array(model.places_.names, dtype=object)
     shown = pd.DataFrame({"route": drawn["route_id"], "time": drawn["date"], "place": names[drawn["i"] - 1]})
     context.frames["routes"] = shown
-    times = f"{_called(model.times_[0], context.time_name)} to {model.times_[-1]}"
+    times = _called(model.times_[0], context.time_name, model.times_[-1])
     numbers |= {"title": f"{n} routes, {times}", "time_name": context.time_name, **outlines}
     return figure("map_routes", numbers, caption, table(shown, "Routes", None, "routes.csv"))
 
@@ -258,7 +269,7 @@ def _connectivity_figure(context: Context) -> dict[str, Any] | None:
     frame = pd.DataFrame(numbers["shares"], columns=numbers["regions"])
     frame.insert(0, "region", numbers["regions"])
     start, _, end = numbers["title"].partition(" to ")
-    numbers["title"] = f"{_called(start, context.time_name)} to {end}"
+    numbers["title"] = _called(start, context.time_name, end)
     caption = f"Where the individuals of each region (rows) were later: {numbers['title']}."
     if context.regions is None:
         caption += (
