@@ -43,6 +43,14 @@ def test_all_other_columns_are_counted(rows, capsys):
     assert "3 tables" in capsys.readouterr().out
 
 
+def test_an_identifier_among_the_attributes_is_warned_of(rows, capsys):
+    rows.assign(key=np.arange(len(rows))).to_csv("keyed.csv", index=False)
+    assert main(["aggregate", "keyed.csv", "-a", "key", "-a", "job", "--label", "click", "--out", "keyed"]) == 0
+    assert "'key' has 200 levels in 200 rows" in capsys.readouterr().err
+    assert main(["aggregate", "keyed.csv", "-a", "job", "--order", "1", "--label", "click", "--out", "plain"]) == 0
+    assert "levels in" not in capsys.readouterr().err
+
+
 def test_json_and_conditions(rows, capsys):
     arguments = ["-a", "job", "-a", "city name", "--where", "age >= 30", "--where", "city name in Bern,it's", "--json"]
     assert main(["aggregate", "rows.parquet", "--out", "tables", *arguments]) == 0

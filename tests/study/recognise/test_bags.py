@@ -123,6 +123,13 @@ def test_rows_in_few_regions_make_tables_where_the_last_column_is_a_label_in_wor
     assert any("bags by region: --family proportions takes it so" in line for line in found.ask)
 
 
+def test_rows_in_few_regions_make_tables_where_the_last_column_has_two_numbers(tmp_path):
+    frame = people().drop(columns="area").rename(columns={"vote": "ill"})
+    frame.insert(0, "region", np.resize(["north", "south", "west"], len(frame)))
+    found = guessed(tmp_path, frame.assign(ill=(frame["ill"] == "yes").astype(int)))
+    assert (found.family, found.columns["label"]) == ("maxent", "ill")
+
+
 def test_scores_of_every_method_on_every_data_set_are_no_individuals(tmp_path):
     rng = np.random.default_rng(0)
     keys = [(f"D{d}", m, r) for d in range(20) for m in ("em", "king", "md", "lp") for r in (1, 2)]

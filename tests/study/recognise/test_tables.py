@@ -108,3 +108,16 @@ def test_cells_are_known_by_their_rows_where_names_say_nothing(tmp_path):
     assert "was guessed: no two rows have the same Beruf" in found.ask[0]
     again = pd.concat([cells()] * 4).rename(columns={"count": "Anzahl", "label_sum": "davon_ja"})
     assert all(g.data["kind"] == "rows" for g in guessed(tmp_path, again))
+
+
+def test_a_column_that_names_persons_with_several_rows_is_no_attribute(tmp_path):
+    rng = np.random.default_rng(0)
+    person = np.repeat(np.arange(100), 3)
+    frame = pd.DataFrame({"person_id": person, "sex": rng.choice(["f", "m"], 300), "job": rng.choice(["a", "b"], 300)})
+    (found,) = guessed(tmp_path, frame.assign(ill=rng.integers(0, 2, 300)))
+    assert found.columns == {"label": "ill", "attributes": ["sex", "job"]}
+    assert found.unused == {"person_id": "names persons: 100 values in 300 rows"}
+    assert "a person_id has up to 3 rows" in found.ask[0]
+    assert "--person person_id --max-rows 3" in found.ask[0]
+    (found,) = guessed(tmp_path, frame.assign(person_id=person % 7, ill=rng.integers(0, 2, 300)))
+    assert "attributes" not in found.columns  # seven values are levels

@@ -11,6 +11,9 @@ from sumwise.cli import output
 ORDER = 20
 
 
+FEWEST_ROWS, NEARLY = 100, 0.5  # levels per row, from so many rows on, that only identifiers and fine numbers have
+
+
 def command(
     source: Annotated[
         str, typer.Argument(help="CSV, Parquet or Arrow file, folder of Parquet, DuckDB database, or SQL.")
@@ -86,6 +89,7 @@ def command(
         amount_range=ends, verbose=int(not quiet), **options,
     )  # fmt: skip
     _write(tables, out, {"source": source, "weight": weight}, cells)
+    _warn_of_identifiers(tables)
     facts = {**tables.describe(), "folder": out}
     if json:
         output.write_json(facts)
@@ -94,6 +98,18 @@ def command(
     else:
         n = "" if tables.n is None else f", {tables.n:,.0f} rows{' by weight' if weight else ''}"
         output.write(f"{len(tables)} tables, {facts['cells']:,} cells{n}: {out}")
+
+
+def _warn_of_identifiers(tables: Any) -> None:
+    """Warn of attributes that have nearly as many levels as there are rows: cells of one person each."""
+    if tables.n is None or tables.n < FEWEST_ROWS:
+        return
+    for name, size in zip(tables.domain.attributes, tables.domain.shape):
+        if size > NEARLY * tables.n:
+            output.warn(
+                f"{name!r} has {size:,} levels in {tables.n:,.0f} rows: its cells count one or two people each. "
+                "Hint: name the others by -a, or give it a rule by --encode; --person if it names persons."
+            )
 
 
 def _ends(amount: str | None, low: float | None, high: float | None) -> tuple[float, float] | None:

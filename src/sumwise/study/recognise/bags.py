@@ -130,7 +130,7 @@ def _with_label(profile: FileProfile) -> Guess | None:
             f"their {label.name} may be counted, --family maxent learns from tables of them."
         )
     seen = f"{profile.n_rows:,} individuals in {bag.distinct:,} bags by {bag.name}"
-    last = label is profile.columns[-1] and label.texts is not None  # else the label is a guess among several
+    last = label is profile.columns[-1] and (label.texts is not None or label.distinct == 2)  # else one of several
     known = profile.is_called(label, LABELS) or last
     score = 0.45 if bag.distinct < FEW_BAGS and known else 0.75  # few bags answer little: such rows make tables
     return Guess(

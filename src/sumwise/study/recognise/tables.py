@@ -9,7 +9,7 @@ import pandas as pd
 
 from sumwise.errors import DataError
 from sumwise.readers.numerals import is_withheld
-from sumwise.study.not_features import not_features
+from sumwise.study.not_features import IDS, not_features
 from sumwise.study.profile_file import Column, FileProfile
 from sumwise.study.recognise.bags import COUNTED
 from sumwise.study.recognise.guess import Guess
@@ -20,6 +20,8 @@ SUMS = ("label_sum", "clicks", "conversions", "positives", "sales", "label sum")
 LABELS = ("label*", "class", "target", "y", "income*", "click*", "outcome*", "response*")
 EXTRA = ("table", "noise", "scale", "low", "high")  # columns of cells that are no attributes
 MOST_CLASSES, MOST_ATTRIBUTES = 10, 40
+PERSONS = (*IDS, "person*", "patient*", "customer*", "client*", "user*", "member*", "subject*", "household*")
+FEWEST_PERSONS = 0.1  # different values per row from which a column called like that names persons
 
 
 def guess(profiles: list[FileProfile]) -> list[Guess]:
@@ -158,21 +160,46 @@ def _rows(profile: FileProfile) -> Guess | None:
         return None
     if any(c.amounts is not None and profile.is_called(c, COUNTED) for c in profile.columns):
         return None  # rows are counts or percents of many people
-    out = not_features(profile, {label.name})
+    out, person = not_features(profile, {label.name}), _person(profile, label)
+    if person is not None:
+        out[person.name] = f"names persons: {person.distinct:,} values in {profile.n_rows:,} rows"
     data, comments = profile.opening()
     data["kind"] = "rows"
-    comments["data", "kind"] = "rows are counted into tables of pairs; the fit sees the tables only"
+    comments["data", "kind"] = (
+        "rows are counted into tables of pairs; the fit sees the tables only. To give tables away: sumwise aggregate, "
+        "then sumwise release"
+    )
     words = sorted({word for c in profile.columns for word in c.blanks})
     if words:
         data["missing"] = words
         comments["data", "missing"] = "these stand for missing values"
     columns: dict[str, Any] = {"label": label.name}
-    ask = _same_but_case(label)
+    ask = _same_but_case(label) + ([] if person is None else [_several_rows(profile, label, person)])
     if out:
         columns["attributes"] = [c.name for c in profile.columns if c is not label and c.name not in out]
         comments["columns", "attributes"] = f"all but {', '.join(out)}"
     seen = f"{profile.n_rows:,} rows with a label of {label.distinct} classes"
     return Guess("maxent", 0.5, seen, data, columns, {}, comments, ask, unused=out)
+
+
+def _person(profile: FileProfile, label: Column) -> Column | None:
+    """The column that names persons of whom some have several rows."""
+    least = FEWEST_PERSONS * profile.n_rows
+    for c in profile.columns:
+        named = c is not label and profile.is_called(c, PERSONS) and (c.amounts is None or c.whole)
+        if named and least <= c.distinct < profile.n_rows - c.missing:
+            return c
+    return None
+
+
+def _several_rows(profile: FileProfile, label: Column, person: Column) -> str:
+    """Words on persons with several rows."""
+    most = int(np.bincount(person.codes[person.codes >= 0]).max())
+    return (
+        f"a {person.name} has up to {most} rows. Intervals take rows for independent, and a release must bound what "
+        f"one person adds: sumwise aggregate {profile.path.name} --label {label.name} --person {person.name} "
+        f"--max-rows {most} --out tables, then sumwise release tables."
+    )
 
 
 def _same_but_case(label: Column) -> list[str]:
