@@ -15,8 +15,8 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from maxent import load
 
+from maxent import load
 from sumwise import NotConverged
 from sumwise.maxent import MaxEntClassifier, SolverOptions
 
