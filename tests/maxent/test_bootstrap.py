@@ -8,17 +8,16 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from sumwise import DataError, Domain, Table, Tables, synthetic
-from sumwise.maxent import MaxEntClassifier, SolverOptions, bootstrap
-from sumwise.maxent.bootstrap import prior_variance, standing_rows, suggested_scale, suggested_scales
+from sumwise.maxent import MaxEntClassifier, SolverOptions
+from sumwise.maxent.bootstrap import prior_variance, suggested_scale, suggested_scales
 from sumwise.maxent.effects import effects_of
 from sumwise.maxent.fitted_model import Schema
 from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.loglinear import layout
-from sumwise.maxent.linear_response import LinearResponse
-from sumwise.maxent.penalties import penalties_of, usual_penalties
+from sumwise.maxent.penalties import penalties_of
 from sumwise.maxent.penalty_search import train_quietly
 from sumwise.maxent.sufficient_statistics import sufficient_statistics
-from sumwise.maxent.trainers import Settings, penalties_for, train
+from sumwise.maxent.trainers import Settings
 from sumwise.noise import Gaussian
 
 SHARES = np.array([0.1, 0.2, 0.1, 0.25, 0.15, 0.2])
@@ -184,32 +183,3 @@ def test_a_penalty_that_pulls_elsewhere_is_a_shifted_one(way):
     pulled, plain = effects(replace(found, centre=centre), **WAYS[way]), effects(found)
     np.testing.assert_allclose(pulled, effects(replace(found, data=moved)), atol=0.2 if way == "device" else 0.02)
     assert np.sqrt(np.mean((pulled - plain) ** 2)) > 0.2
-
-
-def test_the_scale_of_noisy_tables_does_not_come_from_a_fit_with_penalties_of_its_own():
-    tables = noisy_tables()
-    stats, schema = sufficient_statistics(tables), Schema.of(tables)
-    settings = Settings(by_table=True, random_state=0)
-    usual = usual_penalties(3)
-    model = train(stats, schema, settings, usual)
-    rows, weights = standing_rows(model, np.zeros((1, 3), int))
-    response = LinearResponse(
-        model, stats, rows, stats.n * weights, penalties_for(stats, settings, usual), rescale=False
-    )
-    trained = train(stats, schema, settings, usual, weigh=False).parameters.theta
-    found = bootstrap._optimum(response, model, stats)
-    pairs = slice(0, 12 + 6 + 8)
-    assert np.linalg.norm(model.parameters.theta[:, pairs]) < 0.6 * np.linalg.norm(trained[:, pairs])
-    assert np.linalg.norm(found - trained) < 0.05 * np.linalg.norm(trained)
-    assert np.linalg.norm((found - trained)[:, pairs]) < 0.1 * np.linalg.norm(trained[:, pairs])
-
-
-def noisy_tables():
-    rng, n = np.random.default_rng(3), 4000
-    rows = {"a": rng.integers(0, 3, n), "b": rng.integers(0, 4, n), "c": rng.integers(0, 2, n)}
-    exact = Tables.from_frame(
-        {**rows, "y": (rng.random(n) < 0.2 + 0.2 * rows["a"]).astype(int)}, list("abc"), label="y"
-    )
-    noise = Gaussian(40.0)
-    made = [Table(t.attributes, noise.sample(t.counts, rng), noise.sample(t.label_sums, rng), noise) for t in exact]
-    return replace(exact, tables=tuple(made), n=None)

@@ -5,16 +5,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from sumwise import NotConverged, Tables
+from sumwise import NotConverged, Table, Tables
+from sumwise.maxent import bootstrap
 from sumwise.maxent.bootstrap import standing_rows
 from sumwise.maxent.engines import Parameters
 from sumwise.maxent.fitted_model import Schema
 from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.linear_response import LinearResponse
 from sumwise.maxent.options import SolverOptions
+from sumwise.maxent.penalties import usual_penalties
 from sumwise.maxent.sufficient_statistics import sufficient_statistics
 from sumwise.maxent.thinning import jittered
 from sumwise.maxent.trainers import Settings, penalties_for, train
+from sumwise.noise import Gaussian
 
 
 def problem(n_classes, rescale, noise=0.0):
@@ -84,3 +87,32 @@ def test_conjugate_gradients_that_stop_far_off_warn(monkeypatch):
     monkeypatch.setattr("sumwise.maxent.linear_response.STEPS", 1)
     with pytest.warns(NotConverged, match=r"Stopped after 1 steps with residual .*intervals may be too narrow"):
         response.answers(*data, totals)
+
+
+def test_the_scale_of_noisy_tables_does_not_come_from_a_fit_with_penalties_of_its_own():
+    tables = noisy_tables()
+    stats, schema = sufficient_statistics(tables), Schema.of(tables)
+    settings = Settings(by_table=True, random_state=0)
+    usual = usual_penalties(3)
+    model = train(stats, schema, settings, usual)
+    rows, weights = standing_rows(model, np.zeros((1, 3), int))
+    response = LinearResponse(
+        model, stats, rows, stats.n * weights, penalties_for(stats, settings, usual), rescale=False
+    )
+    trained = train(stats, schema, settings, usual, weigh=False).parameters.theta
+    found = bootstrap._optimum(response, model, stats)
+    pairs = slice(0, 12 + 6 + 8)
+    assert np.linalg.norm(model.parameters.theta[:, pairs]) < 0.6 * np.linalg.norm(trained[:, pairs])
+    assert np.linalg.norm(found - trained) < 0.05 * np.linalg.norm(trained)
+    assert np.linalg.norm((found - trained)[:, pairs]) < 0.1 * np.linalg.norm(trained[:, pairs])
+
+
+def noisy_tables():
+    rng, n = np.random.default_rng(3), 4000
+    rows = {"a": rng.integers(0, 3, n), "b": rng.integers(0, 4, n), "c": rng.integers(0, 2, n)}
+    exact = Tables.from_frame(
+        {**rows, "y": (rng.random(n) < 0.2 + 0.2 * rows["a"]).astype(int)}, list("abc"), label="y"
+    )
+    noise = Gaussian(40.0)
+    made = [Table(t.attributes, noise.sample(t.counts, rng), noise.sample(t.label_sums, rng), noise) for t in exact]
+    return replace(exact, tables=tuple(made), n=None)

@@ -182,4 +182,6 @@ def test_amounts_are_summed_within_their_range(rows, capsys):
     tables = read_tables_folder("sums")
     assert tables.provenance.amount == (20.0, 60.0)
     assert tables.label == "age"
-    assert tables["job"].label_sums.sum() == pytest.approx(200)
+    sums = tables["job"].label_sums
+    assert sums is not None
+    assert sums.sum() == pytest.approx(200)
