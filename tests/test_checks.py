@@ -1,5 +1,6 @@
 import datetime
 import decimal
+import os
 
 import numpy as np
 import pandas as pd
@@ -219,3 +220,14 @@ def test_dates_as_ids_and_decimals_as_numbers():
         checks.finite([decimal.Decimal(2**53 + 1)], "x")
     with pytest.raises(DataError, match="NaN or infinite"):
         checks.finite([decimal.Decimal("NaN")], "x")
+
+
+def test_pipes_and_devices_are_refused_and_files_folders_and_nothing_pass(tmp_path):
+    pipe, file = tmp_path / "pipe", tmp_path / "file"
+    os.mkfifo(pipe)
+    file.touch()
+    for refused in (pipe, "/dev/zero"):
+        with pytest.raises(DataError, match="is a pipe or a device"):
+            checks.ordinary_file(refused)
+    for passed in (file, tmp_path, tmp_path / "none"):
+        checks.ordinary_file(passed)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import difflib
+import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -30,6 +31,7 @@ __all__ = [
     "mapping",
     "name_of_column",
     "names",
+    "ordinary_file",
     "positive",
     "same_length",
     "same_totals",
@@ -255,6 +257,20 @@ def names(given: Iterable | None, n: int, what: str, default: str) -> tuple:
             raise DataError(f"{what} holds {x!r}, which is no name.", hint="names are text or whole numbers.")
     unique([str(x) for x in out], what)  # 1 and "1" are one name in every file and message
     return out
+
+
+def ordinary_file(path: Any) -> None:
+    """Refuse a pipe or a device, which might never end; a file, a folder or nothing at all passes.
+
+    Examples
+    --------
+    >>> from sumwise import checks
+    >>> checks.ordinary_file("/dev/null")
+    Traceback (most recent call last):
+    sumwise.errors.DataError: '/dev/null' is a pipe or a device. Hint: copy what it gives to a file.
+    """
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        raise DataError(f"{os.fspath(path)!r} is a pipe or a device.", hint="copy what it gives to a file.")
 
 
 def unique(items: Sequence, what: str) -> tuple:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
+from sklearn import get_config
 from sklearn.base import BaseEstimator
+from sklearn.utils import estimator_html_repr
 from sklearn.utils.validation import check_is_fitted
 
 from sumwise.display import finding_html
@@ -79,7 +81,7 @@ class Estimator(BaseEstimator):
 
     def _html_repr(self) -> str:
         """In a notebook: what was found, and scikit-learn's diagram of the parameters below it."""
-        diagram = super()._html_repr()
+        diagram = estimator_html_repr(self)
         fitted = any(name.endswith("_") and not name.startswith("_") for name in vars(self))
         try:
             found = self._notebook_finding() if fitted else None
@@ -88,6 +90,13 @@ class Estimator(BaseEstimator):
         except AttributeError:  # a fit that was interrupted has learned a part
             found = "The fit was not finished.", None
         return diagram if found is None else f"{finding_html(*found, most=MOST_SHOWN)}{diagram}"
+
+    def _repr_html_inner(self) -> str:  # this and the next as in newer scikit-learn; 1.6 does not ask _html_repr
+        return self._html_repr()
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        shown = {"text/plain": repr(self)}
+        return {**shown, "text/html": self._html_repr()} if get_config()["display"] == "diagram" else shown
 
     def _notebook_finding(self) -> tuple[str, Any] | None:
         """What a fitted model found, without its data: a sentence and a frame; None where there is nothing to show."""

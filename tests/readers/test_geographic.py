@@ -115,3 +115,15 @@ def test_a_geopackage_of_attributes_alone_needs_no_list_of_shapes(tmp_path):
         con.execute("ALTER TABLE votes DROP COLUMN geom")
     con.close()
     assert open_geopackage(path).columns == ("p", "young", "old", "yes", "no")
+
+
+@pytest.mark.parametrize("place", ["name", "value"])
+def test_half_of_a_surrogate_pair_is_refused_and_a_whole_one_read(place, tmp_path):
+    path = write_geojson(tmp_path / "a.geojson", ROWS)
+    whole = path.read_text().replace('"p"' if place == "name" else '"a"', '"\\ud83d\\ude00"')
+    path.write_text(whole)
+    sheet = open_geojson(path)
+    assert "\U0001f600" in (sheet.columns if place == "name" else sheet.frame["p"].tolist())
+    path.write_text(whole.replace("\\ude00", ""))
+    with pytest.raises(DataError, match="surrogates not allowed"):
+        open_geojson(path)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
+
 import pytest
 
+from sumwise.cli import main
 from sumwise.errors import DataError, UnknownName
 from sumwise.study import Problem
 
@@ -83,3 +87,31 @@ def test_columns_of_the_wrong_kind_are_refused():
 def test_no_problem_file_is_told(tmp_path):
     with pytest.raises(DataError, match="There is no problem file .*sumwise init"):
         Problem.from_file(tmp_path / "none.toml")
+
+
+@pytest.mark.parametrize("command", ["init", "fit", "fit map", "fit a pipe", "aggregate", "release", "report"])
+def test_no_command_waits_for_a_pipe(command, tmp_path, monkeypatch, capsys):
+    if command == "release":
+        pytest.importorskip("opendp", reason="the extra 'privacy' isn't installed")
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe.csv")
+    Path("rows.csv").write_text("p,a,b,y,n\n" + "".join(f"{k},{k + 5},9,8,{k + 6}\n" for k in range(12)))
+    columns = '[columns]\nunit = "p"\ngroups = ["a", "b"]\noutcomes = ["y", "n"]\n'
+    for name, file, more in (("data", "pipe.csv", ""), ("map", "rows.csv", '[map]\nfile = "pipe.csv"\nkey = "p"\n')):
+        text = f'family = "ecological"\nmethod = "Bounds"\n[data]\nfile = "{file}"\n{columns}{more}'
+        Path(f"{name}.toml").write_text(text)
+    Path("result").mkdir()
+    os.mkfifo("result/summary.json")
+    arguments = {
+        "init": ["init", "pipe.csv"],
+        "fit": ["fit", "data.toml"],
+        "fit map": ["fit", "map.toml"],
+        "fit a pipe": ["fit", "pipe.csv"],
+        "aggregate": ["aggregate", "rows.csv", "--encode", "pipe.csv", "--out", "tables"],
+        "release": ["release", "--rows", "rows.csv", "--encode", "pipe.csv", "--out", "noisy"],
+        "report": ["report", "result"],
+    }
+    if command.startswith("fit"):
+        arguments[command] += ["--out", "fitted"]
+    assert main(arguments[command]) == 2
+    assert "is a pipe or a device" in capsys.readouterr().err

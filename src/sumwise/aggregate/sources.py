@@ -94,8 +94,7 @@ def ordinary_files(paths: Iterable[str | os.PathLike]) -> list[str]:
     """
     found = [os.fspath(p) for p in paths]
     for path in found:
-        if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
-            raise DataError(f"{path!r} is a pipe or a device.", hint="copy what it gives to a file.")
+        checks.ordinary_file(path)
     return found
 
 

@@ -19,6 +19,7 @@ from sumwise.readers.sheet import Sheet
 
 GEOJSON, GEOPACKAGE = {".geojson", ".json"}, {".gpkg"}
 LONGEST_VALUE = 2**28  # bytes; shapes of countries in full detail have some millions
+HALF_A_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
 PLAIN_NAME = re.compile(r"\w[\w .-]*")  # what a name may be that stands in a statement
 
 
@@ -26,7 +27,10 @@ def open_geojson(path: Path) -> Sheet:
     """The properties of a FeatureCollection's features; shapes are left out."""
     shown = repr(str(path))
     try:
-        read = json.loads(path.read_text("utf-8-sig"))
+        text = path.read_text("utf-8-sig")
+        read = json.loads(text)
+        if HALF_A_PAIR.search(text):
+            json.dumps(read, ensure_ascii=False).encode()  # a ValueError where half of a surrogate pair stands alone
     except (ValueError, OSError, RecursionError) as error:
         raise DataError(f"{shown} is no JSON: {error}.", hint="is the file whole?") from error
     features = read.get("features") if isinstance(read, dict) else None

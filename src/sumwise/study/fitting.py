@@ -11,6 +11,7 @@ from typing import Any
 
 import pandas as pd
 
+from sumwise import checks
 from sumwise.checkpoint import fingerprint
 from sumwise.errors import DataError
 from sumwise.persistence import save
@@ -152,6 +153,8 @@ def read_result(folder: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     folder = Path(folder)
     if folder.is_file():
         raise DataError(f"{str(folder)!r} is a file.", hint="give the folder of a result, which `sumwise fit` wrote.")
+    for name in ("summary.json", "provenance.json", "problem.toml"):
+        checks.ordinary_file(folder / name)
     try:
         read = [json.loads((folder / name).read_text("utf-8")) for name in ("summary.json", "provenance.json")]
     except FileNotFoundError:

@@ -105,6 +105,7 @@ class Problem:
             close = difflib.get_close_matches(path.name, beside, n=1)
             hint = f"did you mean {close[0]!r}?" if close else "sumwise init DATA writes one."
             raise DataError(f"There is no problem file {str(path)!r}.", hint=hint)
+        checks.ordinary_file(path)
         try:
             text = path.read_text("utf-8-sig")
         except UnicodeDecodeError:
@@ -171,6 +172,8 @@ class Problem:
             near = _nearest_file(path)
             hint = f"did you mean {near!r}?" if near else "files are looked for beside the problem file."
             self.fail(("data", key), f"There is no file {str(path)!r}.", hint)
+        with self.blamed(("data", key)):
+            checks.ordinary_file(path)
         return path
 
     def column(self, key: str, needed: bool = False) -> str | None:

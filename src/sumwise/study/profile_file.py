@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.readers.files import TEXT, open_sheet
 from sumwise.readers.numerals import is_withheld, styles_for
@@ -165,6 +166,7 @@ def profile_file(path: Any, **opening: Any) -> FileProfile:
     path = Path(path)
     if not path.exists():
         raise DataError(f"There is no file {str(path)!r}.", hint="check the path.")
+    checks.ordinary_file(path)
     if opening.get("header") is None:
         opening["header"] = has_header(path, opening)
     text = _is_text(path)

@@ -187,6 +187,7 @@ def _encoding(source: str, encode: str | None, encoding: str | None, label: str 
     import tomllib
     from pathlib import Path
 
+    from sumwise import checks
     from sumwise.encoding import Encoding
     from sumwise.errors import DataError
 
@@ -195,6 +196,7 @@ def _encoding(source: str, encode: str | None, encoding: str | None, label: str 
     path = encode or encoding
     if path is None:
         return None
+    checks.ordinary_file(path)
     try:
         text = Path(path).read_text("utf-8")
         data = tomllib.loads(text) if encode else json.loads(text)

@@ -190,6 +190,7 @@ def _private_encoding(
 ) -> Any:
     import tomllib
 
+    from sumwise import checks
     from sumwise.errors import DataError
     from sumwise.privacy import PersonBounds
     from sumwise.privacy.private_levels import learned_privately
@@ -197,6 +198,7 @@ def _private_encoding(
 
     if encode is None:
         return None
+    checks.ordinary_file(encode)
     try:
         spec = tomllib.loads(Path(encode).read_text("utf-8"))
     except (OSError, ValueError) as error:

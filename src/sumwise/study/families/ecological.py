@@ -93,6 +93,7 @@ class Ecological(Study):
         path = Path(str(given["file"]))
         path = path if path.is_absolute() or p.path is None else p.path.parent / path
         with p.blamed(("map", "file")):
+            checks.ordinary_file(path)
             try:
                 read = json.loads(path.read_text("utf-8-sig"))
             except (OSError, ValueError, RecursionError) as error:
