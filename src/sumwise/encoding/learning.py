@@ -38,6 +38,7 @@ OPTIONS = {
     "target": {"column", "count_bins", "rate_bins", "unseen", "missing"},
     "cross": {"of", "cells", "salt"},
 }
+PRIVATE = ("range", "values")  # options of `private_encoding` only
 
 
 def parsed_spec(spec: Any) -> dict[str, Any]:
@@ -75,9 +76,10 @@ def _parsed(name: Any, asked: Any) -> Any:
         )
     extra = sorted(set(asked) - OPTIONS[asked["kind"]] - {"kind"})
     if extra:
+        private = "; range and values are for levels learned privately: sumwise release --rows"
         raise DataError(
             f"Attribute {name!r} has an unknown option {extra[0]!r} for kind {asked['kind']!r}.",
-            hint=f"known: {', '.join(sorted(OPTIONS[asked['kind']]))}.",
+            hint=f"known: {', '.join(sorted(OPTIONS[asked['kind']]))}{private if extra[0] in PRIVATE else ''}.",
         )
     return dict(asked)
 
