@@ -86,6 +86,19 @@ def test_one_person_moves_no_score_by_more_than_the_sensitivity(purpose, replace
     assert largest > 0.5 * work.bounds.reach
 
 
+@pytest.mark.parametrize("purpose", PURPOSES)
+def test_an_expectation_below_zero_lets_nobody_move_a_score_further(purpose):
+    rng = np.random.default_rng(2)
+    work = Measurements(ExactCounts(tables_of(50, classes=3)), PersonBounds(), whole=True, rho=1.0, purpose=purpose)
+    for _ in range(50):
+        counts, expected = rng.integers(0, 4, (2, 2, 3)).astype(float), rng.normal(1.0, 2.0, (2, 2, 3))
+        before = work._misfit(counts, expected)
+        for cell in np.ndindex(2, 2, 3):
+            moved = counts.copy()
+            moved[cell] += 1
+            assert abs(work._misfit(moved, expected) - before) <= 1 + 1e-9
+
+
 def test_several_classes_and_none_at_all():
     three = release_selected(tables_of(classes=3), 5.0, 1e-6, budget=None, public_levels=["y"])
     assert three[0].label_sums.shape == (3, 3)

@@ -205,8 +205,8 @@ class Measurements:
         by_cell = float(np.abs(counts - expected).sum())
         if self.purpose == "tables" or not self.exact.labelled:
             return by_cell
-        whole = np.maximum(expected.sum(axis=-1, keepdims=True), 1e-9)
-        rates = np.clip(expected / whole, 0.0, 1.0)
+        above = np.maximum(expected, 0.0)  # rates that sum to more than 1 would let a person move more than that
+        rates = above / np.maximum(above.sum(axis=-1, keepdims=True), 1e-9)
         by_label = float(np.abs(counts - rates * counts.sum(axis=-1, keepdims=True)).sum()) / 2
         return by_label if self.purpose == "label" else (by_cell + by_label) / 2
 
