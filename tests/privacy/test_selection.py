@@ -15,7 +15,7 @@ from sumwise.privacy.selection import METHODS, PURPOSES, ExactCounts, Measuremen
 pytest.importorskip("opendp", reason="the extra 'privacy' isn't installed")
 
 
-def tables_of(n=40_000, label="y", classes=2):
+def tables_of(n=40_000, label: str | None = "y", classes=2):
     """A chain a - b - c, and an attribute d that depends on nothing but the label."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, classes, n)
@@ -42,6 +42,7 @@ def test_the_strong_pairs_are_chosen(tables, method, purpose):
     for t in noisy:
         exact = tables[t.attributes] if len(t.attributes) == 2 else None
         assert isinstance(t.noise, Gaussian)
+        assert isinstance(t.label_noise, Gaussian)
         assert t.noise.scale == pytest.approx(t.label_noise.scale * np.sqrt(2))
         if exact is not None:
             assert np.abs(t.label_sums - exact.label_sums).max() < 7 * t.label_noise.scale
@@ -101,7 +102,7 @@ def test_an_expectation_below_zero_lets_nobody_move_a_score_further(purpose):
 
 def test_several_classes_and_none_at_all():
     three = release_selected(tables_of(classes=3), 5.0, 1e-6, budget=None, public_levels=["y"])
-    assert three[0].label_sums.shape == (3, 3)
+    assert np.shape(three[0].label_sums) == (3, 3)
     bare = release_selected(tables_of(label=None), 5.0, 1e-6, budget=None)
     assert bare[0].label_sums is None
     assert ("a", "b") in bare
