@@ -102,7 +102,8 @@ def test_an_expectation_below_zero_lets_nobody_move_a_score_further(purpose):
 
 def test_several_classes_and_none_at_all():
     three = release_selected(tables_of(classes=3), 5.0, 1e-6, budget=None, public_levels=["y"])
-    assert np.shape(three[0].label_sums) == (3, 3)
+    assert three[0].label_sums is not None
+    assert three[0].label_sums.shape == (3, 3)
     bare = release_selected(tables_of(label=None), 5.0, 1e-6, budget=None)
     assert bare[0].label_sums is None
     assert ("a", "b") in bare
