@@ -161,3 +161,11 @@ def test_every_public_class_shows_itself_in_a_notebook():
             if isinstance(value, type) and not issubclass(value, (Exception, BaseEstimator)):
                 without |= set() if hasattr(value, "_repr_html_") else {value.__name__}
     assert without == set()
+
+
+def test_shares_are_percentages_and_other_numbers_are_not():
+    frame = pd.DataFrame({"table": [("age", "sex")], "share": [0.25], "low": [float("nan")], "count": [12.5]})
+    page = finding_html("Found.", frame)
+    for words in ("<td>age, sex</td>", "<td>25.0%</td>", "<td></td>", "<td>12.5</td>"):
+        assert words in page
+    assert "<td>0.25</td>" in finding_html("Found.", frame.drop(columns="share").assign(low=0.25))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from html import escape
 from typing import Any
 
-__all__ = ["facts_html", "facts_text", "finding_html", "record_html", "shortened"]
+__all__ = ["facts_html", "facts_text", "finding_html", "readable", "record_html", "shortened"]
+
+SHARES = ("share", "low", "high", "lower_bound", "upper_bound")  # columns of estimates
 
 
 def shortened(items: Any, most: int = 6) -> str:
@@ -62,8 +64,29 @@ def finding_html(words: str, frame: Any = None, most: int = 40) -> str:
     paragraphs = "".join(f"<p>{escape(line)}</p>" for line in words.splitlines())
     if frame is None or not len(frame):
         return paragraphs
-    table = frame.head(most).to_html(index=False, escape=True, border=0, float_format=lambda x: f"{x:,.4g}")
+    shown = readable(frame.head(most))
+    table = shown.to_html(index=False, escape=True, border=0, float_format=lambda x: f"{x:,.4g}")
     return paragraphs + table + (f"<p>... {len(frame):,} in all.</p>" if len(frame) > most else "")
+
+
+def readable(frame: Any) -> Any:
+    """Return a pandas frame for people: shares as percentages, several words in a cell without brackets.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise.display import readable
+    >>> readable(pd.DataFrame({"group": [("a", "b")], "share": [0.5], "lower_bound": [0.125]})).to_dict("records")
+    [{'group': 'a, b', 'share': '50.0%', 'lower bound': '12.5%'}]
+    """
+    shown = frame.copy()
+    for name in shown.columns:
+        values = list(shown[name])
+        if values and all(isinstance(value, tuple) for value in values):
+            shown[name] = [", ".join(map(str, value)) for value in values]
+        elif "share" in frame and name in SHARES and all(isinstance(value, float) for value in values):
+            shown[name] = ["" if value != value else f"{100 * value:.1f}%" for value in values]  # NaN is not itself
+    return shown.rename(columns={name: str(name).replace("_", " ") for name in SHARES})
 
 
 def record_html(record: Any) -> str:

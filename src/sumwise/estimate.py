@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sumwise import checks
+from sumwise.display import finding_html
 from sumwise.errors import DataError
 
 __all__ = ["Estimate"]
@@ -165,15 +166,13 @@ class Estimate:
         return f"Estimate of {self.name}{interval}\n{table.head(20).to_string(index=False, float_format='%.4g')}{more}"
 
     def _repr_html_(self) -> str:
-        from html import escape
-
         words = f"{self.values.size} estimates of {self.name}"
         if self.low is not None and self.high is not None and self.values.size:
             wide = np.nan_to_num(self.high - self.low)
             k = int(wide.argmax())
-            words += f" with {100 * (self.level or 0):g}% intervals; the widest spans {wide.ravel()[k]:.3g}"
-        table = self.to_frame().head(200).to_html(index=False, escape=True, float_format=lambda x: f"{x:.4g}")
-        return f"<p>{escape(words)}.</p>{table}"
+            spans = f"{100 * wide.ravel()[k]:.1f} points" if self.name == "share" else f"{wide.ravel()[k]:.3g}"
+            words += f" with {100 * (self.level or 0):g}% intervals; the widest spans {spans}"
+        return finding_html(f"{words}.", self.to_frame(), most=200)
 
     def _set_array(self, name: str) -> None:
         given = getattr(self, name)
