@@ -95,9 +95,9 @@ def results():
         "tracks": (Tracks(["a", "b"], [0, 0], ["a", "c"], [1, 1]), "1 were seen again at the same place, 1 elsewhere."),
         "bootstrap": (Bootstrap((model, model), 1), "2 fits to bags drawn with replacement; 1 stopped before"),
         "regions": (merge_regions({"a": [1, 1, 2], "b": [1, 2, 2]}, "a", "b"), "1 regions of whole areas: 2 by a and"),
-        "count plan": (CountPlan("r.csv", ["a", "b", "<c>"], "y"), "3 tables over a, b, &lt;c&gt;, with sums of y."),
+        "count plan": (CountPlan("r.csv", ("a", "b", "<c>"), "y"), "3 tables over a, b, &lt;c&gt;, with sums of y."),
         "noise": (Laplace(2.0), "The standard deviation of an observation is 2.83 at a true count of 10, 2.83 at 100"),
-        "more noise": (Poisson([0.5, 1.0]), "is 2.24 to 3.16 at a true count of 10"),
+        "more noise": (Poisson(np.array([0.5, 1.0])), "is 2.24 to 3.16 at a true count of 10"),
         "splitter": (BagKFold(4), "BagKFold, 4 folds of whole bags."),
         "data set": (Election("<toy>", Margins([[3, 1]], [[2, 2]])), "&lt;toy&gt;"),
         "summary": (Summary("Votes", "ecological", "King", ["All <is> known."]), "All &lt;is&gt; known."),
@@ -147,7 +147,7 @@ def test_models_that_have_nothing_to_show_say_why_in_a_notebook():
     page = Unmixed(n_bootstrap=5).fit(margins())._repr_html_()
     assert "The chains have not mixed. Hint: raise max_draws." in page
     interrupted = FlowModel()
-    interrupted.times_ = np.arange(2)
+    interrupted.times_ = [0, 1]
     assert "The fit was not finished." in interrupted._repr_html_()
 
 
