@@ -106,9 +106,8 @@ def _to_centres(response: LinearResponse, centres: list[Moments]) -> Moves:
 def _optimum(response: LinearResponse, model: LogLinearModel, stats: SufficientStatistics) -> np.ndarray:
     """Theta (C, P) where the penalties of `response` would have it, by a Newton step from the model's.
 
-    Where tables have noise, a fit gives every table a penalty of its own (`own_penalties`), up to 32 times as large.
-    Such a theta is too close to zero to show how large the true ones are: at epsilon .3 its square was .003 on average,
-    where `response` implies .007, and this one's was .006.
+    Where tables have noise, a fit gives every table a penalty of its own (`own_penalties`), often a far larger one.
+    Such a theta is too close to zero to show how large the true ones are.
     """
     now, expected = model.parameters, response.expected
     shares = stats.shares[1:] if len(now.theta) == 1 else stats.shares
