@@ -95,7 +95,10 @@ def one_network(x, mask, tables, seed):
     schedule = torch.optim.lr_scheduler.CosineAnnealingLR(optimiser, PASSES)
     for _ in range(PASSES):
         for part in torch.randperm(len(z)).split(64):
-            out = net(z[part] + NOISE * torch.randn_like(z[part]))
+            real = m[part] > 0  # the network sees cells that exist, a half of the padded ones
+            cells = z[part][real]
+            out = z.new_zeros(*real.shape, 2)
+            out[real] = net(cells + NOISE * torch.randn_like(cells))
             table = torch.exp(start[part] + torch.sigmoid(out[..., 0]) * gap[part] + out[..., 1]) * m[part]
             for _ in range(8):
                 table = table * (rows[part] / (table.sum(2) + 1e-12))[:, :, None]
@@ -126,11 +129,11 @@ def job(arguments):
     return one_network(data["x"][kept], data["mask"][kept], data["tables"][kept], seed)
 
 
-def train(folder, folds=FOLDS):
+def train(folder, folds=FOLDS, n_jobs=None):
     """Write parameters for every election left out, for a country left out, and `all.npz` for none."""
     data = np.load(folder / "features.npz")
     jobs = [(folder, fold, seed) for fold in folds for seed in range(SEEDS)]
-    with ProcessPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+    with ProcessPoolExecutor(n_jobs or len(os.sched_getaffinity(0))) as pool:
         nets = list(pool.map(job, jobs))
     for k, fold in enumerate(folds):
         kept = ~np.char.startswith(data["elections"], fold)
@@ -168,9 +171,10 @@ if __name__ == "__main__":
     parser.add_argument("part", choices=("features", "train", "report", "install"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--folds", nargs="*", default=FOLDS, choices=FOLDS, help="for train")
+    parser.add_argument("--jobs", type=int, help="processes, for train; as many as cores by default")
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
     if asked.part == "train":
-        train(asked.folder, asked.folds)
+        train(asked.folder, asked.folds, asked.jobs)
     else:
         {"features": features, "report": report, "install": install}[asked.part](asked.folder)

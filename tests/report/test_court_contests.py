@@ -1,5 +1,7 @@
 """The court edition over several contests."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -32,6 +34,9 @@ def test_one_document_has_every_contest_once():
         assert text.count(f"<h3>Contest {letter}: {name}</h3>") >= 3  # findings, data, units
         assert f"<h2>V.{letter}: {name}</h2>" in text
     assert text.count("Who chose what is not observed") == 1
+    together = re.sub("<[^>]+>", " ", text[text.index("I. Findings over all contests") : text.index("II. Findings by")])
+    assert len(re.findall(r"\d+% \(\d+% to \d+%\)", together)) == 8  # cohesion and crossover, two groups, two contests
+    assert "cohesion (95% interval)" in together.lower()
     assert text.count("<h2>References</h2>") == 1
     assert text.count("title = ") == 3
     assert "<2020>" not in text

@@ -285,15 +285,19 @@ def polarised_table(model: Any, level: float) -> dict[str, Any]:
     """The table of polarised voting: candidate of choice, cohesion and crossover of every group."""
     from sumwise.ecological import polarised_voting
 
-    found = polarised_voting({"": model}, level=level)
+    found = with_intervals(polarised_voting({"": model}, level=level), level)
+    return table(found.drop(columns="contest"), "Polarised voting")
+
+
+def with_intervals(found: Any, level: float) -> Any:
+    """The columns of `polarised_voting` that are printed, with cohesion and crossover beside their intervals."""
+    kept = found[["contest", "group", "candidate of choice", "probability"]].copy()
     for name in ("cohesion", "crossover"):
-        ends = [cell(found[f"{name} {end}"][k], "share") for end in ("low", "high") for k in range(len(found))]
-        half = len(found)
-        found[f"{name} ({100 * level:g}% interval)"] = [
-            f"{cell(found[name][k], 'share')} ({ends[k]} to {ends[half + k]})" for k in range(half)
+        kept[f"{name} ({100 * level:g}% interval)"] = [
+            f"{cell(value, 'share')} ({cell(low, 'share')} to {cell(high, 'share')})"
+            for value, low, high in found[[name, f"{name} low", f"{name} high"]].itertuples(index=False)
         ]
-    kept = [c for c in found.columns if c.endswith("interval)") or c in ("group", "candidate of choice", "probability")]
-    return table(found[[*kept, "polarised", "candidate won"]], "Polarised voting")
+    return kept.assign(**{name: found[name] for name in ("polarised", "candidate won")})
 
 
 def _polarised(pages: Pages, model: Any, level: float) -> None:

@@ -11,10 +11,6 @@ from sumwise.report.context import plural
 from sumwise.report.court import Pages, edition_page
 from sumwise.report.summary import table
 
-TOGETHER = (
-    *("contest", "group", "candidate of choice", "probability", "cohesion", "crossover", "polarised", "candidate won"),
-)
-
 
 class ContestResult(NamedTuple):
     """A contest's report, fitted estimator and provenance.
@@ -103,7 +99,8 @@ def _together(pages: Pages, contests: Mapping[str, ContestResult]) -> None:
             left.append(f"{name}: no method that estimates shares was fitted")
             continue
         try:
-            found.append(polarised_voting({name: model}, level=report.summary["record"]["level"]))
+            level = report.summary["record"]["level"]
+            found.append(court.with_intervals(polarised_voting({name: model}, level=level), level))
         except DataError as error:
             left.append(f"{name}: {error.message}")
     if found:
@@ -112,11 +109,11 @@ def _together(pages: Pages, contests: Mapping[str, ContestResult]) -> None:
             verdicts = part["polarised"].tolist()
             times = {verdict: verdicts.count(verdict) for verdict in ("yes", "no", "undetermined")}
             pages.say(f"{group}: {_times_polarised(times, len(part))}.")
-        block = table(frame[[c for c in TOGETHER if c in frame]], "", {"cohesion": "share", "crossover": "share"})
+        block = table(frame, "")
         pages.table("Polarised voting in all contests", block["columns"], block["rows"])
     if left:
         pages.say("Not in this table:", items=left)
-    pages.say("Every contest has findings, data and results of its own below, with intervals.")
+    pages.say("Every contest has findings, data and results of its own below.")
 
 
 def _times_polarised(times: Mapping[str, int], n: int) -> str:
