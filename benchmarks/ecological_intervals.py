@@ -3,12 +3,14 @@
     python benchmarks/ecological_intervals.py collect NZ_2002 --to PART.csv.gz   # an election, or "simulated"
     python benchmarks/ecological_intervals.py covariates NZ_2002 --to PART.csv.gz   # an election, "census", "simulated"
     python benchmarks/ecological_intervals.py report PART.csv.gz ...             # of all parts
+    python benchmarks/ecological_intervals.py draws PART.csv.gz ...              # what is drawn, on elections
 
 `collect` fits every contest as it is and folded to small tables (the largest groups and candidates against the rest),
 and writes each cell's estimate, truth and parts of its error. `report` chooses the widths of intervals on one half of
 the elections (`CHOSEN_ON`, `REPORTED_ON`), scores them on the other, then the other way round, and scores the
 package's own numbers on all and on simulated contests whose shares move with a covariate or with a unit's composition;
-it writes benchmarks/results/ecological_intervals.json.
+it writes benchmarks/results/ecological_intervals.json. `draws` scores draws of whole tables: differences between groups
+and all others, candidates of choice, polarised voting, against draws of cells that ignore each other.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ import pandas as pd
 from ecological import COVARIATE_SHAPES, against_rest, with_bias
 from sumwise import Margins, datasets
 from sumwise.ecological import EcologicalEM, aggregation_bias_test, calibration
+from sumwise.ecological.candidates_of_choice import others_shares
 from sumwise.ecological.kernels.batched_raking import compiled_kernels
 
 RESULTS = Path(__file__).parent / "results" / "ecological_intervals.json"
@@ -258,6 +261,76 @@ def covariate_scores(cells):
     return found | {"factors tried": {str(k): each["coverage"].mean().to_dict() for k, each in tries.items()}}
 
 
+def deviation(cells):
+    """Standard deviations by the package's numbers."""
+    p = cells["p"].clip(calibration.EDGE, 1 - calibration.EDGE)
+    model = p * (1 - p) * (calibration.SHARE**2 + calibration.GROUP**2 / (10 * cells["group"].clip(1e-6)))
+    parts = (calibration.CHANCE * cells["chance"]) ** 2 + (calibration.CHOICE * cells["choice"]) ** 2 + model
+    return calibration.SCALE * widening(cells) * np.sqrt(parts)
+
+
+def apart(shares, sd, lower, upper, n_draws, *, rng):
+    """Draws of cells that ignore each other, scaled so that rows sum to 1."""
+    p = np.clip(shares, calibration.EDGE, 1 - calibration.EDGE)
+    size = p * (1 - p) / np.clip(sd**2, 1e-12, calibration.WIDEST * p * (1 - p)) - 1
+    drawn = rng.beta(p * size, (1 - p) * size, (n_draws, *p.shape))
+    drawn = np.clip(drawn, np.maximum(lower, 1e-12), upper)
+    return drawn / drawn.sum(axis=2, keepdims=True)
+
+
+def draws_of(table, seed):
+    """Scores of draws of one table, by the package's way and by cells that ignore each other."""
+    shape = int(table["rows"].iloc[0]), int(table["cols"].iloc[0])
+    p, truth, sd, low, high, sizes = (
+        table[name].to_numpy().reshape(shape) for name in ("p", "truth", "sd", "low", "high", "group")
+    )
+    sizes, best = sizes[:, 0], p.argmax(axis=1)
+    gap, differ = truth - others_shares(truth, sizes), truth.argmax(1) != others_shares(truth, sizes).argmax(1)
+    for way in ("totals known", "cells apart"):
+        rng = np.random.default_rng(seed)
+        if way == "totals known":
+            drawn = calibration.beta_sample(p, sd, low, high, N_DRAWS, sizes=sizes, rng=rng)
+        else:
+            drawn = apart(p, sd, low, high, N_DRAWS, rng=rng)
+        rest = others_shares(drawn, sizes)
+        ends, gaps = (np.quantile(v, [0.025, 0.975], axis=0) for v in (drawn, drawn - rest))
+        chosen = (drawn.argmax(2) == best).mean(axis=0)
+        apart_ = (drawn.argmax(2) != rest.argmax(2)).mean(axis=0)
+        row = {"way": way, "table": table["table"].iloc[0], "source": table["source"].iloc[0]}
+        for name, (a, b), true in (("share", ends, truth), ("difference", gaps, gap)):
+            row |= {name: ((a <= true + 1e-9) & (true <= b + 1e-9)).mean(), f"{name}, width": (b - a).mean()}
+        sure, called = chosen >= 0.95, (apart_ >= 0.95) | (apart_ <= 0.05)
+        row |= {"candidates sure": sure.sum(), "of them right": (sure & (truth.argmax(1) == best)).sum()}
+        row |= {"polarisation called": called.sum(), "called rightly": (called & ((apart_ > 0.5) == differ)).sum()}
+        yield row | {"groups": len(p), "squared error": ((apart_ - differ) ** 2).sum()}
+
+
+N_DRAWS = 400
+
+
+def draws(files):
+    begin = time.process_time()
+    cells = pd.concat([pd.read_csv(file) for file in files], ignore_index=True)
+    cells = cells.assign(sd=deviation(cells))
+    tables = list(cells.groupby(["source", "table", "contest"], sort=False))
+    rows = pd.DataFrame([row for k, (_, table) in enumerate(tables) for row in draws_of(table, k)])
+    found, counts = {}, ["candidates sure", "of them right", "polarisation called", "called rightly", "groups"]
+    for way, part in rows.groupby("way"):
+        means = [name for name in part if name.startswith(("share", "difference"))]
+        found[way] = dict(part[means].mean()) | dict(part[counts].sum()) | {"tables": len(part)}
+        found[way] |= {"brier": part["squared error"].sum() / part["groups"].sum()}
+        found[way] |= {by: part.groupby(by)["difference"].mean().to_dict() for by in ("table", "source")}
+    known = json.loads(RESULTS.read_text("utf-8"))
+    facts = {"commit": _commit(), "draws": N_DRAWS, "CPU seconds": time.process_time() - begin}
+    RESULTS.write_text(json.dumps(known | {"draws of tables": facts | found}, indent=1, default=float) + "\n")
+    print(json.dumps(found, indent=1, default=float))
+
+
+def _commit():
+    asked = ["git", "rev-parse", "--short", "HEAD"]
+    return subprocess.run(asked, capture_output=True, text=True, check=True, cwd=RESULTS.parent.parent).stdout.strip()
+
+
 def report(files):
     begin = time.process_time()
     cells = pd.concat([pd.read_csv(file) for file in files], ignore_index=True)
@@ -306,9 +379,7 @@ def report(files):
     found["two other ways"] = composition_ways(whole, odd[odd["source"] == "composition"])
     if sure is not None:
         found["contests by the test of aggregation bias"] = scores(sure, "flagged")
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True, cwd=RESULTS.parent.parent
-    ).stdout.strip()
+    commit = _commit()
     seconds = float(cells.groupby("source")["seconds"].first().drop_duplicates().sum())
     facts = {"command": "benchmarks/ecological_intervals.py collect, report", "commit": commit}
     facts |= {"seeds": [SEEDS[0], SEEDS[-1]], "CPU seconds, collect": seconds}
@@ -320,12 +391,14 @@ def report(files):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["collect", "covariates", "report"])
+    parser.add_argument("what", choices=["collect", "covariates", "report", "draws"])
     parser.add_argument("names", nargs="+")
     parser.add_argument("--to", default="part.csv.gz")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
-    if asked.what != "report":
+    if asked.what == "draws":
+        draws(asked.names)
+    elif asked.what != "report":
         collect(asked.names, asked.to, covariates=asked.what == "covariates")
     else:
         report(asked.names)

@@ -14,10 +14,15 @@ from sumwise.ecological.calibration import (
     calibrated_sd,
     few_units_factor,
     regression_sd,
+    zero_sum_correlation,
 )
 
 SHARES = np.array([[0.9, 0.08, 0.02], [0.3, 0.3, 0.4]])
-ZERO, ONE = np.zeros((2, 3)), np.ones((2, 3))
+ZERO, ONE, SIZES = np.zeros((2, 3)), np.ones((2, 3)), np.array([400, 600])
+
+
+def generator():
+    return np.random.default_rng(0)
 
 
 def test_choosing_and_reporting_elections_are_apart():
@@ -54,9 +59,10 @@ def test_few_units_of_like_composition_have_wider_intervals():
 
 def test_interval_has_its_level_and_keeps_to_the_bounds():
     low, high = beta_interval(SHARES, 0.03 * ONE, 0.9, ZERO, ONE)
-    draws = beta_sample(SHARES, 0.03 * ONE, ZERO, ONE, 4000, rng=np.random.default_rng(0))
+    draws = beta_sample(SHARES, 0.03 * ONE, ZERO, ONE, 4000, sizes=SIZES, rng=np.random.default_rng(0))
     inside = ((draws >= low) & (draws <= high)).mean(axis=0)
-    assert np.abs(inside[1] - 0.9).max() < 0.08
+    assert np.abs(inside[SHARES > 0.05] - 0.9).max() < 0.02
+    assert inside.min() > 0.88
     low, high = beta_interval(SHARES, 0.3 * ONE, 0.99, SHARES - 0.01, SHARES + 0.01)
     assert (low >= SHARES - 0.01 - 1e-12).all()
     assert (high <= SHARES + 0.01 + 1e-12).all()
@@ -71,8 +77,37 @@ def test_interval_holds_estimates_at_the_edge():
 
 
 def test_draws_sum_to_one():
-    draws = beta_sample(SHARES, 0.05 * ONE, ZERO, ONE, 10, rng=np.random.default_rng(0))
+    draws = beta_sample(SHARES, 0.05 * ONE, ZERO, ONE, 10, sizes=SIZES, rng=np.random.default_rng(0))
     np.testing.assert_allclose(draws.sum(axis=2), 1)
+
+
+@pytest.mark.parametrize("sd", [0.01, 0.05, 0.2])
+def test_draws_near_zero_are_as_wide_as_intervals(sd):
+    shares = np.array([[0.004, 0.096, 0.9], [0.02, 0.38, 0.6]])
+    _, high = beta_interval(shares, sd + 0 * shares, 0.95, 0 * shares, 1 + 0 * shares)
+    sizes = np.array([3000, 1000])
+    draws = beta_sample(shares, sd + 0 * shares, 0 * shares, 1 + 0 * shares, 4000, sizes=sizes, rng=generator())
+    drawn = np.quantile(draws, 0.975, axis=0)[:, 0]
+    assert (drawn > 0.75 * high[:, 0]).all()  # a beta distribution of that mean and deviation gathers at 0
+    assert (np.quantile(draws, 0.025, axis=0) >= 0).all()
+
+
+def test_what_one_group_has_too_much_of_the_other_lacks():
+    shares, sd = np.array([[0.8, 0.2], [0.3, 0.7]]), np.full((2, 2), 0.04)
+    draws = beta_sample(shares, sd, 0 * sd, 1 + 0 * sd, 4000, sizes=np.array([500, 500]), rng=generator())
+    gap = draws[:, 0, 0] - draws[:, 1, 0]
+    np.testing.assert_allclose(draws.std(axis=0), sd, rtol=0.05)  # independent outcomes would give 0.03
+    np.testing.assert_allclose(gap.std(), 0.08, rtol=0.05)  # independent groups would give 0.057
+
+
+@pytest.mark.parametrize("variances", [[1, 1], [1, 1, 1], [4, 1, 1, 2], [9, 1, 1]])
+def test_errors_of_these_correlations_sum_to_zero(variances):
+    variances = np.array(variances, float)
+    correlation, sd = zero_sum_correlation(variances), np.sqrt(variances)
+    np.testing.assert_allclose(np.diag(correlation), 1)
+    assert np.linalg.eigvalsh(correlation).min() > -1e-9
+    possible = 2 * sd.max() <= sd.sum()
+    assert (sd @ correlation @ sd < 0.03 * sd.sum() ** 2) == possible
 
 
 def test_quantiles_of_many_cells_are_those_of_a_few():

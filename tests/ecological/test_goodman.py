@@ -151,3 +151,32 @@ def test_one_unit_of_most_of_the_weight_has_robust_errors():
     x, t = rows / rows.sum(axis=1, keepdims=True), cells.sum(axis=1) / rows.sum(axis=1, keepdims=True)
     textbook = ls.residual_covariance(x, t, weights, est.shares_, 0.0)[0]
     assert est.standard_errors_.max() > 1.5 * textbook.max()
+
+
+def test_draws_of_groups_are_correlated_as_the_regression_says():
+    m = precincts(noise=0.1, n=30)
+    est = Goodman().fit(m)
+    draws = est.sample(8000)
+    x, w = m.row_shares, m.totals
+    inverse = np.linalg.inv((x * w[:, None]).T @ x)
+    expected = inverse[0, 1] / np.sqrt(inverse[0, 0] * inverse[1, 1])
+    assert expected < -0.2
+    np.testing.assert_allclose(np.corrcoef(draws[:, :, 0].T)[0, 1], expected, atol=0.04)
+
+
+@pytest.mark.filterwarnings("ignore:Unit .* of the weight")
+def test_intervals_hold_where_one_unit_has_most_people():
+    inside = []
+    for seed in range(80):
+        rng = np.random.default_rng(seed)
+        sizes = rng.integers(300, 1500, 40)
+        sizes[0] = int(sizes[1:].sum() * 0.7 / 0.3)
+        rows = np.array([rng.multinomial(n, rng.dirichlet([1.5, 1.5])) for n in sizes])
+        shares = rng.dirichlet([2.0, 2.0], 2)
+        cells = np.array([[rng.multinomial(n, rng.dirichlet(60 * p)) for n, p in zip(r, shares)] for r in rows])
+        truth = cells.sum(axis=0) / cells.sum(axis=(0, 2))[:, None]
+        est = Goodman().fit(Margins(rows, cells.sum(axis=1)))
+        assert est.freedom_by_group_.max() < est.freedom_
+        low, high = est.interval(0.95)
+        inside.append((low <= truth) & (truth <= high))
+    assert np.mean(inside) > 0.92  # 0.87 with the t distribution of 38 degrees

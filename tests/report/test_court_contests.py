@@ -35,7 +35,9 @@ def test_one_document_has_every_contest_once():
         assert f"<h2>V.{letter}: {name}</h2>" in text
     assert text.count("Who chose what is not observed") == 1
     together = re.sub("<[^>]+>", " ", text[text.index("I. Findings over all contests") : text.index("II. Findings by")])
-    assert len(re.findall(r"\d+% \(\d+% to \d+%\)", together)) == 8  # cohesion and crossover, two groups, two contests
+    assert (
+        len(re.findall(r"[\d.]+% \([\d.]+% to [\d.]+%\)", together)) == 8
+    )  # cohesion and crossover, two groups, two contests
     assert "cohesion (95% interval)" in together.lower()
     assert text.count("<h2>References</h2>") == 1
     assert text.count("title = ") == 3

@@ -542,7 +542,7 @@ class EcologicalEM(EcologicalEstimator):
     def _sample(self, n_draws: int, rng: np.random.Generator) -> np.ndarray:
         self._need_errors()
         bounds = self.lower_bound_, self.upper_bound_
-        return beta_sample(self.shares_, self.standard_errors_, *bounds, n_draws, rng=rng)
+        return beta_sample(self.shares_, self.standard_errors_, *bounds, n_draws, sizes=self.group_sizes_, rng=rng)
 
     def _need_errors(self) -> None:
         if np.isnan(self.standard_errors_).any():

@@ -26,7 +26,8 @@ from sumwise.margins import Margins
 from sumwise.progress import track
 
 OUTSIDE = 1e-9
-LARGE = 0.3  # of all weight: one unit's part, where there are others enough, from which intervals are too narrow
+LARGE = 0.3  # of all weight: one unit's part, where there are others enough, from which its own error dominates
+MANY = 1000  # units, the heaviest, that degrees of freedom are computed from
 
 
 class Goodman(EcologicalEstimator):
@@ -55,6 +56,10 @@ class Goodman(EcologicalEstimator):
     standard_errors_ : ndarray of shape (R, C)
         By the textbook, with large units that repeat another's counts taken as one; where a few units have most of the
         weight, at least those that hold whatever the units' variances (HC3).
+    freedom_by_group_ : ndarray of shape (R,)
+        Degrees of freedom of intervals; where one unit has much of the weight, those of HC3 (Bell and McCaffrey 2002).
+    group_correlation_ : ndarray of shape (R, R)
+        Correlations of the groups' errors: a group that is estimated too high makes another too low.
     unidentified_ : ndarray of shape (R,)
         Whether the units can't identify a group's shares; its intervals are the bounds.
     outside_ : list of (group, outcome, share)
@@ -92,7 +97,7 @@ class Goodman(EcologicalEstimator):
         x, t = full.row_shares, full.col_shares
         weights = full.weights * (full.totals if self.weighting == "size" else 1.0)
         weights = weights / weights.mean()
-        self._warn_of_large(full, weights)
+        large = self._warn_of_large(full, weights)
         xx, xt = ls.gram(x, t, weights)
         penalty = self.alpha * float(np.trace(xx)) / len(xx)
         centre = np.average(t, axis=0, weights=weights)
@@ -102,8 +107,14 @@ class Goodman(EcologicalEstimator):
         errors, self.residual_covariance_ = ls.residual_covariance(x, t, weights, free, penalty, self.freedom_)
         if _uneven(weights):
             errors = np.maximum(errors, ls.robust_errors(x, t, weights, free, penalty))
+        self.freedom_by_group_ = np.full(margins.n_rows, max(self.freedom_, 1.0))
+        if large:
+            heaviest = np.argsort(-weights)[:MANY]
+            by_group = ls.robust_freedom(x[heaviest], weights[heaviest], penalty)
+            self.freedom_by_group_ = np.clip(by_group, 1.0, self.freedom_by_group_)
         self.unidentified_ = unidentified_groups(full.rows) | (self.freedom_ < 1)
         self.standard_errors_ = np.where(self.unidentified_[:, None], UNKNOWN, errors)
+        self.group_correlation_ = ls.coefficient_correlation(xx, penalty)
         shares = self._solve(xx, xt, penalty, centre) if self.constrained else free
         self._record(shares, margins)
         self._store(margins, np.broadcast_to(shares, (margins.n_units, *shares.shape)).copy())
@@ -114,16 +125,18 @@ class Goodman(EcologicalEstimator):
             self.fit_ = Fit(objective=loss, n_iter=1, converged=True, history={"objective": [loss]})
         return self
 
-    def _warn_of_large(self, full: Margins, weights: np.ndarray) -> None:
-        """Warn where one unit weighs so much that residuals of the others don't show its error."""
+    def _warn_of_large(self, full: Margins, weights: np.ndarray) -> bool:
+        """Warn where one unit weighs so much that residuals of the others don't show its error; returns whether."""
         i, share = int(np.argmax(weights)), float(weights.max() / weights.sum())
-        if share > LARGE and _uneven(weights):
-            warnings.warn(
-                f"Unit {str(full.units[i])!r} has {share:.0%} of the weight of {len(weights)} units: what it alone "
-                "deviates by moves the estimate, and residuals hardly show it. Hint: EcologicalEM(), or split it.",
-                ModelWarning,
-                stacklevel=3,
-            )
+        if not (share > LARGE and _uneven(weights)):
+            return False
+        warnings.warn(
+            f"Unit {str(full.units[i])!r} has {share:.0%} of the weight of {len(weights)} units: what it alone "
+            "deviates by moves the estimate, and intervals are wide for it. Hint: EcologicalEM(), or split it.",
+            ModelWarning,
+            stacklevel=3,
+        )
+        return True
 
     def _solve(self, xx, xt, penalty, centre) -> np.ndarray:
         tol = 1e-9
@@ -172,7 +185,7 @@ class Goodman(EcologicalEstimator):
         return rake(np.array(margins.rows), np.array(margins.cols), np.log(shares)), sd
 
     def _interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:
-        half = stats.t.ppf(0.5 + level / 2, max(self.freedom_, 1)) * self.standard_errors_
+        half = stats.t.ppf(0.5 + level / 2, self.freedom_by_group_)[:, None] * self.standard_errors_
         low, high = self.shares_ - half, self.shares_ + half
         if self.constrained:
             tail = (1 - level) / 2
@@ -192,6 +205,10 @@ class Goodman(EcologicalEstimator):
             root = vectors * np.sqrt(np.maximum(values, 0.0))
             scale = np.sqrt(np.sum(self.standard_errors_**2, axis=1))
             z = rng.standard_normal((n_draws, *self.shares_.shape))
+            groups, parts = np.linalg.eigh(self.group_correlation_)
+            z = np.einsum("rs,nsc->nrc", parts * np.sqrt(np.maximum(groups, 0.0)), z)
+            freedom = self.freedom_by_group_[:, None]
+            z *= np.sqrt(freedom / rng.chisquare(freedom, (n_draws, len(freedom), 1)))  # the t distribution's tails
             drawn = self.shares_ + scale[:, None] * (z @ root.T)
         if self.unidentified_.any():  # anything inside the bounds
             low, high = np.maximum(self.lower_bound_, 1e-9), np.maximum(self.upper_bound_, 2e-9)

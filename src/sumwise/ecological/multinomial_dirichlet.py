@@ -192,8 +192,8 @@ class MultinomialDirichlet(EcologicalEstimator):
     def _sample(self, n_draws: int, rng: np.random.Generator) -> np.ndarray:
         self._need_convergence()
         if self.calibrated:
-            bounds = self.lower_bound_, self.upper_bound_
-            return beta_sample(self.shares_, POSTERIOR * self.posterior_sd_, *bounds, n_draws, rng=rng)
+            sd, bounds = POSTERIOR * self.posterior_sd_, (self.lower_bound_, self.upper_bound_)
+            return beta_sample(self.shares_, sd, *bounds, n_draws, sizes=self.group_sizes_, rng=rng)
         return self.draws_[rng.integers(len(self.draws_), size=n_draws)]
 
     def _need_convergence(self) -> None:

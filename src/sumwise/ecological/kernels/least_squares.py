@@ -98,6 +98,52 @@ def robust_errors(x: np.ndarray, t: np.ndarray, weights: np.ndarray, shares: np.
     return np.sqrt((factor**2).T @ residual**2)
 
 
+def coefficient_correlation(xx: np.ndarray, alpha: float = 0.0) -> np.ndarray:
+    """Correlations (R, R) of the coefficients of a regression with these moments `xx` (R, R).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.ecological.kernels.least_squares import coefficient_correlation
+    >>> coefficient_correlation(np.array([[2.0, 1.0], [1.0, 2.0]]))
+    array([[ 1. , -0.5], [-0.5,  1. ]])
+    """
+    inverse = np.linalg.pinv(xx + alpha * np.eye(len(xx)), rcond=1e-12)
+    spread = inverse @ xx @ inverse
+    deviation = np.sqrt(np.maximum(np.diag(spread), 1e-300))
+    correlation = np.clip(spread / np.outer(deviation, deviation), -1.0, 1.0)
+    np.fill_diagonal(correlation, 1.0)
+    return correlation
+
+
+def robust_freedom(x: np.ndarray, weights: np.ndarray, alpha: float) -> np.ndarray:
+    """Degrees of freedom (R,) of `robust_errors`, where units vary equally (Bell and McCaffrey 2002).
+
+    Where one unit has most of the weight, its residual alone makes up the error, and the degrees are near 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.ecological.kernels.least_squares import robust_freedom
+    >>> x = np.column_stack([np.linspace(0, 1, 20), np.linspace(1, 0, 20)])
+    >>> robust_freedom(x, np.ones(20), 0.0).round(1), robust_freedom(x, np.r_[50.0, np.ones(19)], 0.0).round(1)
+    (array([7.7, 7.7]), array([2.6, 1. ]))
+    """
+    root = np.sqrt(weights)[:, None]
+    scaled = root * x
+    inverse = np.linalg.pinv(scaled.T @ scaled + alpha * np.eye(x.shape[1]), rcond=1e-12)
+    factor = scaled @ inverse
+    hat = factor @ scaled.T
+    left = 1 - np.clip(np.diag(hat), 0.0, 1 - 1e-6)
+    remain = (np.eye(len(x)) - hat) * root.T / left[:, None]  # residuals over 1 - leverage, of independent errors
+    found = np.empty(x.shape[1])
+    for r in range(x.shape[1]):
+        each = factor[:, [r]] * remain
+        inner = each @ each.T
+        found[r] = np.trace(inner) ** 2 / max(float(np.sum(inner**2)), 1e-300)
+    return found
+
+
 def project_rows(z: np.ndarray) -> np.ndarray:
     """The nearest point on the simplex for each row of z (R, C), by sorting.
 
