@@ -50,3 +50,16 @@ def test_other_names_are_no_totals(name):
 )
 def test_contests_are_known_by_what_names_share(names, marks):
     assert list(words.by_contest(columns(*names))) == marks
+
+
+@pytest.mark.parametrize("name", ["pct", "Pct.", "PCT_NUM", "prec", "pct no", "precinct"])
+def test_numbers_of_precincts_name_units(name):
+    assert words.names_unit(column(name))
+
+
+@pytest.mark.parametrize("values", [[61.5, 40.0, 38.25], [50.0, 50.0, 61.0]])
+def test_percents_name_no_units(values):
+    numbers = np.array(values)
+    assert not words.names_unit(Column("pct", numbers, None, len(set(values)), 0))
+    assert not words.names_unit(Column("pct_black", np.arange(3.0), None, 3, 0))
+    assert words.names_unit(Column("pct_id", numbers, None, len(set(values)), 0))

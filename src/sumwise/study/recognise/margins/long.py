@@ -231,7 +231,7 @@ def _mismatch(
 
 def refuse_half_long(profile: FileProfile) -> None:
     """Refuse one row per unit and candidate in which the groups are repeated, which no reader takes apart."""
-    for unit in (c for c in profile.columns if words.called(c, words.UNITS) and 1 < c.distinct <= profile.n_rows / 2):
+    for unit in (c for c in profile.columns if words.names_unit(c) and 1 < c.distinct <= profile.n_rows / 2):
         fixed = [c for c in profile.columns if c.amounts is not None and words.like_group(c) and _is_fixed(c, unit)]
         votes = [
             c for c in profile.columns if c.amounts is not None and words.called(c, VOTES) and not _is_fixed(c, unit)
@@ -249,7 +249,7 @@ def refuse_half_long(profile: FileProfile) -> None:
 
 def outcomes_alone(profile: FileProfile) -> Guess | None:
     """A refusal of one row per unit and candidate with its votes and nothing about groups: one side of margins."""
-    units = [c for c in profile.columns if words.called(c, words.UNITS) and 1 < c.distinct <= profile.n_rows / 1.5]
+    units = [c for c in profile.columns if words.names_unit(c) and 1 < c.distinct <= profile.n_rows / 1.5]
     votes = [c for c in profile.columns if c.amounts is not None and c.distinct > 2 and words.called(c, VOTES[:2])]
     options = [c for c in profile.columns if c.texts is not None and words.called(c, CANDIDATES) and c not in units]
     options = [c for c in options if c.amounts is None and c.distinct < profile.n_rows / 2]

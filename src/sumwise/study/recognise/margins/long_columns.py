@@ -39,7 +39,7 @@ def _by_names(profile: FileProfile) -> Found | None:
     sides.sort(key=lambda c: not words.called(c, SIDES))
     for side, count in itertools.product(sides[:3], votes[:2]):
         free = [c for c in profile.columns if c not in (side, count) and c.missing == 0]
-        units = sorted((c for c in free if words.called(c, words.UNITS)), key=lambda c: (c.name != "unit", -c.distinct))
+        units = sorted((c for c in free if words.names_unit(c)), key=lambda c: (c.name != "unit", -c.distinct))
         options = [c for c in free if words.called(c, OPTIONS)] or [c for c in free if c.texts is not None]
         for unit, option in itertools.product(units[:3], options[:4]):
             if unit is not option and (

@@ -92,7 +92,7 @@ def _units(groups: FileProfile, votes: FileProfile) -> list[str] | None:
     both = [c for c in both if votes[c.name].distinct < votes.n_rows / 1.5]
     alone = [c for c in both if c.distinct == groups.n_rows]
     if alone:
-        return [next((c for c in alone if words.called(c, words.UNITS)), alone[0]).name]
+        return [next((c for c in alone if words.names_unit(c)), alone[0]).name]
     for i, a in enumerate(both):
         for b in both[i + 1 :]:
             if len(np.unique(combined([a, b]))) == groups.n_rows:

@@ -79,7 +79,7 @@ def _refuse_worded(profile: FileProfile, sides: Sides) -> None:
         if c.amounts is not None or c.name in used:
             continue
         among = min(places) < k < max(places) and c.distinct < profile.n_rows
-        if words.called(c, words.UNITS) or not (among or words.like_group(c) or words.like_outcome(c)):
+        if words.names_unit(c) or not (among or words.like_group(c) or words.like_outcome(c)):
             continue
         there = c.texts.dropna()
         worded = [t for t in there.unique().tolist() if WORDED.fullmatch(t)]
@@ -136,7 +136,7 @@ def refuse_several_rows(profile: FileProfile, sides: Sides, keep: np.ndarray) ->
     for unit in profile.columns:
         codes = unit.codes[keep]
         n_units = len(np.unique(codes))
-        if unit.name in sides.names or not words.called(unit, words.UNITS) or not 1 < n_units <= n / 1.5:
+        if unit.name in sides.names or not words.names_unit(unit) or not 1 < n_units <= n / 1.5:
             continue
         fixed = [pd.Series(c.amounts[keep]).groupby(codes).nunique().le(1).mean() > 0.95 for c in groups]
         if all(fixed) and any(c.distinct > 0.5 * n_units for c in groups):

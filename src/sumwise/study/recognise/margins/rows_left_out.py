@@ -20,12 +20,12 @@ def leave_out_totals(reading: Reading) -> None:
     used = sides.columns
     numbers = np.column_stack([c.amounts for c in used])
     named = [c for c in profile.columns if c.texts is not None and c not in used]
-    texts = [c for c in named if c.doubtful is None or words.called(c, words.UNITS)]
+    texts = [c for c in named if c.doubtful is None or words.names_unit(c)]
     for i in np.flatnonzero(np.isnan(numbers).all(axis=1)).tolist():
         if any(c.value(i) for c in texts) or any(c.texts is not None and c.value(i) for c in used):
             reading.out[i] = "holds no number"
     for c in texts:
-        if c.distinct > 0.5 * profile.n_rows or words.called(c, words.UNITS):
+        if c.distinct > 0.5 * profile.n_rows or words.names_unit(c):
             for i in np.flatnonzero(c.texts.fillna("").map(words.is_total_row).to_numpy(dtype=bool)).tolist():
                 reading.out.setdefault(i, NAMED_TOTAL)
     _leave_out_sums(reading, used)

@@ -330,7 +330,7 @@ def _with_neighbours(side: list[Column], columns: list[Column]) -> list[Column]:
 def _is_id(column: Column, n_rows: int) -> bool:
     if words.like_group(column) or words.like_outcome(column):
         return False
-    return words.called(column, words.UNITS) or (column.whole and column.distinct == n_rows and _runs_on(column))
+    return words.names_unit(column) or (column.whole and column.distinct == n_rows and _runs_on(column))
 
 
 def _runs_on(column: Column) -> bool:
@@ -523,7 +523,7 @@ def _reason(column: Column, sides: Sides, kind: str, side: Side | None) -> str:
         return ANOTHER_WAY
     if is_total(column):
         return "a total that isn't needed"
-    if words.called(column, words.UNITS):
+    if words.names_unit(column):
         return "reads like the name of a unit or of a larger area"
     if kind not in (sides.groups.kind, sides.contests[0].kind):
         return f"holds {kind}s, which the sides don't"

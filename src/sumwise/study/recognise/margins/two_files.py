@@ -17,7 +17,7 @@ def guess_two(one: FileProfile, two: FileProfile) -> Guess | None:
     shared = [c.name for c in one.columns if c.name in {d.name for d in two.columns} and c.distinct == one.n_rows]
     if not shared or abs(one.n_rows - two.n_rows) > 0.5 * max(one.n_rows, two.n_rows):
         return None
-    unit = next((name for name in shared if words.called(one[name], words.UNITS)), shared[0])
+    unit = next((name for name in shared if words.names_unit(one[name])), shared[0])
     sides = [_numbers(profile, unit) for profile in (one, two)]
     if min(map(len, sides)) < 2:
         return None
@@ -54,7 +54,7 @@ def _numbers(profile: FileProfile, unit: str) -> list[Column]:
 
 
 def _is_id(column: Column) -> bool:
-    return words.called(column, words.UNITS) and not (words.like_group(column) or words.like_outcome(column))
+    return words.names_unit(column) and not (words.like_group(column) or words.like_outcome(column))
 
 
 def _mismatch(

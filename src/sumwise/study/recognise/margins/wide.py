@@ -127,25 +127,25 @@ def _unit(reading: Reading) -> dict[str, Any]:
     used = reading.sides.names
     n = int(keep.sum())
     free = [c for c in profile.columns if c.name not in used and not words.called(c, words.TOTALS)]
-    free = [c for c in free if (c.doubtful is None or words.called(c, words.UNITS)) and (c.codes[keep] >= 0).all()]
+    free = [c for c in free if (c.doubtful is None or words.names_unit(c)) and (c.codes[keep] >= 0).all()]
     alone = [c for c in free if len(np.unique(c.codes[keep])) == n]
-    named = [c for c in alone if words.called(c, words.UNITS)] or [c for c in alone if c.texts is not None]
+    named = [c for c in alone if words.names_unit(c)] or [c for c in alone if c.texts is not None]
     if named:
         return {"unit": named[0].name}
-    free = [c for c in free if words.called(c, words.UNITS) or (c.texts is not None and c.distinct > 1)]
-    free.sort(key=lambda c: not words.called(c, words.UNITS))
+    free = [c for c in free if words.names_unit(c) or (c.texts is not None and c.distinct > 1)]
+    free.sort(key=lambda c: not words.names_unit(c))
     for i, a in enumerate(free):
         for b in free[i + 1 :]:
             if len(set(zip(a.codes[keep].tolist(), b.codes[keep].tolist()))) == n:
                 return {"unit": [a.name, b.name]}
-    nearly = [c for c in profile.columns if c.name not in used and words.called(c, words.UNITS) and c.doubtful is None]
+    nearly = [c for c in profile.columns if c.name not in used and words.names_unit(c) and c.doubtful is None]
     nearly = [c for c in nearly if len(np.unique(c.codes[keep])) >= 0.9 * n]  # the reader names what is missing
     if nearly:
         return {"unit": nearly[0].name}
     reading.ask += [
         f"{c.name} has {c.distinct:,} values in {profile.n_rows:,} rows and doesn't identify units; rows get numbers."
         for c in free
-        if words.called(c, words.UNITS) and 1 < c.distinct < profile.n_rows
+        if words.names_unit(c) and 1 < c.distinct < profile.n_rows
     ]
     return {}
 
@@ -256,7 +256,8 @@ def _perhaps_in_the_rest(reading: Reading) -> list[str]:
     rests = [c[key] for key in ("rest_group", "rest_outcome") for c in made if key in c]
     summed = {name for name, why in reading.sides.unused.items() if why.startswith("the sum of")}
     named = [name for name in reading.sides.unused if not is_total(reading.profile[name]) and name not in summed]
-    named = [name for name in named if not words.called(reading.profile[name], (*words.UNITS, *words.PLACES))]
+    named = [name for name in named if not words.names_unit(reading.profile[name])]
+    named = [name for name in named if not words.called(reading.profile[name], words.PLACES)]
     if not rests or not named:
         return []
     shares = [c for name in named if (c := reading.profile[name]).amounts is not None and kind_of(c) != "count"]

@@ -66,6 +66,7 @@ STATED_ERROR = re.compile(
 TURNOUT = ("turnout*", "participa*", "partecipa*", "affluen*", "wahlbeteiligung", "voted", "comparecimento")
 VOTED = ("turnout", "voted", "ballots", "votes", "yes")
 SHARES = ("pct*", "percent*", "perc", "share*", "prop*", "frac*", "prc")
+PRECINCT = re.compile(r"(?:pct|prec|prct)[\s_.#-]*(no|num|number|nbr|id|code|name|key)?\.?", re.IGNORECASE)
 PLACES = ("lat", "latitude", "lon", "lng", "longitude", "x_coord", "y_coord", "easting", "northing", "area", "shape*")
 AGES = re.compile(r"(x|age)?\s*\d{2}\s*(\D{0,4}\s*\d{2}|\+|plus)?\s*(\+|plus)?", re.IGNORECASE)
 TOTAL_ROW = re.compile(
@@ -79,6 +80,30 @@ TOTAL_ROW = re.compile(
 def called(column: Column, words: tuple[str, ...]) -> bool:
     """Whether a column's name has one of these words."""
     return FileProfile.is_called(column, words)
+
+
+def names_unit(column: Column) -> bool:
+    """Whether a column's name says that it holds names or numbers of units.
+
+    ``pct`` abbreviates precinct as well as percent: numbers of precincts are whole, and no two are the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.study.profile_file import Column
+    >>> from sumwise.study.recognise.margins.words import names_unit
+    >>> names_unit(Column("Pct", np.array([101.0, 102.0, 201.0]), None, distinct=3, missing=0))
+    True
+    >>> names_unit(Column("Pct", np.array([61.5, 40.2, 38.3]), None, distinct=3, missing=0))
+    False
+    """
+    if called(column, UNITS):
+        return True
+    found = PRECINCT.fullmatch(column.name.strip())
+    if found is None or found[1]:
+        return found is not None
+    amounts = column.amounts
+    return amounts is None or (column.whole and column.missing == 0 and column.distinct == len(amounts) > 2)
 
 
 def stated_error(column: Column, names: Iterable[str]) -> tuple[str, str] | None:
