@@ -262,3 +262,20 @@ def test_few_units_that_widen_intervals_are_said():
     assert "4 units with these compositions hardly identify the shares of groups: the intervals are 2.4 times" in text
     spread = Margins(np.column_stack([np.arange(100, 900, 10), np.arange(900, 100, -10)]), np.full((80, 2), 500))
     assert "hardly identify" not in str(EcologicalEM().fit(spread).report(spread).summary)
+
+
+def test_groups_that_turn_out_alike_or_not_are_compared_among_voters():
+    rng = np.random.default_rng(3)
+    rows = rng.integers(50, 900, (60, 2))
+    shares = [[0.2, 0.1, 0.7], [0.4, 0.2, 0.4]]  # the same choice of voters, twice the turnout
+    cols = np.sum([[rng.multinomial(n, p) for n, p in zip(r, shares)] for r in rows], axis=1)
+    m = Margins(rows, cols, row_names=["a", "b"], col_names=["X", "Y", "NoVote"])
+    est = EcologicalEM().fit(m)
+    gap = next(f for f in report(est, m).summary["findings"] if f["what"].startswith("Difference"))
+    assert ", among those who voted, in the share that chose “X”" in gap["what"]
+    choice = turnout(est).choice.values
+    order = np.argsort(-est.group_sizes_)
+    np.testing.assert_allclose(gap["value"], choice[order[0], 0] - choice[order[1], 0])
+    assert gap["low"] < 0 < gap["high"]
+    assert "whether the two groups differ is open" in gap["because"]
+    assert "the data alone imply" not in gap["line"]

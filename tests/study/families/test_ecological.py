@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -231,3 +233,16 @@ def test_a_map_gives_shapes_by_the_names_of_units(tmp_path):
     (tmp_path / "m.geojson").write_text("{")
     with pytest.raises(DataError, match="can't be read"):
         study(tmp_path, head + 'key = "name"')
+
+
+@pytest.mark.parametrize(("mismatch", "words"), [("no_vote", "who didn't vote"), ("rescale", "are like those")])
+def test_what_a_mismatch_assumes_is_said(tmp_path, mismatch, words):
+    lines = [f"{k},{50 + 3 * k},{90 - k},{40 + k},{60 - k}" for k in range(12)]
+    (tmp_path / "votes.csv").write_text("\n".join(["p,a,b,x,y", *lines]), encoding="utf-8")
+    text = (
+        HEAD + f'file = "votes.csv"\nmismatch = "{mismatch}"\n[columns]\ngroups = ["a", "b"]\noutcomes = ["x", "y"]\n'
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        notes = study(tmp_path, text).notes
+    assert any(words in note for note in notes)

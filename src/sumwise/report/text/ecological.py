@@ -20,6 +20,7 @@ from sumwise.ecological import (
 from sumwise.ecological.calibration import REGRESSED, few_units_factor, spread_factor
 from sumwise.ecological.identification import counted_units
 from sumwise.ecological.king import FEW_UNITS as KING_UNITS
+from sumwise.ecological.turnout_by_group import among_voters
 from sumwise.errors import DataError
 from sumwise.frames import by_names
 from sumwise.margins import Margins
@@ -206,7 +207,7 @@ def _true_shares(truth: Any, m: Margins) -> np.ndarray:
     return true
 
 
-def _verdict(context: Context, found: list[dict[str, Any]], among_voters: bool) -> str:
+def _verdict(context: Context, found: list[dict[str, Any]], of_voters: bool) -> str:
     m = context.data
     sizes, totals, people = "sizes", "totals", f" ({plural(m.totals.sum(), 'person', 'people')})"
     if not context.head_counts:
@@ -240,7 +241,7 @@ def _verdict(context: Context, found: list[dict[str, Any]], among_voters: bool) 
         of = (
             f" Shares are of everybody in a group, whether {'they voted' if at_home else 'their vote was valid'} or not"
         )
-        of += f"; findings on a group add the share among {_valid(m)}." if among_voters and len(chosen) > 1 else "."
+        of += f"; findings on a group add the share among {_valid(m)}." if of_voters and len(chosen) > 1 else "."
     return f"{known} {context.method} estimates that {phrase}.{of} {sure}"
 
 
@@ -297,7 +298,7 @@ def _findings(context: Context, curved: bool, voters: Turnout | None) -> list[di
             inside["truth"] = float(context.truth[r, c])
         out.append(finding(what, float(est.shares_[r, c]), **inside, **ends, trust=trust, because=because))
     if len(order) > 1 and all(f["value"] is not None for f in out[:2]):
-        out.append(_difference(context, order, real, curved))
+        out.append(_difference(context, order, real, curved, of_voters=voters is not None))
     return out
 
 
@@ -337,13 +338,22 @@ def _too_narrow(est: Any, r: int, c: int, width: float, level: float) -> bool:
     return bool(est.upper_bound_[r, c] - est.lower_bound_[r, c] > 0.1 and width < 0.25 * asked)
 
 
-def _difference(context: Context, order: np.ndarray, real: list[int], curved: bool) -> dict[str, Any]:
+def _difference(context: Context, order: np.ndarray, real: list[int], curved: bool, of_voters: bool) -> dict[str, Any]:
+    """The difference between the two largest groups, among voters where turnout is known: groups differ in that too."""
     est = context.model
     one, two = (int(r) for r in order[:2])
     c = real[int(est.total_[:, real].sum(axis=0).argmax())]
-    draws = est.sample(2000, context.random_state)
-    gap = draws[:, one, c] - draws[:, two, c]
-    value = float(est.shares_[one, c] - est.shares_[two, c])
+    shares, draws, among, ends = est.shares_, est.sample(2000, context.random_state), "", {}
+    if of_voters:
+        away = np.array(no_candidates(est.col_names_))
+        (_, voted), (_, drawn) = among_voters(shares, away), among_voters(draws, away)
+        value, gap = (v[..., one, real.index(c)] - v[..., two, real.index(c)] for v in (voted, drawn))
+        among = f", among {_valid(context.data)},"
+    else:
+        value, gap = (v[..., one, c] - v[..., two, c] for v in (shares, draws))
+        ends["lower_bound"] = float(est.lower_bound_[one, c] - est.upper_bound_[two, c])
+        ends["upper_bound"] = float(est.upper_bound_[one, c] - est.lower_bound_[two, c])
+    value = float(value)
     tails = np.quantile(gap, [(1 - context.level) / 2, (1 + context.level) / 2])
     low, high = min(float(tails[0]), value), max(float(tails[1]), value)
     settled, few = low > 0 or high < 0, _fewer_units_than_cells(context)
@@ -353,15 +363,14 @@ def _difference(context: Context, order: np.ndarray, real: list[int], curved: bo
         else "The interval includes 0: whether the two groups differ is open."
     )
     return finding(
-        f"Difference between the groups “{est.row_names_[one]}” and “{est.row_names_[two]}” in the share that "
+        f"Difference between the groups “{est.row_names_[one]}” and “{est.row_names_[two]}”{among} in the share that "
         f"{chose(est.col_names_, c)}",
         value,
         "points",
         low=low,
         high=high,
         level=context.level,
-        lower_bound=float(est.lower_bound_[one, c] - est.upper_bound_[two, c]),
-        upper_bound=float(est.upper_bound_[one, c] - est.lower_bound_[two, c]),
+        **ends,
         trust="moderate" if settled and not curved and not few else "low",
         because=because,
     )

@@ -22,6 +22,11 @@ from sumwise.study.families.base import Study
 from sumwise.study.sources import join, named_together, numbered_again, only_rows, open_source
 from sumwise.study.uncertain_groups import with_row_sd
 
+MISMATCH_ASSUMES = {
+    "rescale": "'rescale'. That assumes that those who were not counted on one side are like those who were.",
+    "no_vote": "'no_vote': people of the groups who are among no outcome are taken for people who didn't vote. That "
+    "assumes that everybody who was counted among the groups could have voted there.",
+}
 MOST_REST = 0.95  # of everybody, in a rest that a report names without a word
 
 
@@ -290,12 +295,9 @@ class Ecological(Study):
         empty = int((m.totals == 0).sum())
         if empty:
             self.notes.append(f"{empty} of {m.n_units} units are empty and carry no information.")
-        if self.problem.data.get("mismatch", "raise") in ("rescale", "no_vote"):
-            self.notes.append(
-                f"Where the totals of groups and outcomes differ, the problem file asks for "
-                f"{self.problem.data['mismatch']!r}. That assumes that those who were not counted on one side are "
-                "like those who were."
-            )
+        assumed = MISMATCH_ASSUMES.get(self.problem.data.get("mismatch", "raise"))
+        if assumed:
+            self.notes.append(f"Where the totals of groups and outcomes differ, the problem file asks for {assumed}")
 
     # --- fit
 
