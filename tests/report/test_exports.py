@@ -1,5 +1,7 @@
 """Tables and figures of a report as files for offices and journals."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -35,7 +37,14 @@ def test_latex_escapes_names_and_repeats_heads(found, tmp_path):
     text = export_tables(found, tmp_path / "t.tex").read_text("utf-8")
     assert r"R\&D\_50\%" in text
     titles = {sheet.title for sheet in tables_of(found)}
+    for table in re.findall(r"begin{longtable}{(\w+)}\n(.*?)\\end{longtable}", text, re.DOTALL):
+        rows = [line for line in table[1].splitlines() if line.endswith((r"\\", r"\hline")) and "caption" not in line]
+        bare = [re.sub(r"\\\\ *(\\hline)?$", "", line) for line in rows]
+        assert {len(re.findall(r"(?<!\\)&", line)) + 1 for line in bare} == {len(table[0])}
+        assert not any(re.search(r"(?<!\\)[%$#_^~<>]", line) for line in bare)
+        assert all(line.count("{") == line.count("}") for line in bare)
     assert text.count(r"\endhead") == text.count(r"\begin{longtable}") == len(titles)
+    assert latex_text("[x] <y>") == r"{[}x{]} \textless{}y\textgreater{}"
     assert latex_text("a\\b{~}^$#") == r"a\textbackslash{}b\{\textasciitilde{}\}\textasciicircum{}\$\#"
 
 
@@ -82,5 +91,5 @@ def test_a_table_is_written_once_and_probabilities_never_read_as_certainty(tmp_p
     made = Report({"title": "t", "sections": [{"blocks": [block]}, {"blocks": [dict(block)]}]}, {})
     text = export_tables(made, tmp_path / "tables.tex").read_text("utf-8")
     assert text.count("begin{longtable}") == 1
-    assert ">0.99" in text
+    assert r"\textgreater{}0.99" in text
     assert "0.40" in text

@@ -21,6 +21,10 @@ LATEX = {
     "_": r"\_",
     "^": r"\textasciicircum{}",
     "~": r"\textasciitilde{}",
+    "<": r"\textless{}",  # plain ones print as inverted marks in LaTeX's own font encoding
+    ">": r"\textgreater{}",
+    "[": "{[}",  # after a line's end it would begin an option
+    "]": "{]}",
 }
 
 
@@ -170,6 +174,7 @@ def _sheet_name(title: str, taken: set[str]) -> str:
 
 def _latex(report: Any, sheets: list[Sheet], path: Path) -> None:
     lines = [f"% {_clean(report.title).splitlines()[0]}" if report.title else "%"]
+    lines.append(r"% for \input; needs \usepackage{longtable}")
     for sheet in sheets:
         head = " & ".join(latex_text(c["name"]) for c in sheet.columns) + r" \\ \hline"
         align = "".join("l" if c["kind"] in ("text", "yes") else "r" for c in sheet.columns)
