@@ -298,7 +298,8 @@ def _findings(context: Context, curved: bool, voters: Turnout | None) -> list[di
             inside["truth"] = float(context.truth[r, c])
         out.append(finding(what, float(est.shares_[r, c]), **inside, **ends, trust=trust, because=because))
     if len(order) > 1 and all(f["value"] is not None for f in out[:2]):
-        out.append(_difference(context, order, real, curved, of_voters=voters is not None))
+        of_voters = voters is not None and len(real) > 1
+        out.append(_difference(context, order, real, curved, of_voters))
     return out
 
 
