@@ -1,5 +1,8 @@
 """Writing frames: whole or not at all, in the format that the ending asks for."""
 
+import errno
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
@@ -47,3 +50,11 @@ def test_harmless_leaves_numbers_alone():
 @pytest.mark.parametrize("text", ["=1+1", "+x", "-x", "@SUM(A1)", "\t=1", "\r=1", "\n=1", "＝1+1"])
 def test_texts_that_a_spreadsheet_would_run_stand_behind_an_apostrophe(text):
     assert harmless(pd.DataFrame({"a": [text, "-3", "x"]}))["a"].tolist() == [f"'{text}", "-3", "x"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("ending", [".csv", ".parquet", ".arrow"])
+def test_a_full_disk_is_an_error_of_the_system_in_every_format(ending):
+    with pytest.raises(OSError, match="No space left on device") as raised:
+        write._write(pd.DataFrame({"a": range(100_000)}), "/dev/full", ending)
+    assert raised.value.errno == errno.ENOSPC

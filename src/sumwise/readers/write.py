@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Mapping
 from os import PathLike
@@ -22,6 +23,7 @@ FORMATS = {
     ".arrow": "",
     ".feather": "",
 }
+SYSTEM_CODES = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EFBIG, errno.EIO)
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # what spreadsheets take for formulas
 
 
@@ -111,9 +113,15 @@ def _write(frame: pd.DataFrame, path: str, ending: str) -> None:
         with pa.OSFile(path, "wb") as stream, pa.ipc.new_file(stream, table.schema) as writer:
             writer.write_table(table)
         return
-    from sumwise.readers.connection import connect
+    import duckdb
+
+    from sumwise.readers.connection import connect, reason
 
     quoted = os.path.abspath(path).replace("'", "''")  # a name of ours, in a folder of the user's
     with connect([path]) as con:
         con.register("sheet", table)
-        con.execute(f"COPY (SELECT * FROM sheet) TO '{quoted}' ({FORMATS[ending]}, USE_TMP_FILE false)")  # noqa: S608
+        try:
+            con.execute(f"COPY (SELECT * FROM sheet) TO '{quoted}' ({FORMATS[ending]}, USE_TMP_FILE false)")  # noqa: S608
+        except duckdb.IOException as error:  # what the system refused, in DuckDB's words
+            known = [code for code in SYSTEM_CODES if os.strerror(code) in str(error)]
+            raise (OSError(known[0], os.strerror(known[0])) if known else OSError(reason(error))) from error
