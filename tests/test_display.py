@@ -111,6 +111,7 @@ def test_results_show_their_finding_in_a_notebook():
         assert words in value._repr_html_(), (name, value._repr_html_())
 
 
+@pytest.mark.filterwarnings("ignore:Counts of the bags vary:sumwise.errors.ModelWarning")
 def test_fitted_models_show_what_they_found_above_their_parameters():
     from sumwise.collective import CountsOverTime, FlowModel, Movement
     from sumwise.distribution import BagRidge, LinearEmbedding

@@ -14,6 +14,7 @@ from sumwise.proportions import (
     MeanEmbeddingClassifier,
     MeanMap,
     identifiability,
+    identify,
 )
 
 
@@ -107,3 +108,24 @@ def test_indicators_of_one_column_are_compared_with_each_other():
     assert (found.rank, found.directions) == (1, 1)
     few = identifiability(both[[0, 1, 2]].with_values(rng.permutation(both[[0, 1, 2]].values)), warn=False)
     assert "fewer than" not in few.verdict
+
+
+def _pair(rng):
+    """Bags with correlated features, and a subgroup that some of the features decide."""
+    n_features, n_bags, size = rng.integers((2, 4, 10), (25, 50, 80))
+    mix = rng.normal(size=(n_features, n_features)) / np.sqrt(n_features)
+    centres = rng.normal(size=(n_bags, n_features)) * rng.uniform(0.1, 1, (n_bags, 1))
+    values = (rng.normal(size=(n_bags * size, n_features)) + np.repeat(centres, size, axis=0)) @ mix
+    return Bags(values, np.arange(n_bags + 1) * size), rng.random(len(values)) < 0.3 + 0.4 * (values[:, 0] > 0)
+
+
+def test_how_much_may_be_unseen_decides_few_comparisons(monkeypatch):
+    found = {}
+    for unseen in (0.03, 0.1, 0.3):
+        monkeypatch.setattr(identify, "UNSEEN", unseen)
+        rng = np.random.default_rng(0)
+        pairs = [_pair(rng) for _ in range(30)]
+        found[unseen] = np.array([identify.comparable(bags, None, one, ~one) for bags, one in pairs])
+    assert 3 < found[0.1].sum() < 27
+    assert (found[0.03] != found[0.1]).sum() <= 2
+    assert (found[0.3] != found[0.1]).sum() <= 2

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 
 from sumwise import Bags
-from sumwise.errors import DataError
+from sumwise.errors import DataError, ModelWarning
 from sumwise.proportions import MeanMap
 from sumwise.proportions.mean_map import MomentProblem, mean_map
 from sumwise.proportions.penalty import reference_shape
@@ -62,6 +63,7 @@ def test_equal_shares_are_refused_by_name():
     assert MeanMap(laplacian=True, penalty=1.0).fit(bags, [1, 1, 1]).coef_.shape == (1, 2)
 
 
+@pytest.mark.filterwarnings("ignore:Counts of the bags vary:sumwise.errors.ModelWarning")  # with little smoothness
 def test_smoothness_is_chosen_by_held_out_shares():
     rng = np.random.default_rng(4)
     values = rng.normal(size=(400, 2)) + np.repeat(rng.normal(size=(40, 2)), 10, axis=0)
@@ -88,3 +90,20 @@ def test_bags_that_just_identify_the_classes_get_the_reference_penalty():
     np.testing.assert_array_equal(clf.penalty_, reference_shape(bags.values))
     with pytest.raises(DataError, match="rank 2, below the 3 classes"):
         MeanMap().fit(bags, counts[[0, 1, 2, 2]])
+
+
+def test_certainty_that_counts_contradict_is_worth_a_warning():
+    rng = np.random.default_rng(0)
+    shares = rng.beta(4, 4, 12)
+    labels = rng.random(1200) < np.repeat(shares, 100)
+    values = 0.1 * rng.normal(size=(1200, 2)) + np.repeat(shares + 0.05 * rng.normal(size=12), 100)[:, None]
+    with pytest.warns(ModelWarning, match=r"Counts of the bags vary [\d,.e+]+ times .* Hint: .*Calibrated"):
+        clf = MeanMap(penalty=1e-3).fit(Bags(values, np.arange(13) * 100), labels.reshape(12, 100).sum(axis=1))
+    assert log_loss(labels, clf.predict_proba(values)) > np.log(2)  # worse than not to know
+
+
+def test_features_that_depend_on_the_class_alone_are_not():
+    rng = np.random.default_rng(0)
+    labels = rng.random(2000) < np.repeat(rng.beta(2, 2, 20), 100)
+    values = rng.normal(size=(2000, 3)) + labels[:, None]
+    MeanMap().fit(Bags(values, np.arange(21) * 100), labels.reshape(20, 100).sum(axis=1))

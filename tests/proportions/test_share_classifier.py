@@ -139,6 +139,7 @@ def test_weights_of_bags_are_repetitions(model):
         clone(model).fit(bags, given, sample_weight=np.zeros(20))
 
 
+@pytest.mark.filterwarnings("ignore:Counts of the bags vary:sumwise.errors.ModelWarning")
 def test_weights_in_a_graph_of_bags_are_pairs():
     bags, counts, _ = sample(n_bags=12)
     model = MeanMap(laplacian=True, smoothness=10.0, penalty=1.0, tol=1e-6)

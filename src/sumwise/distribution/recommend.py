@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import logsumexp
 from sklearn.base import clone
 
 from sumwise import checks
@@ -24,8 +25,8 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SMALL_BAGS = 30  # median size below which embeddings are mostly sampling noise
-LEAST_CHANCE = 1e-3  # that a bag's class counts with: one that no candidate foresaw should not decide alone
-CLEAR = 2.0  # standard errors, bag by bag, by which a less likely candidate must be right more often to be taken
+LEAST_CHANCE = 1e-3  # of a class before powers are taken: 0 has no logarithm
+POWERS = 2.0 ** np.arange(-4.0, 2.01, 0.25)  # of a candidate's probabilities, to compare it at its best
 SCORES = {"regression": "R squared", "classification": "accuracy"}
 
 
@@ -44,7 +45,8 @@ class Recommendation:
     seconds : dict of str to float
         CPU seconds of each candidate over all folds.
     log_likelihoods : dict of str to float
-        For a classification: mean log-probability that each candidate gives to the class of a held-out bag.
+        For a classification: mean log-probability that each candidate gives to the class of a held-out bag, after its
+        probabilities were raised to the power that suits these bags best.
     reasons : tuple of str
         Why, in terms of bag size, number of bags and dimension; and which candidates were not tried.
     score_name : str
@@ -127,9 +129,9 @@ def recommend(
         For a regression, the first candidate whose score is within one standard error of the best one's: that of their
         difference, fold by fold, and that of the best score. For a classification, the one whose probabilities of
         held-out bags' classes have the greatest likelihood, which says more than how many are right, or the mean of the
-        likeliest two or three where that is likelier still (scikit-learn's `VotingClassifier`); but one that is right
-        about more of these bags by two standard errors is taken before them. Where a candidate gives no probabilities,
-        the first within one standard error in accuracy.
+        likeliest two or three where that is likelier still (scikit-learn's `VotingClassifier`). Probabilities are
+        compared at the power that suits held-out bags best: a method that is too certain can be calibrated. Where a
+        candidate gives no probabilities, the first within one standard error in accuracy.
 
     See Also
     --------
@@ -166,9 +168,8 @@ def recommend(
     if task == "classification" and len(tried.chances) == len(scores):
         members |= _average(tried, truth, folds)
         likelihoods = {name: _log_likelihood(chances, truth) for name, chances in tried.chances.items()}
-        likeliest = max(likelihoods, key=lambda name: likelihoods[name])
-        best = _clearly_more_right(tried.chances, truth, likeliest)
-        why = [_likeliest(best, likelihoods) if best == likeliest else _more_right(best, likeliest, scores)]
+        best = max(likelihoods, key=lambda name: likelihoods[name])
+        why = [_likeliest(best, likelihoods), *_too_certain(tried.chances[best], truth)]
     else:
         best = _first_within_one_error(scores)
         why = [_within(best, scores, SCORES[task])]
@@ -242,30 +243,30 @@ def _held_out(models: list, bags: Bags, truth: np.ndarray, folds: list) -> np.nd
     return out
 
 
-def _log_likelihood(chances: np.ndarray, truth: np.ndarray) -> float:
-    """Mean log-probability of a bag's class; one that is ruled out counts as 1 in 1,000."""
-    own = chances[np.arange(len(truth)), np.searchsorted(np.unique(truth), truth)]
-    return float(np.log(np.clip(own, LEAST_CHANCE, 1.0)).mean())
+def _tempered(chances: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
+    """The power of the chances under which the classes of these bags are likeliest, and their mean log-probability.
 
-
-def _clearly_more_right(chances: Mapping[str, np.ndarray], truth: np.ndarray, likeliest: str) -> str:
-    """The candidate that is right about most held-out bags, if clearly more often than the likeliest; else that one.
-
-    Likelihoods punish a method whose probabilities are too certain, as those of boosting from few bags are.
+    One power for all bags (temperature scaling, Guo et al. 2017): how certain a method is can be set right afterwards,
+    unlike what it can't distinguish.
     """
-    classes = np.unique(truth)
-    right = {name: classes[np.argmax(each, axis=1)] == truth for name, each in chances.items()}
-    top = max(right, key=lambda name: right[name].mean())
-    more = right[top].astype(float) - right[likeliest]
-    return top if more.mean() > CLEAR * more.std(ddof=1) / np.sqrt(len(more)) else likeliest
+    logs = np.log(np.clip(chances, LEAST_CHANCE, 1.0))
+    own = logs[np.arange(len(truth)), np.searchsorted(np.unique(truth), truth)]
+    means = [float((power * own - logsumexp(power * logs, axis=1)).mean()) for power in POWERS]
+    return float(POWERS[np.argmax(means)]), max(means)
 
 
-def _more_right(best: str, likeliest: str, scores: Mapping[str, np.ndarray]) -> str:
-    return (
-        f"It is right about clearly more held-out bags ({np.mean(scores[best]):.3f}) than {likeliest} "
-        f"({np.mean(scores[likeliest]):.3f}). The probabilities of {likeliest} have a higher likelihood: those of "
-        f"{best} may be too certain."
-    )
+def _log_likelihood(chances: np.ndarray, truth: np.ndarray) -> float:
+    return _tempered(chances, truth)[1]
+
+
+def _too_certain(chances: np.ndarray, truth: np.ndarray) -> list[str]:
+    power = _tempered(chances, truth)[0]
+    if power > 0.5:
+        return []
+    return [
+        f"Its probabilities are too certain: of held-out bags their logarithms should be {power:.2g} times as large. "
+        "scikit-learn's CalibratedClassifierCV sets them right."
+    ]
 
 
 def _average(tried: _Tried, truth: np.ndarray, folds: list) -> dict[str, list[str]]:

@@ -6,9 +6,9 @@ import warnings
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, log_softmax
 
 from sumwise.errors import ModelWarning
+from sumwise.proportions.count_dispersion import count_dispersion, warn_of_dispersion
 from sumwise.proportions.linear import Solution, maximise
 from sumwise.proportions.mean_map import MomentProblem, label_moments
 from sumwise.proportions.share_classifier import ShareClassifier, constant_start, linear_logits
@@ -26,13 +26,6 @@ def debiased_labels(data: BagShares):
     """
     prior = data.overall
     return data.sizes.repeat(data.sizes)[:, None] * (data.row_shares - prior) + prior
-
-
-def _probabilities(logits) -> np.ndarray:
-    """Class probabilities of rows, (n_rows, n_classes)."""
-    if logits.ndim == 1:
-        return np.column_stack([expit(-logits), expit(logits)])
-    return np.exp(log_softmax(logits, axis=1))
 
 
 class EasyLLP(ShareClassifier):
@@ -79,22 +72,10 @@ class EasyLLP(ShareClassifier):
                 stacklevel=3,
             )
             return
-        times = self._dispersion(data)
+        times, _ = count_dispersion(data, self.theta_)
         if times > CERTAIN:
-            warnings.warn(
-                f"Counts of the bags vary {times:,.3g} times as much as the probabilities of this fit allow: they are "
-                "too certain, or bags differ in more than their features, so that they are not like bags drawn at "
-                "random. Hint: CardinalityClassifier.",
-                ModelWarning,
-                stacklevel=3,
-            )
-
-    def _dispersion(self, data: BagShares) -> float:
-        """Squared residuals of the counts over their variance, both summed over bags and classes."""
-        chances = _probabilities(linear_logits(data.values, self.theta_))
-        found = np.add.reduceat(chances * data.weights[:, None], data.offsets[:-1])
-        allowed = float((data.weights @ (chances * (1.0 - chances))).sum())
-        return float(((data.sizes[:, None] * data.shares - found) ** 2).sum()) / max(allowed, 1e-12)
+            why = "bags differ in more than their features, so that they are not like bags drawn at random"
+            warn_of_dispersion(times, why, "CardinalityClassifier.")
 
     def _held_out_gain(self, train: BagShares, test: BagShares) -> float:
         """How much better a fit without some bags predicts their shares than the overall shares do."""
