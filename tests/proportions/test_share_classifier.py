@@ -1,5 +1,7 @@
 """What the linear rivals share: the penalty from held-out bags, several classes, refusals; one test runs them all."""
 
+# pyright: reportAttributeAccessIssue=false
+# clone is typed as if it could return any container
 import numpy as np
 import pytest
 from sklearn import config_context
