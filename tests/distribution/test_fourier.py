@@ -9,10 +9,10 @@ from sumwise.errors import DataError, ModelWarning
 
 def test_features_are_means_of_cosines_and_sines(weighted_bags):
     embedding = FourierEmbedding(3, widths=(1, 0.5, 0.3), random_state=0).fit(weighted_bags)
-    waves, centre = embedding.frequencies_, embedding.columns_.centre
+    frequencies, centre = embedding.frequencies_, embedding.columns_.centre
 
     def feature(x):
-        angle = (x - centre) @ waves
+        angle = (x - centre) @ frequencies
         parts = [np.cos(angle[:3]), np.sin(angle[:3]), np.cos(2 * angle[:3]), np.sin(2 * angle[:3])]
         return np.concatenate([*parts, np.cos(angle[3:]), np.sin(angle[3:])]) / 3
 
@@ -59,15 +59,15 @@ def test_unit_is_the_median_distance_of_scaled_rows():
 def test_widths_that_are_not_used_are_not_computed(mixed_bags, monkeypatch):
     embedding = FourierEmbedding(3, widths=(1, 0.5, 0.3, 0.25), random_state=0).fit(mixed_bags)
     whole, asked = embedding.transform(mixed_bags), []
-    plain = fourier.mean_waves
-    monkeypatch.setattr(fourier, "mean_waves", lambda *given, **k: asked.append(given[4]) or plain(*given, **k))
+    plain, name = fourier.mean_fourier_features, "mean_fourier_features"
+    monkeypatch.setattr(fourier, name, lambda *given, **k: asked.append(given[4]) or plain(*given, **k))
     for used, doublings in ((np.arange(12), [1]), (np.array([3, 20, 25]), [0, 0]), (np.array([24]), [])):
         asked.clear()
         assert np.array_equal(embedding.transform_used(mixed_bags, used), whole[:, used])
         assert asked == doublings
 
 
-def test_moments_are_those_of_bags_with_the_spread_of_waves(weighted_bags):
+def test_moments_are_those_of_bags_with_the_spread_of_fourier_features(weighted_bags):
     bags = weighted_bags[2:]
     embedding = FourierEmbedding(8, (1.0, 0.5), moments=True, random_state=0).fit(bags)
     plain = FourierEmbedding(8, (1.0, 0.5), random_state=0).fit_transform(bags)

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sumwise.distribution.kernels.fastfood import Fastfood, draw_fastfood, mean_fastfood_waves
-from sumwise.distribution.kernels.fourier_features import mean_waves
+from sumwise.distribution.kernels.fastfood import Fastfood, draw_fastfood, mean_fastfood_features
+from sumwise.distribution.kernels.fourier_features import mean_fourier_features
 from sumwise.distribution.kernels.mixture import mean_gradients
 from sumwise.distribution.kernels.quantiles import line_distances
 from sumwise.errors import DataError
@@ -44,9 +44,9 @@ def test_a_mixture_has_one_size(part):
 
 def test_frequencies_have_a_row_for_every_column():
     for shape in ((1, 5), (3, 5), (5,)):
-        refuses(mean_waves, *BAGS, np.ones(shape), **TWO)
-    refuses(mean_waves, *BAGS, np.ones((2, 5)), columns=np.array([0, 2]), centre=np.zeros(2))
-    refuses(mean_waves, *BAGS, np.ones((2, 5)), columns=np.arange(2), centre=np.zeros(1))
+        refuses(mean_fourier_features, *BAGS, np.ones(shape), **TWO)
+    refuses(mean_fourier_features, *BAGS, np.ones((2, 5)), columns=np.array([0, 2]), centre=np.zeros(2))
+    refuses(mean_fourier_features, *BAGS, np.ones((2, 5)), columns=np.arange(2), centre=np.zeros(1))
 
 
 @pytest.mark.parametrize("name", ["signs", "shuffle", "gauss", "lengths"])
@@ -54,10 +54,10 @@ def test_blocks_are_those_of_their_columns(name):
     drawn = draw_fastfood(2, 6, rng=np.random.default_rng(0))
     whole = {part: getattr(drawn, part) for part in ("signs", "shuffle", "gauss", "lengths")}
     options = {"factor": np.ones(2), **TWO}
-    assert mean_fastfood_waves(*BAGS, drawn, 6, **options).shape == (2, 1, 2, 6)
-    refuses(mean_fastfood_waves, *BAGS, Fastfood(**{**whole, name: whole[name][:1]}), 6, **options)
-    refuses(mean_fastfood_waves, *BAGS, drawn, 8, **options)
-    refuses(mean_fastfood_waves, *BAGS, Fastfood(**{**whole, "shuffle": whole["shuffle"] + 1}), 6, **options)
+    assert mean_fastfood_features(*BAGS, drawn, 6, **options).shape == (2, 1, 2, 6)
+    refuses(mean_fastfood_features, *BAGS, Fastfood(**{**whole, name: whole[name][:1]}), 6, **options)
+    refuses(mean_fastfood_features, *BAGS, drawn, 8, **options)
+    refuses(mean_fastfood_features, *BAGS, Fastfood(**{**whole, "shuffle": whole["shuffle"] + 1}), 6, **options)
 
 
 def test_quantiles_of_both_sides_have_one_grid():

@@ -10,8 +10,8 @@ import numpy as np
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.embedding import Embedding
-from sumwise.distribution.kernels.fastfood import Fastfood, draw_fastfood, mean_fastfood_waves
-from sumwise.distribution.kernels.fourier_features import mean_waves
+from sumwise.distribution.kernels.fastfood import Fastfood, draw_fastfood, mean_fastfood_features
+from sumwise.distribution.kernels.fourier_features import mean_fourier_features
 from sumwise.distribution.kernels.frequencies import ALIASES, KINDS, draw_frequencies
 from sumwise.distribution.kernels.segments import segment_moments
 from sumwise.distribution.widths import median_distance, median_distance_per_column
@@ -20,7 +20,7 @@ from sumwise.kernels.shapes import HINT, check_shapes
 
 MOST_COLUMNS = 10  # whose correlations are taken
 NARROW = 0.01  # standard deviations, relative to that of all rows, below which bags are equally narrow
-N_SCALING = 100  # bags from which the spread of waves and moments is taken
+N_SCALING = 100  # bags from which the spread of Fourier features and moments is taken
 
 
 class FourierEmbedding(Embedding):
@@ -48,8 +48,8 @@ class FourierEmbedding(Embedding):
         Scale columns by their standard deviation first.
     moments : bool, default False
         Add the means of columns, the logarithms of their standard deviations and, of up to ten columns, correlations,
-        scaled to vary between bags as much as the waves of the largest width. A linear function of waves is a mean over
-        rows; a spread about a place that differs from bag to bag is none. `BagRidge` takes them by default.
+        scaled to vary between bags as much as the features of the largest width. Fourier features are means over rows,
+        and no linear function of them is a spread around each bag's own mean. `BagRidge` takes moments by default.
     random_state : int, numpy.random.Generator or None, default None
 
     Attributes
@@ -115,9 +115,9 @@ class FourierEmbedding(Embedding):
             counts, weights = [n] * len(chains), [np.full(n, 1.0 / n)] * len(chains)
         else:
             pairs = [self._draw(d, rng) for _ in chains]
-            blocks = [waves / self._divisors(first)[:, None] for (waves, _), (first, _) in zip(pairs, chains)]
+            blocks = [drawn / self._divisors(first)[:, None] for (drawn, _), (first, _) in zip(pairs, chains)]
             self.frequencies_ = np.hstack(blocks)
-            counts, weights = [waves.shape[1] for waves, _ in pairs], [weight for _, weight in pairs]
+            counts, weights = [drawn.shape[1] for drawn, _ in pairs], [weight for _, weight in pairs]
         self.amplitudes_ = np.sqrt(np.concatenate(weights) / len(self.widths))
         self.chains_ = np.array([(m, doublings) for m, (_, doublings) in zip(counts, chains)])
         if self.moments:
@@ -151,10 +151,10 @@ class FourierEmbedding(Embedding):
         return np.hstack(parts)
 
     def _features(self, bags: Bags, doublings: Sequence[int]) -> np.ndarray:
-        waves = self._fourier_features(bags, doublings)
+        features = self._fourier_features(bags, doublings)
         if not self.moments:
-            return waves
-        return np.hstack([waves, (self._raw_moments(bags) - self.moment_mean_) * self.moment_scale_])
+            return features
+        return np.hstack([features, (self._raw_moments(bags) - self.moment_mean_) * self.moment_scale_])
 
     def _unit(self, bags: Bags, rng: np.random.Generator) -> Any:
         if not isinstance(self.unit, str):
@@ -170,8 +170,8 @@ class FourierEmbedding(Embedding):
         drawn = [draw_frequencies(self.kind, 1, n, rng=rng) for _ in range(d)]
         m = drawn[0][0].shape[1]
         out = np.zeros((d, d * m))
-        for j, (waves, _) in enumerate(drawn):
-            out[j, j * m : (j + 1) * m] = waves[0]
+        for j, (frequencies, _) in enumerate(drawn):
+            out[j, j * m : (j + 1) * m] = frequencies[0]
         return out, np.concatenate([weight for _, weight in drawn])
 
     def _embed(self, bags: Bags) -> np.ndarray:
@@ -188,7 +188,7 @@ class FourierEmbedding(Embedding):
             start += m
             if last < 0:
                 continue
-            means = self._mean_waves(bags, chain, part, last, widths[chain])
+            means = self._mean_features(bags, chain, part, last, widths[chain])
             means *= self.amplitudes_[part]
             parts.append(means.reshape(len(bags), -1))
         return parts[1] if len(parts) == 2 else np.hstack(parts)
@@ -201,15 +201,15 @@ class FourierEmbedding(Embedding):
             raise DataError("The model's parts don't fit together: chains_ are not those of the widths.", HINT)
         check_shapes({"amplitudes_": (self.amplitudes_, (sum(drawn[:, 0].tolist()),))})
 
-    def _mean_waves(self, bags: Bags, chain: int, part: slice, doublings: int, width: float) -> np.ndarray:
+    def _mean_features(self, bags: Bags, chain: int, part: slice, doublings: int, width: float) -> np.ndarray:
         """Return mean cosines and sines of one chain of widths, (n_bags, doublings + 1, 2, m)."""
         of = {"columns": self.columns_.numeric, "centre": self.columns_.centre}
         data = (bags.values, bags.offsets, bags.weights if bags.weighted else None)
         if "fastfood_" not in vars(self):
-            return mean_waves(*data, self.frequencies_[:, part], doublings, **of)
+            return mean_fourier_features(*data, self.frequencies_[:, part], doublings, **of)
         blocks = Fastfood(**{name: arrays[chain] for name, arrays in self.fastfood_.items()})
         n = part.stop - part.start
-        return mean_fastfood_waves(*data, blocks, n, doublings, factor=1.0 / self._divisors(width), **of)
+        return mean_fastfood_features(*data, blocks, n, doublings, factor=1.0 / self._divisors(width), **of)
 
     def transform_used(self, bags: Bags, used: np.ndarray) -> np.ndarray:
         """Return the features `used` of each bag, (n_bags, len(used)); widths that none of them has aren't computed."""

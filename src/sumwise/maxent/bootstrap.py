@@ -278,7 +278,7 @@ def prior_variance(penalties: Moments, given: np.ndarray, usual: np.ndarray) -> 
 
 
 def free_shares(lay: Layout) -> np.ndarray:
-    """How much of a parameter (P,) is free: of a table of L x M cells, (L - 1) (M - 1) are, what others tell apart.
+    """How much of a parameter (P,) is free: of a table of L x M cells, (L - 1) (M - 1) are, beyond its margins.
 
     Examples
     --------

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,16 +20,15 @@ from sumwise.maxent.calibration import fit_calibration
 from sumwise.maxent.engines import Parameters
 from sumwise.maxent.export import coefficient_frame, logistic_weights, write_weights
 from sumwise.maxent.fitted_model import LogLinearModel, Schema, layout_of
-from sumwise.maxent.hashed_crosses import arranged, arranged_domain, crossed_features, homes_of
-from sumwise.maxent.kernels.contrastive import Moments
+from sumwise.maxent.hashed_crosses import arranged_domain
 from sumwise.maxent.kernels.loglinear import log_sum
-from sumwise.maxent.options import NAMES, SolverOptions, options_of
+from sumwise.maxent.options import NAMES, SolverOptions, changed_options, options_of, with_deprecated_keywords
 from sumwise.maxent.penalties import usual_penalties
 from sumwise.maxent.penalty_search import penalty_search
 from sumwise.maxent.score_onnx import onnx_model, write_onnx
 from sumwise.maxent.score_sql import score_statement
 from sumwise.maxent.sparse_terms import sparse_terms_of
-from sumwise.maxent.sufficient_statistics import SufficientStatistics, added, parts_of, sufficient_statistics
+from sumwise.maxent.sufficient_statistics import SufficientStatistics, added, parts_of, read_parts
 from sumwise.maxent.synthetic_rows import privacy_statement, write_rows
 from sumwise.maxent.tables_classifier import TablesClassifier, refuse_amounts
 from sumwise.maxent.trainers import SAMPLING, Settings, Start, check_memory, train, train_on_rows
@@ -142,7 +140,7 @@ class MaxEntClassifier(TablesClassifier):
         self.penalty_mu = penalty_mu
         self.engine = engine
         self.device = device
-        self.options = _with_deprecated(options, deprecated) if deprecated else options
+        self.options = with_deprecated_keywords(options, deprecated) if deprecated else options
         self.n_jobs = n_jobs
         self.warm_start = warm_start
         self.checkpoint = checkpoint
@@ -161,9 +159,9 @@ class MaxEntClassifier(TablesClassifier):
         old = {k: params.pop(k) for k in list(params) if k in NAMES}
         super().set_params(**params)
         if nested:
-            self.options = _changed(self.options, nested)
+            self.options = changed_options(self.options, nested)
         if old:
-            self.options = _with_deprecated(self.options, old)
+            self.options = with_deprecated_keywords(self.options, old)
         return self
 
     @classmethod
@@ -205,7 +203,7 @@ class MaxEntClassifier(TablesClassifier):
         sampled = self.engine in ("auto", *SAMPLING) and self.device == "cpu"
         sparse = sampled and all(isinstance(t, Tables) for t in parts)
         check_memory(parts[0], sparse)
-        by_part = _read(parts, settings, sparse_terms_of if sparse else None)
+        by_part = read_parts(parts, settings.options, sparse_terms_of if sparse else None)
         stats, schema = added(by_part), Schema.of(parts[0])
         settings.solver_for(settings.engine_for(stats))  # refuses what can't be before anything is learned
         begin = self._last_fit(stats, schema) if self.warm_start else None
@@ -237,7 +235,7 @@ class MaxEntClassifier(TablesClassifier):
             Whether the noise of label sums is part of that of the counts, where the tables don't show it.
         """
         listed = self.model_.layout.sparse_terms()
-        return added(_read(parts_of(tables), self._settings(), lambda *_: listed, joint=shared))
+        return added(read_parts(parts_of(tables), self._settings().options, lambda *_: listed, joint=shared))
 
     def _settings(self) -> Settings:
         """What the parameters say, checked."""
@@ -646,7 +644,7 @@ class MaxEntClassifier(TablesClassifier):
         model, settings = self._distribution(), self._settings()
         n = checks.at_least(n, "n", 2)
         parts = parts_of(tables, "bootstrap")
-        stats = added(_read(parts, settings, lambda *_: model.layout.sparse_terms()))
+        stats = added(read_parts(parts, settings.options, lambda *_: model.layout.sparse_terms()))
         if parts[0].domain != self.domain_ or stats.data.sums.shape != self.theta_.shape:
             raise DataError("The tables aren't those that the model was fitted to.")
         if abs(stats.n - self.n_) > 1e-6 * self.n_:
@@ -708,39 +706,3 @@ class MaxEntClassifier(TablesClassifier):
         [('x3',), (1,)]
         """
         return bootstrap.effect_intervals(self._bootstrapped(), self.replicates_, level)
-
-
-def _read(given: Sequence[Tables], settings: Settings, listing: Any, joint: bool = False) -> list[SufficientStatistics]:
-    """Statistics of every part; as if exact where their noise is to be ignored.
-
-    listing: what finds the cells of tables that are held sparse, given the parts and their crosses; None for nothing.
-    """
-    parts = [arranged(t) for t in given]
-    domain, margins = parts[0].domain, settings.options.margins
-    crossed = crossed_features(domain, parts[0].encoding)
-    homes_of([domain.axes(t.attributes) for t in parts[0]], domain, crossed, margins)  # refuses large ones
-    listed = None if listing is None else listing(parts, crossed)
-    found = [sufficient_statistics(t, margins, listed, crossed, joint) for t in parts]
-    if settings.options.noise == "aware":
-        return found
-    return [replace(s, noise=Moments(*(np.zeros_like(v) for v in s.noise)), shared=None, totals=None) for s in found]
-
-
-def _changed(options: Any, given: Mapping[str, Any]) -> SolverOptions:
-    for name in given:
-        checks.known(name, NAMES, "option")
-    return replace(options_of(options), **given)
-
-
-def _with_deprecated(options: Any, given: Mapping[str, Any]) -> SolverOptions:
-    for name in given:
-        if name not in NAMES:
-            raise TypeError(f"MaxEntClassifier() got an unexpected keyword argument {name!r}")
-    written = ", ".join(f"{k}={v!r}" for k, v in given.items())
-    warnings.warn(
-        f"MaxEntClassifier({written}) is now written MaxEntClassifier(options=SolverOptions({written})); the old "
-        "keywords go in version 0.3.",
-        DeprecationWarning,
-        stacklevel=3,
-    )
-    return _changed(options, given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -121,3 +122,25 @@ def options_of(given: Any) -> SolverOptions:
     for name in given:
         checks.known(name, NAMES, "option")
     return SolverOptions(**given)
+
+
+def changed_options(options: Any, given: Mapping[str, Any]) -> SolverOptions:
+    """Options with the given ones changed."""
+    for name in given:
+        checks.known(name, NAMES, "option")
+    return replace(options_of(options), **given)
+
+
+def with_deprecated_keywords(options: Any, given: Mapping[str, Any]) -> SolverOptions:
+    """Options given as keywords of `MaxEntClassifier`, as until version 0.2, with a warning."""
+    for name in given:
+        if name not in NAMES:
+            raise TypeError(f"MaxEntClassifier() got an unexpected keyword argument {name!r}")
+    written = ", ".join(f"{k}={v!r}" for k, v in given.items())
+    warnings.warn(
+        f"MaxEntClassifier({written}) is now written MaxEntClassifier(options=SolverOptions({written})); the old "
+        "keywords go in version 0.3.",
+        DeprecationWarning,
+        stacklevel=3,
+    )
+    return changed_options(options, given)

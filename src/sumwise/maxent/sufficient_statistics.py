@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from sumwise.errors import DataError
+from sumwise.maxent.hashed_crosses import arranged, crossed_features, homes_of
 from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.loglinear import Crossed, Layout, layout
 from sumwise.maxent.kernels.reconcile import Agreed, reconcile, subsets
+from sumwise.maxent.options import SolverOptions
 from sumwise.maxent.sparse_terms import SparseTerms, association, listed_values, margins_of
 from sumwise.memory import check_fits
 from sumwise.noise import Exact, Poisson
@@ -182,7 +184,7 @@ def sufficient_statistics(
 
 
 def added(parts: Sequence[SufficientStatistics]) -> SufficientStatistics:
-    """SufficientStatistics statistics of several parts of the data taken together.
+    """Sufficient statistics of several parts of the data taken together.
 
     Examples
     --------
@@ -234,6 +236,25 @@ def parts_of(tables: Any, who: str = "fit") -> list[Tables]:
                 f"Part {i} has other attributes or levels than part 0.", hint="count all parts with the same domain=."
             )
     return parts
+
+
+def read_parts(
+    tables: Sequence[Tables], options: SolverOptions, listing: Any, joint: bool = False
+) -> list[SufficientStatistics]:
+    """Statistics of every part, with hashed crosses as functions of x; as if exact where noise is to be ignored.
+
+    listing: what finds the cells of tables that are held sparse, given the parts and their crosses; None for nothing.
+    joint: whether the noise of label sums is part of that of the counts.
+    """
+    parts = [arranged(t) for t in tables]
+    domain = parts[0].domain
+    crossed = crossed_features(domain, parts[0].encoding)
+    homes_of([domain.axes(t.attributes) for t in parts[0]], domain, crossed, options.margins)  # refuses large ones
+    listed = None if listing is None else listing(parts, crossed)
+    found = [sufficient_statistics(t, options.margins, listed, crossed, joint) for t in parts]
+    if options.noise == "aware":
+        return found
+    return [replace(s, noise=Moments(*(np.zeros_like(v) for v in s.noise)), shared=None, totals=None) for s in found]
 
 
 class _Read:

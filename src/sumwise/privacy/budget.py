@@ -134,14 +134,14 @@ class Budget:
             entry["delta"] = _delta(delta)
         entry["when"] = datetime.now(UTC).isoformat(timespec="seconds")
         if self.path is None:
-            self._check_room(entry)
+            self._check_remaining(entry)
             self.entries.append(entry)
             return
         try:
             with ledger.locked(self.path):
                 if self.path.exists():
                     self._take_over(self.path)  # others may have spent since it was read
-                self._check_room(entry)
+                self._check_remaining(entry)
                 identity = self.id or ledger.new_id()
                 before = ledger.Kept(self.epsilon, self.delta, self.entries, identity)
                 after = replace(before, entries=[*self.entries, entry])
@@ -152,7 +152,7 @@ class Budget:
         self.id = identity
         self.entries.append(entry)
 
-    def _check_room(self, entry: dict[str, Any]) -> None:
+    def _check_remaining(self, entry: dict[str, Any]) -> None:
         after = self._epsilon_of([*self.entries, entry])
         if after > self.epsilon * (1 + SLACK):
             raise DataError(

@@ -44,9 +44,9 @@ class Population:
     ) -> Population:
         """Draw a population; `separation` is the share of the factors' variance that lies between regions."""
         centroids = rng.random((n_regions, 2))
-        waves = rng.normal(0, 2.0, size=(2, 32, N_FACTORS))
+        frequencies = rng.normal(0, 2.0, size=(2, 32, N_FACTORS))
         phases = rng.uniform(0, 2 * np.pi, size=(32, N_FACTORS))
-        smooth = np.cos(np.einsum("rd,dwf->rwf", centroids * np.pi, waves) + phases).sum(axis=1) / 4.0
+        smooth = np.cos(np.einsum("rd,dwf->rwf", centroids * np.pi, frequencies) + phases).sum(axis=1) / 4.0
         centres = np.sqrt(separation / 2) * (smooth + rng.standard_normal((n_regions, N_FACTORS)))
         loadings = rng.standard_normal((N_FACTORS, n_continuous))
         loadings *= np.sqrt(0.6) / np.sqrt((loadings**2).sum(axis=0))

@@ -1,4 +1,4 @@
-"""The xor example: a distribution that pairwise tables can't tell (Gilotte et al. 2022, section 4.2)."""
+"""The xor example: a distribution that pairwise tables do not determine (Gilotte et al. 2022, section 4.2)."""
 
 from __future__ import annotations
 

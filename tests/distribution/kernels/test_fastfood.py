@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from sumwise.distribution.kernels.fastfood import draw_fastfood, hadamard, mean_fastfood_waves
-from sumwise.distribution.kernels.fourier_features import mean_waves
+from sumwise.distribution.kernels.fastfood import draw_fastfood, hadamard, mean_fastfood_features
+from sumwise.distribution.kernels.fourier_features import mean_fourier_features
 
 
 def explicit_hadamard(size):
@@ -19,7 +19,7 @@ def test_the_transform_is_the_product_with_the_hadamard_matrix(size):
 
 @pytest.mark.parametrize(("d", "n"), [(1, 5), (3, 4), (5, 20), (16, 16), (33, 70)])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_waves_are_those_of_the_explicit_product(d, n, weighted):
+def test_features_are_those_of_the_explicit_product(d, n, weighted):
     rng = np.random.default_rng([d, n])
     blocks = draw_fastfood(d, n, rng=rng)
     size = blocks.signs.shape[1]
@@ -33,7 +33,7 @@ def test_waves_are_those_of_the_explicit_product(d, n, weighted):
     values, offsets = rng.normal(size=(700, d + 2)), np.array([0, 0, 3, 650, 700])
     weights = rng.uniform(0.5, 2.0, size=700) if weighted else None
     columns, centre, factor = np.arange(d) + 2, rng.normal(size=d), rng.uniform(0.5, 2.0, size=d)
-    fast = mean_fastfood_waves(values, offsets, weights, blocks, n, 2, columns=columns, centre=centre, factor=factor)
-    slow = mean_waves(values, offsets, weights, dense * factor[:, None], 2, columns=columns, centre=centre)
+    fast = mean_fastfood_features(values, offsets, weights, blocks, n, 2, columns=columns, centre=centre, factor=factor)
+    slow = mean_fourier_features(values, offsets, weights, dense * factor[:, None], 2, columns=columns, centre=centre)
     assert fast.shape == (4, 3, 2, n)
     assert np.allclose(fast, slow, atol=1e-11)

@@ -3,16 +3,17 @@ import itertools
 import numpy as np
 import pytest
 
-from sumwise.distribution.kernels.fourier_features import mean_waves
+from sumwise.distribution.kernels.fourier_features import mean_fourier_features
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 def test_means_of_cosines_and_sines_at_doubled_frequencies(dtype):
     rng = np.random.default_rng(0)
     values, offsets = rng.normal(0, 3, (50, 4)).astype(dtype), np.array([0, 1, 1, 20, 50])
-    weights, waves = rng.uniform(0.1, 2, 50), rng.normal(size=(2, 5))
-    out = mean_waves(values, offsets, weights, waves, 2, columns=np.array([3, 1]), centre=np.array([1.0, -2.0]))
-    angle = (values[:, [3, 1]] - np.array([1.0, -2.0])) @ waves
+    weights, omega = rng.uniform(0.1, 2, 50), rng.normal(size=(2, 5))
+    columns, centre = np.array([3, 1]), np.array([1.0, -2.0])
+    out = mean_fourier_features(values, offsets, weights, omega, 2, columns=columns, centre=centre)
+    angle = (values[:, columns] - centre) @ omega
     for i, level in np.ndindex(4, 3):
         part = slice(offsets[i], offsets[i + 1])
         if i == 1:
@@ -25,7 +26,7 @@ def test_means_of_cosines_and_sines_at_doubled_frequencies(dtype):
 
 @pytest.mark.parametrize("x", [0.0, 1e-12, -0.3, np.pi / 2, -np.pi, 12345.6, -1e6, 3e8])
 def test_angles_of_any_size_keep_their_digits(x):
-    out = mean_waves(np.array([[x]]), np.array([0, 1]), None, np.ones((1, 1)), 3)[0, :, :, 0]
+    out = mean_fourier_features(np.array([[x]]), np.array([0, 1]), None, np.ones((1, 1)), 3)[0, :, :, 0]
     for level in range(4):
         assert np.allclose(out[level], [np.cos(2**level * x), np.sin(2**level * x)], rtol=0, atol=5e-15)
 
@@ -34,11 +35,11 @@ def test_angles_of_any_size_keep_their_digits(x):
 @pytest.mark.parametrize("d", [1, 2, 5])
 def test_short_and_long_bags_give_the_same(size, d):
     rng = np.random.default_rng(size + d)
-    values, weights, waves = rng.normal(0, 40, (2 * size, d)), rng.uniform(0.1, 2, 2 * size), rng.normal(size=(d, 3))
+    values, weights, omega = rng.normal(0, 40, (2 * size, d)), rng.uniform(0.1, 2, 2 * size), rng.normal(size=(d, 3))
     cut = np.array([0, size, 2 * size])
     for given in (None, weights):
-        out = mean_waves(values, cut, given, waves, 1)
-        angle = (values @ waves).reshape(2, size, 3)
+        out = mean_fourier_features(values, cut, given, omega, 1)
+        angle = (values @ omega).reshape(2, size, 3)
         mass = np.ones((2, size)) if given is None else weights.reshape(2, size)
         for level, (k, wave) in itertools.product(range(2), enumerate((np.cos, np.sin))):
             expected = (wave(2**level * angle) * mass[:, :, None]).sum(axis=1) / mass.sum(axis=1)[:, None]

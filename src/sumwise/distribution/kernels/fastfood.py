@@ -72,7 +72,7 @@ def hadamard(x: np.ndarray) -> np.ndarray:
     return out
 
 
-def mean_fastfood_waves(
+def mean_fastfood_features(
     values: np.ndarray,
     offsets: np.ndarray,
     weights: np.ndarray | None,
@@ -84,8 +84,9 @@ def mean_fastfood_waves(
     centre: np.ndarray,
     factor: np.ndarray,
 ) -> np.ndarray:
-    """As `mean_waves`, for n frequencies of `blocks` times `factor` (d,) per column: (n_bags, doublings + 1, 2, n).
+    """As `mean_fourier_features`, for n frequencies of `blocks`: (n_bags, doublings + 1, 2, n).
 
+    Frequencies are multiplied by `factor` (d,), one per column.
     Takes n log2 p products per row where a matrix takes n d, and no memory but that of a few hundred rows.
     """
     _check(blocks, n, len(columns))
@@ -109,7 +110,7 @@ def mean_fastfood_waves(
         np.asarray(factor, dtype=np.float64),
         out,
     )
-    over_bags(lambda begin, end: _mean_waves(*arguments, begin, end), edges)
+    over_bags(lambda begin, end: _mean_features(*arguments, begin, end), edges)
     return out
 
 
@@ -141,7 +142,7 @@ def _transform(x: np.ndarray, n: int):  # pragma: no cover
 
 
 @njit(cache=True, nogil=True)
-def _mean_waves(
+def _mean_features(
     values: np.ndarray,
     offsets: np.ndarray,
     weights: np.ndarray,

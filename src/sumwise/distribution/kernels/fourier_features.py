@@ -17,7 +17,7 @@ TURN_HIGH = float.fromhex("0x1.921fb544p+2")
 TURN_LOW = float.fromhex("0x1.0b4611a626331p-32")
 
 
-def mean_waves(
+def mean_fourier_features(
     values: np.ndarray,
     offsets: np.ndarray,
     weights: np.ndarray | None,
@@ -38,25 +38,25 @@ def mean_waves(
     Examples
     --------
     >>> import numpy as np
-    >>> from sumwise.distribution.kernels.fourier_features import mean_waves
-    >>> mean_waves(np.array([[0.0], [np.pi]]), np.array([0, 1, 2]), None, np.ones((1, 1)))[:, 0, 0, 0]
+    >>> from sumwise.distribution.kernels.fourier_features import mean_fourier_features
+    >>> mean_fourier_features(np.array([[0.0], [np.pi]]), np.array([0, 1, 2]), None, np.ones((1, 1)))[:, 0, 0, 0]
     array([ 1., -1.])
     """
     given = np.ones(1) if weights is None else weights
     chosen = np.arange(values.shape[1]) if columns is None else np.asarray(columns, dtype=np.int64)
     about = np.zeros(len(chosen)) if centre is None else np.asarray(centre, dtype=np.float64)
-    waves = np.ascontiguousarray(frequencies, dtype=np.float64)
-    check_shapes({"frequencies": (waves, (len(chosen), *waves.shape[-1:])), "centre": (about, (len(chosen),))})
+    omega = np.ascontiguousarray(frequencies, dtype=np.float64)
+    check_shapes({"frequencies": (omega, (len(chosen), *omega.shape[-1:])), "centre": (about, (len(chosen),))})
     check_positions("columns", chosen, values.shape[1])
     rows, edges = read_only(values), np.asarray(offsets, dtype=np.int64)
-    out = np.zeros((len(edges) - 1, doublings + 1, 2, waves.shape[1]))
-    arguments = (rows, read_only(edges), read_only(given), weights is not None, waves, doublings, chosen, about, out)
-    over_bags(lambda begin, end: _mean_waves(*arguments, begin, end), edges)
+    out = np.zeros((len(edges) - 1, doublings + 1, 2, omega.shape[1]))
+    arguments = (rows, read_only(edges), read_only(given), weights is not None, omega, doublings, chosen, about, out)
+    over_bags(lambda begin, end: _mean_features(*arguments, begin, end), edges)
     return out
 
 
 @njit(cache=True, nogil=True)
-def _mean_waves(
+def _mean_features(
     values: np.ndarray,
     offsets: np.ndarray,
     weights: np.ndarray,
@@ -105,7 +105,7 @@ def _along_frequencies(
         angle[:] = 0.0
         for j in range(len(x)):
             _add(angle, frequencies[j], x[j, r])
-        _wave(angle, cos, sin, total[0, 0], total[0, 1], mass[r])
+        _cosine_sine(angle, cos, sin, total[0, 0], total[0, 1], mass[r])
         for level in range(1, doublings + 1):
             _double(cos, sin, total[level, 0], total[level, 1], mass[r])
 
@@ -159,7 +159,7 @@ def _add_two(angle: np.ndarray, one: np.ndarray, other: np.ndarray, x: float, y:
 
 
 @njit(cache=True, fastmath={"contract"})
-def _wave(
+def _cosine_sine(
     angle: np.ndarray, cos: np.ndarray, sin: np.ndarray, cosines: np.ndarray, sines: np.ndarray, weight: float
 ):  # pragma: no cover
     for k in range(len(angle)):

@@ -19,20 +19,20 @@ def draw_frequencies(kind: str, n_features: int, n: int, *, rng: np.random.Gener
     --------
     >>> import numpy as np
     >>> from sumwise.distribution.kernels.frequencies import draw_frequencies
-    >>> waves, weights = draw_frequencies("quadrature", 1, 8, rng=np.random.default_rng(0))
-    >>> bool(abs(np.cos(waves[0] * 0.5) @ weights - np.exp(-0.125)) < 1e-9)
+    >>> frequencies, weights = draw_frequencies("quadrature", 1, 8, rng=np.random.default_rng(0))
+    >>> bool(abs(np.cos(frequencies[0] * 0.5) @ weights - np.exp(-0.125)) < 1e-9)
     True
     """
     kind = ALIASES.get(kind, kind)
     if kind == "quadrature":
         return _quadrature(n_features, n, rng)
     if kind == "random":
-        waves = rng.standard_normal((n_features, n))
+        frequencies = rng.standard_normal((n_features, n))
     elif kind == "fastfood":
-        waves = draw_fastfood(n_features, n, rng=rng).dense(n_features, n)
+        frequencies = draw_fastfood(n_features, n, rng=rng).dense(n_features, n)
     else:
-        waves = np.hstack([_orthogonal_block(n_features, rng) for _ in range(-(-n // n_features))])[:, :n]
-    return waves, np.full(n, 1.0 / n)
+        frequencies = np.hstack([_orthogonal_block(n_features, rng) for _ in range(-(-n // n_features))])[:, :n]
+    return frequencies, np.full(n, 1.0 / n)
 
 
 def _orthogonal_block(d: int, rng: np.random.Generator) -> np.ndarray:
@@ -55,7 +55,7 @@ def _quadrature(d: int, n: int, rng: np.random.Generator) -> tuple[np.ndarray, n
     grid = np.stack(np.meshgrid(*[nodes] * d, indexing="ij")).reshape(d, -1)
     mass = np.stack(np.meshgrid(*[weights / weights.sum()] * d, indexing="ij")).reshape(d, -1).prod(axis=0)
     half = len(mass) // 2  # the grid is symmetric: the second half mirrors the first
-    waves, mass = grid[:, : len(mass) - half], mass[: len(mass) - half] * 2
+    frequencies, mass = grid[:, : len(mass) - half], mass[: len(mass) - half] * 2
     if len(nodes) ** d % 2:
         mass[-1] /= 2  # the origin is its own mirror
-    return waves, mass
+    return frequencies, mass

@@ -134,8 +134,8 @@ class SweepTables(NamedTuple):
     theta: np.ndarray
 
 
-class Room(NamedTuple):
-    """Room that one chain needs: cells of its widest visit, and factors of the visit that has most."""
+class BufferSizes(NamedTuple):
+    """Buffers that one chain needs: cells of its widest visit, and factors of the visit that has most."""
 
     widest: int
     factors: int
@@ -166,23 +166,23 @@ def sweep_once(
     marginal: bool = True,
 ) -> None:
     """Run the compiled sweep; `sums` (groups, n_cells, 1 + C) is added to."""
-    n_groups, room = len(sums), _room(plan)
+    n_groups, buffers = len(sums), _buffer_sizes(plan)
     if n_threads < 2 or n_groups < 2 or len(chains.codes) < SMALL:
-        _sweep(0, n_groups, chains, plan, tables, offsets, sums, room, marginal)  # pyright: ignore[reportCallIssue]
+        _sweep(0, n_groups, chains, plan, tables, offsets, sums, buffers, marginal)  # pyright: ignore[reportCallIssue]
         return
     with ThreadPoolExecutor(n_threads) as pool:
         work: Any = _sweep
         for done in [
-            pool.submit(work, g, g + 1, chains, plan, tables, offsets, sums, room, marginal) for g in range(n_groups)
+            pool.submit(work, g, g + 1, chains, plan, tables, offsets, sums, buffers, marginal) for g in range(n_groups)
         ]:
             done.result()
 
 
-def _room(plan: Plan) -> Room:
+def _buffer_sizes(plan: Plan) -> BufferSizes:
     together = zip(plan.visits, plan.sparse.joint)
     pairs = [int(plan.sizes[a] * plan.sizes[b]) for (a, b), joint in together if b >= 0 and joint < 0]
     factors = int((plan.parts[:, :, 1] - plan.parts[:, :, 0]).max(initial=1))
-    return Room(padded(max([int(plan.sizes.max()), *pairs])), factors)
+    return BufferSizes(padded(max([int(plan.sizes.max()), *pairs])), factors)
 
 
 @njit(nogil=True, error_model="numpy", fastmath=FAST, cache=True)
@@ -194,7 +194,7 @@ def _sweep(  # noqa: C901, PLR0912, PLR0915
     tables: SweepTables,
     offsets: np.ndarray,
     sums: np.ndarray,
-    room: Room,
+    buffers: BufferSizes,
     marginal: bool,
 ):
     """Sweep the groups of chains begin..end; one loop over chains, since calls that pass arrays would cost more."""
@@ -212,7 +212,7 @@ def _sweep(  # noqa: C901, PLR0912, PLR0915
     one, one_stride = cliques.attribute[begin_of], cliques.stride[begin_of]
     two, two_stride = cliques.attribute[begin_of + 1], cliques.stride[begin_of + 1]
     for g in range(begin, end):
-        w, w2, starts = np.empty(room.widest), np.empty(room.widest), np.empty(room.factors, np.uint64)
+        w, w2, starts = np.empty(buffers.widest), np.empty(buffers.widest), np.empty(buffers.factors, np.uint64)
         x, proposed = np.empty(d, np.uint64), np.empty(d, np.uint64)
         cells = np.empty(n_cliques, np.uint64)
         z, p = np.empty(theta.shape[1]), np.empty(theta.shape[1])
