@@ -85,3 +85,22 @@ def test_parameters_of_kernels_have_types():
                 ]
                 untyped += [f"{path.relative_to(SOURCE)}: {function.name}({name})" for name in names]
     assert len(untyped) <= MOST_UNTYPED, untyped
+
+
+NO_TYPES = ("maxent/kernels/gibbs_triton.py", "maxent/kernels/row_products.py")  # written in Triton and LLVM
+
+
+def without_return_type(text: str) -> list[str]:
+    """Functions that don't say what they return; `__init__` and others with two underscores return what Python says."""
+    functions = [f for f in ast.walk(ast.parse(text)) if isinstance(f, ast.FunctionDef)]
+    return [f.name for f in functions if f.returns is None and not f.name.startswith("__")]
+
+
+def test_every_kernel_says_what_it_returns():
+    paths = sorted({*SOURCE.glob("kernels/*.py"), *SOURCE.glob("*/kernels/*.py")})
+    texts = {path.relative_to(SOURCE).as_posix(): path.read_text("utf-8") for path in paths}
+    assert [(k, found) for k, v in texts.items() if k not in NO_TYPES and (found := without_return_type(v))] == []
+
+
+def test_a_function_without_return_type_is_found():
+    assert without_return_type("def a() -> int: ...\ndef b():\n    def c(): ...") == ["b", "c"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -48,3 +49,39 @@ def test_each_word_is_found(line):
 @pytest.mark.parametrize("line", ["untold", "stolid", "a bendable pipe", "emended", "housed"])
 def test_other_words_pass(line):
     assert unwanted(line) == []
+
+
+REFERENCE = re.compile(r"(?<![`\w])`([A-Za-z_][\w.]*)`(?![`\w])")
+OF_OTHERS = {  # names of other packages
+    "CalibratedClassifierCV", "CalibrationDisplay", "DataArray", "FlowDataFrame", "FrozenEstimator", "GeoDataFrame",
+    "GridSearchCV", "RocCurveDisplay", "cross_validate", "frozen", "geopandas", "inspection", "mbi", "set_output",
+    "sklearn", "xarray", "default0", "default1", "names_file",
+}  # fmt: skip
+
+
+def names_in(tree: ast.AST) -> set[str]:
+    """Every name that a file defines or uses."""
+    found: set[str] = set()
+    for node in ast.walk(tree):
+        for field in ("name", "id", "attr", "arg"):
+            if isinstance(value := getattr(node, field, None), str):
+                found |= set(value.split("."))
+        if isinstance(node, ast.ImportFrom):
+            found |= set((node.module or "").split("."))
+    return found
+
+
+def test_names_in_docstrings_exist():
+    """A function or file that is renamed is renamed where others refer to it, too."""
+    texts = {p: p.read_text("utf-8") for p in sorted((ROOT / "src").rglob("*.py"))}
+    known = OF_OTHERS | {part for p in texts for part in (p.stem, p.parent.name)}
+    for text in texts.values():
+        known |= names_in(ast.parse(text))
+    used = [(p.name, name) for p, text in texts.items() for name in REFERENCE.findall(text)]
+    lost = [f"{file}: {name}" for file, name in used if not known >= {*name.split(".")}]
+    assert lost == []
+
+
+def test_a_lost_name_is_found():
+    assert REFERENCE.findall("As `old_name.direct`, not ``code`` nor `two words`.") == ["old_name.direct"]
+    assert "old_name" not in names_in(ast.parse("import numpy.linalg\ndef direct(x): return x.mean()"))

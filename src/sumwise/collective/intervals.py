@@ -11,7 +11,7 @@ from scipy.stats import binom, nbinom, norm, poisson
 from sumwise import checks
 from sumwise.collective.kernels.count_laplace import at_kink, function_variances, node_covariance
 from sumwise.collective.kernels.dual_counts import maximise_dual
-from sumwise.collective.linear import read_functions
+from sumwise.collective.linear_functions import read_functions
 from sumwise.collective.map_counts import map_counts
 from sumwise.collective.observations import observe
 from sumwise.collective.overdispersed import gaussian_twin, is_overdispersed

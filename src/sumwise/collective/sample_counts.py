@@ -16,7 +16,7 @@ from sumwise.collective.kernels.dual_counts import maximise_dual
 from sumwise.collective.kernels.edges import MarginEdge, SparseEdge
 from sumwise.collective.kernels.exchange_cycles import stuck_cells
 from sumwise.collective.kernels.table_chain import CycleChain, NoStart, PathChain
-from sumwise.collective.linear import read_functions
+from sumwise.collective.linear_functions import read_functions
 from sumwise.collective.observations import Observed, observe
 from sumwise.collective.tree_model import TreeModel
 from sumwise.collective.trellis import Walk, walk_of

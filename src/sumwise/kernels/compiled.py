@@ -6,7 +6,7 @@ import logging
 import os
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numba
 from numba.core import event
@@ -56,14 +56,14 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return compiled
 
 
-def _unequal(_src_shapes: tuple[int, ...], _index_shape: tuple[int, ...]):
+def _unequal(_src_shapes: tuple[int, ...], _index_shape: tuple[int, ...]) -> NoReturn:
     """Raise the error of ``x[:] = y`` for unequal shapes; stands in for Numba's, see `_Notice`."""
     raise NotImplementedError
 
 
 @overload(_unequal)
-def _unequal_compiled(_src_shapes: tuple[int, ...], _index_shape: tuple[int, ...]):
-    def impl(_src_shapes: tuple[int, ...], _index_shape: tuple[int, ...]):
+def _unequal_compiled(_src_shapes: tuple[int, ...], _index_shape: tuple[int, ...]) -> Any:
+    def impl(_src_shapes: tuple[int, ...], _index_shape: tuple[int, ...]) -> NoReturn:
         raise ValueError("cannot assign slice from input of different size")
 
     return impl
@@ -115,7 +115,7 @@ def _writable() -> bool:
     return True
 
 
-def _probe(x: float):
+def _probe(x: float) -> float:
     return x
 
 

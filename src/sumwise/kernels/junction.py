@@ -13,7 +13,7 @@ __all__ = ["junction_tree"]
 def junction_tree(
     sets: list[list[int] | tuple[int, ...]] | tuple[tuple[int, ...], ...],
     sizes: np.ndarray | list[int] | tuple[int, ...],
-):
+) -> tuple[list[tuple[int, ...]], list[tuple[int, int, tuple[int, ...]]]]:
     """Cliques and the tree between them for a graph in which each of `sets` is fully connected.
 
     Vertices are eliminated by least fill-in (then least table); the cliques are joined by a spanning tree of
@@ -41,7 +41,9 @@ def junction_tree(
 
 
 @lru_cache(maxsize=32)  # a trainer asks for the same tree at every step
-def _tree(sets: tuple[tuple[int, ...], ...], sizes: tuple[int, ...]):
+def _tree(
+    sets: tuple[tuple[int, ...], ...], sizes: tuple[int, ...]
+) -> tuple[list[tuple[int, ...]], list[tuple[int, int, tuple[int, ...]]]]:
     n = len(sizes)
     neighbours = [set() for _ in range(n)]
     for group in sets:
@@ -66,13 +68,13 @@ def _tree(sets: tuple[tuple[int, ...], ...], sizes: tuple[int, ...]):
     return ordered, _spanning_tree(ordered)
 
 
-def _price(vertex: int, neighbours: list[set[int]], sizes: tuple[int, ...]):
+def _price(vertex: int, neighbours: list[set[int]], sizes: tuple[int, ...]) -> tuple[int, float, int]:
     around = neighbours[vertex]
     fill = sum(1 for a, b in combinations(around, 2) if b not in neighbours[a])
     return fill, float(np.log([sizes[v] for v in around | {vertex}]).sum()), vertex
 
 
-def _spanning_tree(cliques: list[tuple[int, ...]]):
+def _spanning_tree(cliques: list[tuple[int, ...]]) -> list[tuple[int, int, tuple[int, ...]]]:
     pairs = [
         (-len(shared), i, j, shared)
         for (i, a), (j, b) in combinations(enumerate(cliques), 2)
@@ -80,7 +82,7 @@ def _spanning_tree(cliques: list[tuple[int, ...]]):
     ]
     parent = list(range(len(cliques)))
 
-    def root(i: int):
+    def root(i: int) -> int:
         while parent[i] != i:
             i = parent[i]
         return i

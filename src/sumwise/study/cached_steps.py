@@ -1,4 +1,4 @@
-"""Work: the steps of a run, each kept when it is done, so that an interrupted run goes on where it stopped."""
+"""CachedSteps: the steps of a run, each kept when it is done, so that an interrupted run goes on where it stopped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from sumwise.checkpoint import Checkpoint
 from sumwise.grouped_warnings import is_ours, one_line
 
 
-class Work:
+class CachedSteps:
     """Do steps once: what a step returned is kept in a folder, with what it warned of.
 
     Parameters
@@ -27,11 +27,11 @@ class Work:
     Examples
     --------
     >>> import tempfile
-    >>> from sumwise.study.cached_steps import Work
+    >>> from sumwise.study.cached_steps import CachedSteps
     >>> folder = tempfile.mkdtemp()
-    >>> Work(folder, "k").step("add", lambda: 1 + 1)
+    >>> CachedSteps(folder, "k").step("add", lambda: 1 + 1)
     2
-    >>> Work(folder, "k").step("add", lambda: 1 / 0)  # kept
+    >>> CachedSteps(folder, "k").step("add", lambda: 1 / 0)  # kept
     2
     """
 

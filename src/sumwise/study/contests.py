@@ -15,7 +15,7 @@ import pandas as pd
 from sumwise.contests import Contests
 from sumwise.errors import DataError
 from sumwise.persistence import load
-from sumwise.study.cached_steps import Work
+from sumwise.study.cached_steps import CachedSteps
 from sumwise.study.families import study_class, study_of
 from sumwise.study.problem import Problem
 from sumwise.study.provenance import file_facts, versions
@@ -107,7 +107,7 @@ def fit_contests(
         problems = {name: _changed(one, sensitivity=False) for name, one in problems.items()}
     places = folder_names(list(problems))
     done = _done(folder, places, problems) if resume else []
-    work = Work(say=options.get("say"))
+    work = CachedSteps(say=options.get("say"))
     models = {} if len(done) == len(problems) else fit_together(problem, problems, work)
     results: dict[str, dict[str, Any]] = {}
     (folder / INDEX).write_text(json.dumps(places, ensure_ascii=False, indent=1) + "\n", "utf-8")
@@ -168,7 +168,7 @@ def _changed(problem: Problem, **values: Any) -> Problem:
     return Problem(made, _text(made), problem.path)
 
 
-def fit_together(problem: Problem, problems: Mapping[str, Problem], work: Work) -> dict[str, Any]:
+def fit_together(problem: Problem, problems: Mapping[str, Problem], work: CachedSteps) -> dict[str, Any]:
     """The fit of every contest, from one fit of all; none where the problem, the method or the groups speak against it.
 
     Contests are compared with those of the same ``election``; without that key, with all.

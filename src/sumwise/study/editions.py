@@ -12,10 +12,10 @@ import pandas as pd
 from sumwise import checks
 from sumwise.errors import DataError, MissingExtra
 from sumwise.persistence import load
-from sumwise.report import Report
 from sumwise.report.court import court_edition, polarised_table
 from sumwise.report.court_contests import ContestResult, court_edition_contests
 from sumwise.report.exports import export_figures, export_tables
+from sumwise.report.model_report import Report
 from sumwise.study.contests import INDEX
 from sumwise.study.problem import Problem
 

@@ -16,13 +16,13 @@ from sumwise.checkpoint import fingerprint
 from sumwise.errors import DataError
 from sumwise.persistence import save
 from sumwise.readers.write import harmless, write_frame, write_tables
-from sumwise.report import Report, page
 from sumwise.report.comparison import compare_results
-from sumwise.report.model_report import warned
+from sumwise.report.html import page
+from sumwise.report.model_report import Report, warned
 from sumwise.report.summary import plain, with_provenance
 from sumwise.storage.atomic import new_file
 from sumwise.storage.temporary import temporary_files_beside
-from sumwise.study.cached_steps import Work
+from sumwise.study.cached_steps import CachedSteps
 from sumwise.study.contests import INDEX, fit_contests
 from sumwise.study.families import study_of
 from sumwise.study.folder import ResultFolder
@@ -90,7 +90,7 @@ def fit_problem(
     data = [file_facts(p, _named(problem, p)) for p in study.files()]
     key = fingerprint(dict(problem.values), [d["sha256"] for d in data], versions())
     with ResultFolder(out, key, **folder) as place:
-        study.work = Work(place.steps, key, say)
+        study.work = CachedSteps(place.steps, key, say)
         study.read()
         all_met(problem)
         study.fit(model)

@@ -19,7 +19,7 @@ BLOCK = 4096  # cell numbers of a block of rows stay in the first-level cache
 JOINT_CELLS = 2**15  # 256 KiB of counters stay in the second-level cache
 
 
-def layout(subsets: list[tuple[int, ...]], sizes: np.ndarray | list[int]):
+def layout(subsets: list[tuple[int, ...]], sizes: np.ndarray | list[int]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Flat description of tables over attributes ``0..d-1``.
 
     Parameters
@@ -51,7 +51,9 @@ def layout(subsets: list[tuple[int, ...]], sizes: np.ndarray | list[int]):
     return members, starts, offsets
 
 
-def covering(subsets: list[tuple[int, ...]], sizes: list[int], most_cells: int = JOINT_CELLS):
+def covering(
+    subsets: list[tuple[int, ...]], sizes: list[int], most_cells: int = JOINT_CELLS
+) -> tuple[list[tuple[int, ...]], list[int]]:
     """Joint tables, fewer than the subsets, whose margins are the subsets' tables.
 
     A row costs one increment per joint table, so a joint table of four attributes that stays in the cache saves
@@ -109,7 +111,7 @@ def covering(subsets: list[tuple[int, ...]], sizes: list[int], most_cells: int =
 
 def _count_gains(
     gains: dict[int, int], joint: list[int], new: int | None, orders: list[int], places: dict[int, list[int]]
-):
+) -> None:
     """Add to each attribute's gain the uncovered subsets of one attribute outside of `joint` and `new`, with `new`.
 
     Only subsets that `new` makes reachable are looked at, so that a step costs as much as the joint table is wide, not
@@ -124,14 +126,14 @@ def _count_gains(
                     gains[a] += len(places[mask | 1 << a])
 
 
-def _product(attributes: tuple[int, ...], sizes: list[int]):
+def _product(attributes: tuple[int, ...], sizes: list[int]) -> int:
     cells = 1
     for a in attributes:
         cells *= int(sizes[a])
     return cells
 
 
-def dealt_out(offsets: np.ndarray, n_threads: int):
+def dealt_out(offsets: np.ndarray, n_threads: int) -> np.ndarray:
     """An order of the tables in which each thread's share of a static schedule holds large and small ones alike.
 
     Examples
@@ -155,7 +157,7 @@ def _cells_of_block(
     begin: int,
     m: int,
     cell: np.ndarray,
-):
+) -> None:
     a = codes[members[first]]
     if last - first == 1:
         for i in range(m):
@@ -182,7 +184,7 @@ def add_counts(
     offsets: np.ndarray,
     order: np.ndarray,
     out: np.ndarray,
-):
+) -> None:
     """Add one chunk of rows to packed counters.
 
     Parameters
@@ -233,7 +235,7 @@ def add_weighted(
     offsets: np.ndarray,
     order: np.ndarray,
     out: np.ndarray,
-):
+) -> None:
     """Add one chunk of weighted rows: ``out[cell] += (w, w * label)``, out of shape (n_cells, 2) and float64.
 
     Examples
@@ -263,7 +265,7 @@ def add_weighted(
                 table[cell[i], 1] += w * label[begin + i]
 
 
-def unpacked(out: np.ndarray):
+def unpacked(out: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Counts and label sums of packed counters, as two int64 arrays.
 
     Examples

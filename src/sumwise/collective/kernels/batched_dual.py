@@ -52,7 +52,7 @@ class Batch:
     constant: Any  # (B,) added to the dual
 
     @property
-    def seen(self):
+    def seen(self) -> torch.Tensor:
         """Which cells have a multiplier."""
         return self.gaussian | self.poisson | self.linear
 
@@ -75,7 +75,7 @@ class Point:
     inverse_sums: Any
 
 
-def both_ways(x: torch.Tensor):
+def both_ways(x: torch.Tensor) -> torch.Tensor:
     """(B, N, L) as (N, 2, B, L): forth, and back from the last time to the first."""
     import torch
 
@@ -83,7 +83,7 @@ def both_ways(x: torch.Tensor):
     return torch.stack([forth, forth.flip(0)], 1)
 
 
-def product(kernel: torch.Tensor, v: torch.Tensor):
+def product(kernel: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
     """``v K`` of every chain, both ways: v is (2, B, L)."""
     if kernel.ndim == 3:
         return v @ kernel
@@ -135,16 +135,16 @@ def evaluate(batch: Batch, g: torch.Tensor) -> Point:
     )
 
 
-def _where(mask: torch.Tensor, x: torch.Tensor, other: float):
+def _where(mask: torch.Tensor, x: torch.Tensor, other: float) -> torch.Tensor:
     return x.masked_fill(~mask, other)
 
 
-def _positive(x: torch.Tensor):
+def _positive(x: torch.Tensor) -> torch.Tensor:
     """Ones for zeros: what is divided by them is zero, too."""
     return x.masked_fill(x <= 0, 1.0)
 
 
-def conjugate(batch: Batch, g: torch.Tensor):
+def conjugate(batch: Batch, g: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """Sum of the conjugate losses of every chain, their slopes and curvatures (see `kernels.observations`)."""
     q = _where(batch.poisson, batch.rate - g, 1.0)
     y = _where(batch.poisson, batch.y, 1.0)
@@ -157,7 +157,7 @@ def conjugate(batch: Batch, g: torch.Tensor):
     return _sum(value), first, second
 
 
-def fenchel(batch: Batch, g: torch.Tensor, cells: torch.Tensor):
+def fenchel(batch: Batch, g: torch.Tensor, cells: torch.Tensor) -> torch.Tensor:
     """Sum of ``l(n) + l*(g) - g n`` of every chain: its gap, never negative."""
     off = cells - batch.y
     gaussian = 0.5 * (off - batch.var * g) ** 2 / batch.var
@@ -169,13 +169,13 @@ def fenchel(batch: Batch, g: torch.Tensor, cells: torch.Tensor):
     return _sum(both + _where(batch.linear, linear, 0.0))
 
 
-def _sum(x: torch.Tensor):
+def _sum(x: torch.Tensor) -> torch.Tensor:
     return x.flatten(1).sum(1)
 
 
 def covariance_product(
     batch: Batch, direction: torch.Tensor, cells: torch.Tensor, weights: torch.Tensor, inverse_sums: torch.Tensor
-):
+) -> torch.Tensor:
     """``total * Cov(indicators) @ direction`` of every chain, by one pass of derivatives, both ways at once."""
     moved = weights * both_ways(direction)[:-1]
     passed = weights[1:] * inverse_sums[:-1]
@@ -194,7 +194,7 @@ def covariance_product(
 class Sweeps:
     """``(curvature + covariance) x = r`` on the free cells of every chain (see `path_sweeps.PathSystem`)."""
 
-    def __init__(self, batch: Batch, point: Point, curvature: torch.Tensor, free: torch.Tensor):
+    def __init__(self, batch: Batch, point: Point, curvature: torch.Tensor, free: torch.Tensor) -> None:
         self.diagonal = _where(free, curvature + point.cells, 0.0)
         self.inverse = _where(free, 1.0 / self.diagonal.clamp(min=1e-300), 0.0)
         self.n = _where(free, point.cells, 0.0)
@@ -227,10 +227,10 @@ class Sweeps:
             "pulled": send_all(kernels, weights * u[:-1]),
         }
 
-    def block(self, x: torch.Tensor):
+    def block(self, x: torch.Tensor) -> torch.Tensor:
         return self.diagonal * x - self.n * ((self.n * x).sum(-1, keepdim=True) / self.whole[..., None])
 
-    def substitute(self, rhs: torch.Tensor, down: bool):
+    def substitute(self, rhs: torch.Tensor, down: bool) -> torch.Tensor:
         """Solve with the lower (first time to last) or the upper triangle of blocks.
 
         With r what a node receives, its part is ``inverse rhs + u (k - r)``, where k is one number: the mean of r, and
@@ -272,13 +272,13 @@ class Recorded:
     What a played call returns is overwritten by the next one.
     """
 
-    def __init__(self, function: Callable[..., Any]):
+    def __init__(self, function: Callable[..., Any]) -> None:
         self.function = function
         self.given: Any = None
         self.replay: Any = None
         self.out: Any = None
 
-    def __call__(self, *args: Any):
+    def __call__(self, *args: Any) -> Any:
         if not is_recorded(args[0]):
             return self.function(*args)
         if self.given is None:  # the first call loads what can't be loaded while recording
@@ -295,7 +295,7 @@ class Recorded:
 class ConjugateGradients:
     """Solves the systems of all Newton steps of a batch; its steps are recorded once."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         held: list[Any] = []  # the system, known to what is recorded without a reference to this object
         self.held = held
         self.begin = Recorded(lambda rhs: held[0].substitute(rhs, down=False))
@@ -309,7 +309,7 @@ class ConjugateGradients:
         p: torch.Tensor,
         size: torch.Tensor,
         active: torch.Tensor,
-    ):
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
         t = system.substitute(p, down=True)
         w = t + system.substitute(p - system.block(t), down=False)
         steep = _sum(p * w)
@@ -322,7 +322,7 @@ class ConjugateGradients:
         p = moved + p * _where(active, new / _where(size > 0, size, 1.0), 0.0)[:, None, None]
         return x, residual, p, size.where(~active, new), active
 
-    def solve(self, system: Sweeps, rhs: torch.Tensor, forcing: torch.Tensor, active: torch.Tensor):
+    def solve(self, system: Sweeps, rhs: torch.Tensor, forcing: torch.Tensor, active: torch.Tensor) -> torch.Tensor:
         """Conjugate gradients until every active chain has its residual at `forcing` (B,) of the first."""
         if self.held and is_recorded(rhs):  # what was recorded reads the tensors of the first system
             for old, new in zip(self.held[0].tensors(), system.tensors()):
@@ -344,12 +344,12 @@ class ConjugateGradients:
 class Passes:
     """Passes, products with the covariance and Newton systems of one batch, each recorded on a GPU."""
 
-    def __init__(self, batch: Batch):
+    def __init__(self, batch: Batch) -> None:
         self.batch, self.gradients = batch, ConjugateGradients()
         self.at = Recorded(lambda g: evaluate(batch, g))
         self.moved = Recorded(lambda *given: covariance_product(batch, *given))
 
-    def covariance(self, point: Point, direction: torch.Tensor):
+    def covariance(self, point: Point, direction: torch.Tensor) -> torch.Tensor:
         return self.moved(direction, point.cells, point.weights, point.inverse_sums)
 
 
@@ -379,7 +379,7 @@ def maximise_batch(batch: Batch, tol: float, max_iter: int) -> tuple[Point, Any,
     return point, done, steps
 
 
-def _enough(point: Point, start: torch.Tensor, tol: float, total: torch.Tensor):
+def _enough(point: Point, start: torch.Tensor, tol: float, total: torch.Tensor) -> torch.Tensor:
     """Whether the gap is below `tol` of the objective, and of what it has dropped since the start."""
     objective = point.dual + point.gap
     size = objective.abs()
@@ -387,7 +387,7 @@ def _enough(point: Point, start: torch.Tensor, tol: float, total: torch.Tensor):
     return (point.gap <= (tol * scale).maximum(1e-13 * (total + size))) & point.gap.isfinite()
 
 
-def _choose(mask: torch.Tensor, new: Point, old: Point):
+def _choose(mask: torch.Tensor, new: Point, old: Point) -> Point:
     """The new point of some chains, the old one of the others."""
     made = {}
     for f in fields(Point):
@@ -397,7 +397,9 @@ def _choose(mask: torch.Tensor, new: Point, old: Point):
     return Point(**made)
 
 
-def _newton(passes: Passes, point: Point, reach: torch.Tensor, last: torch.Tensor | None, active: torch.Tensor):
+def _newton(
+    passes: Passes, point: Point, reach: torch.Tensor, last: torch.Tensor | None, active: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
     """A step inside the box of every chain, what it promises, and the size of the preconditioned gradient."""
     batch = passes.batch
     foot, top = batch.low - point.g, batch.high - point.g
@@ -414,7 +416,7 @@ def _newton(passes: Passes, point: Point, reach: torch.Tensor, last: torch.Tenso
         forcing = (0.9 * first / _positive(last)).clamp(min=1e-3, max=0.5)
     x = passes.gradients.solve(system, rhs, forcing, active)
 
-    def promise(v: torch.Tensor):
+    def promise(v: torch.Tensor) -> torch.Tensor:
         v = _where(batch.seen, v, 0.0)
         curved = curvature * v + _where(batch.seen, passes.covariance(point, v), 0.0)
         return -_sum(v * (point.gradient + 0.5 * curved))
@@ -434,13 +436,13 @@ def _newton(passes: Passes, point: Point, reach: torch.Tensor, last: torch.Tenso
     return step, promised, first
 
 
-def _ordered(x: torch.Tensor, way: int):
+def _ordered(x: torch.Tensor, way: int) -> torch.Tensor:
     """(B, N, L) as (N, B, L), in the order of messages forth (0) or back (1)."""
     forth = x.transpose(0, 1)
     return forth.flip(0) if way else forth.contiguous()
 
 
-def send_all(kernels: list[torch.Tensor], v: torch.Tensor):
+def send_all(kernels: list[torch.Tensor], v: torch.Tensor) -> torch.Tensor:
     """``v K`` of every time, (N - 1, B, L): in one product where all times share their kernel, given once."""
     if len(kernels) == 1:
         shared = kernels[0].ndim == 2
@@ -451,7 +453,7 @@ def send_all(kernels: list[torch.Tensor], v: torch.Tensor):
     return out
 
 
-def _add_product(x: torch.Tensor, v: torch.Tensor, kernel: torch.Tensor):
+def _add_product(x: torch.Tensor, v: torch.Tensor, kernel: torch.Tensor) -> None:
     """Add ``v K`` of every chain to x, in place."""
     if kernel.ndim == 2:
         x.addmm_(v, kernel)
@@ -459,7 +461,7 @@ def _add_product(x: torch.Tensor, v: torch.Tensor, kernel: torch.Tensor):
         x.unsqueeze(1).baddbmm_(v.unsqueeze(1), kernel)
 
 
-def _own_blocks(system: Sweeps, rhs: torch.Tensor):
+def _own_blocks(system: Sweeps, rhs: torch.Tensor) -> torch.Tensor:
     """Each node's own block solved for."""
     pull = (system.u * rhs).sum(-1, keepdim=True) / system.rest[..., None]
     return system.inverse * rhs + system.u * pull
@@ -491,7 +493,7 @@ def gather_batch(problems: list[CountProblem], device: str) -> Batch:
 KINDS = ("gaussian", "poisson", "linear")
 
 
-def _cellwise(problem: CountProblem):
+def _cellwise(problem: CountProblem) -> dict[str, np.ndarray]:
     """Flat arrays over all cells of one problem."""
     seen = problem.observations
     s, p, e = seen.slices()

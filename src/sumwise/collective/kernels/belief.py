@@ -50,7 +50,7 @@ class Forest:
     component: np.ndarray = field(init=False)
     children: tuple[Any, ...] = field(init=False)  # per node: indices into steps
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         steps, roots, component = _schedule(len(self.sizes), self.edges)
         children = [[] for _ in self.sizes]
         for k, (_, parent, _, _) in enumerate(steps):
@@ -66,7 +66,7 @@ class Forest:
             object.__setattr__(self, name, value)
 
     @property
-    def degrees(self):
+    def degrees(self) -> np.ndarray:
         """Number of edges at every node."""
         out = np.zeros(len(self.sizes), dtype=int)
         for first, second, _ in self.edges:
@@ -75,7 +75,9 @@ class Forest:
         return out
 
 
-def _schedule(n_nodes: int, edges: Sequence[tuple[int, int, Edge]]):
+def _schedule(
+    n_nodes: int, edges: Sequence[tuple[int, int, Edge]]
+) -> tuple[list[tuple[int, int, int, bool]], list[int], np.ndarray]:
     """Roots, components and the steps from the leaves to the roots; a cycle is an error."""
     neighbours = [[] for _ in range(n_nodes)]
     for e, (first, second, _) in enumerate(edges):
@@ -105,7 +107,7 @@ def _schedule(n_nodes: int, edges: Sequence[tuple[int, int, Edge]]):
     return steps, roots, component
 
 
-def _far_end(start: int, neighbours: list[list[tuple[int, int, bool]]]):
+def _far_end(start: int, neighbours: list[list[tuple[int, int, bool]]]) -> int:
     """A node of `start`'s component with the fewest neighbours: a chain is then rooted at its end."""
     seen, queue = {start}, [start]
     for node in queue:
@@ -130,7 +132,7 @@ class Beliefs:
     memo_down: list[Any]
 
 
-def support(forest: Forest, masks: list[np.ndarray]):
+def support(forest: Forest, masks: list[np.ndarray]) -> list[np.ndarray]:
     """Which states of every node have a positive probability, given masks of allowed states."""
     up = [m.copy() for m in masks]
     for child, parent, e, back in forest.steps:
@@ -140,7 +142,7 @@ def support(forest: Forest, masks: list[np.ndarray]):
     return up
 
 
-def propagate(forest: Forest, logs: list[np.ndarray | torch.Tensor], masks: list[np.ndarray] | None = None):
+def propagate(forest: Forest, logs: list[np.ndarray | torch.Tensor], masks: list[np.ndarray] | None = None) -> Beliefs:
     """All node beliefs and log Z of ``p(x) prop. to prod_i exp(logs_i) prod_e exp(theta_e)``.
 
     Parameters
@@ -186,7 +188,7 @@ def _cavities(
     up: list[np.ndarray | torch.Tensor],
     down: list[Any],
     cavity: list[Any],
-):
+) -> None:
     """The message of `node` to each child: everything but that child's own message (no subtraction: -inf stays)."""
     base = logs[node] if down[node] is None else logs[node] + down[node]
     steps = forest.children[node]
@@ -201,7 +203,7 @@ def _cavities(
         after = up[k] if after is None else after + up[k]
 
 
-def edge_counts(forest: Forest, beliefs: Beliefs, e: int, total: float):
+def edge_counts(forest: Forest, beliefs: Beliefs, e: int, total: float) -> Any:
     """The table of edge `e` (dense: (..., L_first, L_second); sparse: its stored moves; margin: the table's cells)."""
     k = next(k for k, step in enumerate(forest.steps) if step[2] == e)
     back = forest.steps[k][3]
@@ -210,7 +212,7 @@ def edge_counts(forest: Forest, beliefs: Beliefs, e: int, total: float):
     return forest.edges[e][2].table(first, second, total)
 
 
-def node_tangent(forest: Forest, beliefs: Beliefs, direction: list[np.ndarray]):
+def node_tangent(forest: Forest, beliefs: Beliefs, direction: list[np.ndarray]) -> list[np.ndarray]:
     """Change of the log beliefs when the node log-potentials move along `direction` (list of arrays).
 
     With ``p`` the node probabilities, the change of the counts is ``n p (d - <p, d>)``: a product with the
@@ -228,7 +230,7 @@ def node_tangent(forest: Forest, beliefs: Beliefs, direction: list[np.ndarray]):
     return acc
 
 
-def edge_tangent(forest: Forest, beliefs: Beliefs, direction: list[np.ndarray]):
+def edge_tangent(forest: Forest, beliefs: Beliefs, direction: list[np.ndarray]) -> tuple[list[Any], list[Any]]:
     """Change of the logs of (cavity, inner) of every step when the node log-potentials move along `direction`.
 
     The table of a step's edge then changes by ``table * (d_i + d_j - mean)``.

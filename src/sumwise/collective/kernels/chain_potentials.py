@@ -12,7 +12,9 @@ from sumwise.collective.kernels.edges import log_sum_exp
 from sumwise.kernels.minimise import minimise
 
 
-def chain_moments(first: np.ndarray, last: np.ndarray, move: np.ndarray, n_steps: int):
+def chain_moments(
+    first: np.ndarray, last: np.ndarray, move: np.ndarray, n_steps: int
+) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
     """log Z, and the expected counts of one individual: of the first and last state (L,), of all moves (L, L)."""
     top = move.max()
     table = np.exp(move - top)
@@ -37,7 +39,9 @@ def chain_moments(first: np.ndarray, last: np.ndarray, move: np.ndarray, n_steps
     return log_z + np.log(whole), ahead[0] * behind[0], ahead[-1] * behind[-1] / whole, moves
 
 
-def _moments_in_logs(first: np.ndarray, last: np.ndarray, move: np.ndarray, n_steps: int):
+def _moments_in_logs(
+    first: np.ndarray, last: np.ndarray, move: np.ndarray, n_steps: int
+) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
     """The same, step by step in logs."""
     ahead, behind = [first], [last]
     for _ in range(n_steps - 1):
@@ -53,7 +57,7 @@ def _moments_in_logs(first: np.ndarray, last: np.ndarray, move: np.ndarray, n_st
 
 def balanced(
     first: np.ndarray, last: np.ndarray, moves: np.ndarray, n_steps: int, tol: float = 1e-10, max_iter: int = 500
-):
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Statistics near the given ones that some population can have.
 
     Whoever enters a state leaves it: with the first and the last state as ways in and out, row sums are column sums,
@@ -88,7 +92,7 @@ def fit_chain(
     n_steps: int,
     ridge: float,
     max_iter: int = 30,
-):
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Improve the potentials by L-BFGS on ``M log Z - <counts, theta> + ridge / 2 |theta|^2``.
 
     Parameters
@@ -112,12 +116,12 @@ def fit_chain(
     total = float(counts[2].sum()) / (n_steps - 1)
     start = np.concatenate([first, last, move.ravel()])
 
-    def split(theta: np.ndarray):
+    def split(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         return theta[:size], theta[size : 2 * size], theta[2 * size :].reshape(size, size)
 
     scale = np.sqrt(total / (given + ridge + 1e-3 * given.mean()))  # the Hessian's diagonal is about one then
 
-    def loss(u: np.ndarray):
+    def loss(u: np.ndarray) -> tuple[float, np.ndarray]:
         theta = u * scale
         log_z, *expected = chain_moments(*split(theta), n_steps)
         value = total * log_z - float(given @ theta) + 0.5 * ridge * float(theta @ theta)

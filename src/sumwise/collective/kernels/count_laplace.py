@@ -25,7 +25,7 @@ TOL = 1e-6  # residual of a system, relative
 MOST_PRODUCTS = 500
 
 
-def at_kink(problem: CountProblem, g: np.ndarray, share: float = 1e-6):
+def at_kink(problem: CountProblem, g: np.ndarray, share: float = 1e-6) -> np.ndarray:
     """Which observed cells with two-sided noise have a multiplier inside its box: their count is at the kink."""
     observations = problem.observations
     _, _, e = observations.slices()
@@ -46,7 +46,7 @@ def function_variances(
     weights: Iterable[np.ndarray],
     tables: tuple[CountProblem, Beliefs, np.ndarray] | None = None,
     weight: float | None = None,
-):
+) -> np.ndarray:
     """Posterior variances of ``weights @ cells`` for every row of weights (any iterable of (n_cells,) arrays).
 
     Where weights are of more cells, `tables` is the problem with those, its beliefs and its cells: systems are solved
@@ -66,7 +66,9 @@ def function_variances(
     return np.maximum(out, 0.0)
 
 
-def _solver(problem: CountProblem, beliefs: Beliefs, cells: np.ndarray, index: np.ndarray, noise: np.ndarray):
+def _solver(
+    problem: CountProblem, beliefs: Beliefs, cells: np.ndarray, index: np.ndarray, noise: np.ndarray
+) -> Callable[[np.ndarray], np.ndarray]:
     """What solves ``(noise + S_oo) x = r``: sweeps on chains whose cells all have noise, else conjugate gradients.
 
     A variance is wrong by the square of the residual's size.
@@ -77,7 +79,7 @@ def _solver(problem: CountProblem, beliefs: Beliefs, cells: np.ndarray, index: n
         system = PathSystem(problem, beliefs, cells, curvature, free)
         return lambda rhs: system.solve(np.bincount(index, rhs, problem.n_cells), TOL, MOST_PRODUCTS)[index]
 
-    def product(x: np.ndarray):
+    def product(x: np.ndarray) -> np.ndarray:
         spread = np.bincount(index, x, problem.n_cells)
         return noise * x + problem.covariance_product(beliefs, cells, spread)[index]
 
@@ -85,7 +87,9 @@ def _solver(problem: CountProblem, beliefs: Beliefs, cells: np.ndarray, index: n
     return lambda rhs: _solve(product, scale, rhs, TOL, MOST_PRODUCTS)
 
 
-def node_covariance(problem: CountProblem, beliefs: Beliefs, cells: np.ndarray, node: int, weight: float | None = None):
+def node_covariance(
+    problem: CountProblem, beliefs: Beliefs, cells: np.ndarray, node: int, weight: float | None = None
+) -> np.ndarray | None:
     """Posterior covariance of all counts of one node of a path, by a filter along the path; None where there is none.
 
     Counts of a Markov chain have the covariances of a Gaussian one with the same first two moments. The filter carries
@@ -125,7 +129,7 @@ def node_covariance(problem: CountProblem, beliefs: Beliefs, cells: np.ndarray, 
     return own
 
 
-def _noise(problem: CountProblem, cells: np.ndarray, weight: float | None = None):
+def _noise(problem: CountProblem, cells: np.ndarray, weight: float | None = None) -> tuple[np.ndarray, np.ndarray]:
     """Inverse second derivatives of the loss at the observed cells, and which cells have any.
 
     With a weight, two-sided noise has those of normal noise of its variance, ``2 b^2``: its box is ``weight / b`` wide.
@@ -144,7 +148,7 @@ def _noise(problem: CountProblem, cells: np.ndarray, weight: float | None = None
     return inverse, curved & (cells[observations.index] > 0)
 
 
-def _solve(system: Callable[..., Any], scale: np.ndarray, rhs: np.ndarray, tol: float, max_iter: int):
+def _solve(system: Callable[..., Any], scale: np.ndarray, rhs: np.ndarray, tol: float, max_iter: int) -> np.ndarray:
     """Conjugate gradients with a diagonal preconditioner."""
     x, r = np.zeros_like(rhs), rhs.copy()
     z = r / scale

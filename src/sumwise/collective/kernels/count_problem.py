@@ -36,7 +36,7 @@ class CountProblem:
     total: float
     device: str | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.offsets = np.concatenate([[0], np.cumsum(self.forest.sizes)])
         self.shifted = self.base + self.observations.shift
         self.constant = len(self.forest.roots) * float(xlogy(self.total, self.total))
@@ -49,11 +49,11 @@ class CountProblem:
         self.n_tangents = 0
 
     @property
-    def n_cells(self):
+    def n_cells(self) -> int:
         """Number of cells of all nodes."""
         return int(self.offsets[-1])
 
-    def split(self, flat: np.ndarray):
+    def split(self, flat: np.ndarray) -> list[Any]:
         """A flat vector of cells as one array per node."""
         cells: Any = flat
         if self.device is not None:
@@ -62,11 +62,11 @@ class CountProblem:
             cells = torch.as_tensor(flat, device=self.device)
         return [cells[a:b] for a, b in zip(self.offsets[:-1], self.offsets[1:])]
 
-    def join(self, arrays: list[np.ndarray]):
+    def join(self, arrays: list[np.ndarray]) -> np.ndarray:
         """One flat vector from one array per node."""
         return np.concatenate([to_host(a) for a in arrays])
 
-    def infer(self, tilt: np.ndarray):
+    def infer(self, tilt: np.ndarray) -> tuple[Beliefs, np.ndarray, float]:
         """Beliefs, counts (flat) and sum of log Z with `tilt` (flat) added to the node log-potentials."""
         self.n_passes += 1
         beliefs = propagate(self.forest, self.split(self.shifted + tilt), self.masks)
@@ -74,12 +74,12 @@ class CountProblem:
         cells *= self.total
         return beliefs, cells, float(sum(float(z) for z in beliefs.log_z))
 
-    def entropy_term(self, tilt: np.ndarray, cells: np.ndarray, log_z: float):
+    def entropy_term(self, tilt: np.ndarray, cells: np.ndarray, log_z: float) -> float:
         """``R(z)`` with poisson zeros inside, for z the counts of `infer(tilt)`: no edge table is needed."""
         inner = float(np.where(cells > 0, tilt * cells, 0.0).sum())
         return inner - self.total * log_z + self.constant
 
-    def covariance_product(self, beliefs: Beliefs, cells: np.ndarray, direction: np.ndarray):
+    def covariance_product(self, beliefs: Beliefs, cells: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """``total * Cov(indicators) @ direction``, flat, at the price of one pass."""
         self.n_tangents += 1
         changes = node_tangent(self.forest, beliefs, self.split(direction))
@@ -93,7 +93,7 @@ class CountProblem:
             out[here] = moved
         return out
 
-    def highest(self):
+    def highest(self) -> float:
         """A number above the objective of every point that meets the exact counts (infinite with Poisson counts)."""
         observations, n = self.observations, self.total
         if observations.n_poisson:
@@ -108,26 +108,26 @@ class CountProblem:
         square = 0.5 * float((far[: observations.n_gaussian] ** 2 / observations.var).sum())
         return self.constant + n * worst + linear + square + observations.constant
 
-    def widest(self):
+    def widest(self) -> float:
         """The largest absolute log-potential of one individual's states, over all states that are possible."""
         nodes = sum(_range(self.base[a:b]) for a, b in zip(self.offsets[:-1], self.offsets[1:]))
         return nodes + sum(_range(to_host(op.theta)) for _, _, op in self.forest.edges if hasattr(op, "theta"))
 
-    def with_observations(self, observations: Observations):
+    def with_observations(self, observations: Observations) -> CountProblem:
         """The same population with other observations of the same cells."""
         made = replace(self, observations=observations)
         made.paths = self.paths
         return made
 
-    def variances(self, cells: np.ndarray):
+    def variances(self, cells: np.ndarray) -> np.ndarray:
         """Variances of the cells for rare states: their counts."""
         return cells
 
-    def edge_tables(self, beliefs: Beliefs):
+    def edge_tables(self, beliefs: Beliefs) -> list[Any]:
         """Tables of all edges (see `edge_counts`)."""
         return [to_host(edge_counts(self.forest, beliefs, e, self.total)) for e in range(len(self.forest.edges))]
 
-    def regulariser(self, cells: np.ndarray, tables: list[np.ndarray]):
+    def regulariser(self, cells: np.ndarray, tables: list[np.ndarray]) -> float:
         """``R(z)`` of any point of the polytope, from node counts and edge tables."""
         value = -float(np.where(cells > 0, cells * np.where(cells > 0, self.base, 0.0), 0.0).sum())
         weights = (self.degrees - 1.0)[self.node]
@@ -136,7 +136,7 @@ class CountProblem:
             value += float(xlogy(table, table).sum()) - float(_score(operator, table))
         return value
 
-    def violation(self, cells: np.ndarray, tables: list[np.ndarray]):
+    def violation(self, cells: np.ndarray, tables: list[np.ndarray]) -> float:
         """Largest difference between a node's counts and the margin of an edge table."""
         nodes = [cells[a:b] for a, b in zip(self.offsets[:-1], self.offsets[1:])]
         worst = max((abs(v.sum() - self.total) for v in nodes), default=0.0)
@@ -146,12 +146,12 @@ class CountProblem:
         return worst
 
 
-def _range(theta: np.ndarray):
+def _range(theta: np.ndarray) -> float:
     """Largest absolute value of the finite entries."""
     return float(np.abs(np.where(np.isfinite(theta), theta, 0.0)).max(initial=0.0))
 
 
-def edge_margins(operator: Edge, table: np.ndarray):
+def edge_margins(operator: Edge, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Margins of an edge table over its first and second node."""
     if isinstance(operator, SparseEdge):
         first = np.bincount(operator.first, table, operator.shape[0])
@@ -161,7 +161,7 @@ def edge_margins(operator: Edge, table: np.ndarray):
     return table.sum(axis=-1), table.sum(axis=-2)
 
 
-def _score(operator: Edge, table: np.ndarray):
+def _score(operator: Edge, table: np.ndarray) -> float:
     if isinstance(operator, DenseEdge) and not isinstance(operator.theta, np.ndarray):
         theta = to_host(operator.theta)
         return np.where(table > 0, table * np.where(table > 0, theta, 0.0), 0.0).sum()

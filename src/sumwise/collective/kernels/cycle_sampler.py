@@ -25,7 +25,7 @@ _FEW = 16  # ranges up to this length are enumerated
 
 
 @njit(cache=True)
-def _factorial(x: int):
+def _factorial(x: int) -> float:
     return math.lgamma(x + 1.0)
 
 
@@ -39,7 +39,7 @@ def _value(
     size: int,
     slope: float,
     delta: int,
-):
+) -> float:
     """Log-weight of the tables after `delta` moves along the line, without constants."""
     value = slope * delta
     for j in range(size):
@@ -60,7 +60,7 @@ def _rise(
     size: int,
     slope: float,
     delta: int,
-):
+) -> float:
     """Value at delta + 1 minus value at delta; where both are impossible, towards zero."""
     here = _value(t, counts, at, sign, power, size, slope, delta)
     there = _value(t, counts, at, sign, power, size, slope, delta + 1)
@@ -79,7 +79,7 @@ def draw_along(
     size: int,
     slope: float,
     rng: np.random.Generator,
-):
+) -> int:
     """Draw delta by exact rejection from a flat top and two geometric tails (short ranges are enumerated)."""
     low, high = -(2**62), 2**62
     for j in range(size):
@@ -103,7 +103,7 @@ def draw_along(
 
 
 @njit(cache=True)
-def _enumerate(line: Line, low: int, high: int, rng: np.random.Generator):
+def _enumerate(line: Line, low: int, high: int, rng: np.random.Generator) -> int:
     t, counts, at, sign, power, size, slope = line
     values = np.empty(high - low + 1)
     for i in range(values.shape[0]):
@@ -118,7 +118,7 @@ def _enumerate(line: Line, low: int, high: int, rng: np.random.Generator):
 
 
 @njit(cache=True)
-def _side(line: Line, mode: int, top: float, end: int, way: int):
+def _side(line: Line, mode: int, top: float, end: int, way: int) -> tuple[int, float, float]:
     """Where one tail begins, its value there and its slope: about one standard deviation from the mode.
 
     The value is asked for at one place in the code, as its copies take most of the time to compile: first next to the
@@ -151,7 +151,7 @@ def _side(line: Line, mode: int, top: float, end: int, way: int):
 
 
 @njit(cache=True)
-def _tail(value: float, rise: float, length: int):
+def _tail(value: float, rise: float, length: int) -> float:
     """Mass of ``exp(value + rise j)`` for j = 1 .. length."""
     if length <= 0 or rise == -np.inf:
         return 0.0
@@ -159,7 +159,7 @@ def _tail(value: float, rise: float, length: int):
 
 
 @njit(cache=True)
-def _reject(line: Line, low: int, high: int, mode: int, rng: np.random.Generator):
+def _reject(line: Line, low: int, high: int, mode: int, rng: np.random.Generator) -> int:
     t, counts, at, sign, power, size, slope = line
     top = _value(t, counts, at, sign, power, size, slope, mode)
     ends, values, rises = np.empty(2, np.int64), np.empty(2), np.empty(2)
@@ -197,7 +197,7 @@ def _leave(
     old: int,
     new: int,
     factor: float,
-):
+) -> tuple[int, float]:
     """Add to the line that individuals leave one count for another; returns its new size and slope."""
     n_cells = t.base.shape[0]
     at[size], at[size + 1] = old, new
@@ -219,7 +219,7 @@ def _line_below(
     power: np.ndarray,
     fresh: np.ndarray,
     rng: np.random.Generator,
-):
+) -> tuple[int, float]:
     """Line on which individuals with one path at `node` and below take another one."""
     n_cells, size, slope = t.base.shape[0], 0, 0.0
     old, new = fresh[0], fresh[1]
@@ -249,7 +249,9 @@ def _line_below(
 
 
 @njit(cache=True)
-def _line_at(t: Trellis, node: int, at: np.ndarray, sign: np.ndarray, power: np.ndarray, rng: np.random.Generator):
+def _line_at(
+    t: Trellis, node: int, at: np.ndarray, sign: np.ndarray, power: np.ndarray, rng: np.random.Generator
+) -> tuple[int, float]:
     """Line on which individuals change their state at one node, between neighbours that stay."""
     n_cells, size, slope, step = t.base.shape[0], 0, 0.0, t.up[node]
     if step >= 0:
@@ -279,7 +281,7 @@ def _line_at(t: Trellis, node: int, at: np.ndarray, sign: np.ndarray, power: np.
 @njit(cache=True)
 def _line_across(
     t: Trellis, step: int, ring: int, at: np.ndarray, sign: np.ndarray, power: np.ndarray, rng: np.random.Generator
-):
+) -> tuple[int, float]:
     """Line on which `ring` individuals pass what lies below `step` round among them."""
     n_cells, size, slope = t.base.shape[0], 0, 0.0
     froms, tos, held = np.empty(ring, np.int64), np.empty(ring, np.int64), np.empty(ring, np.int64)
@@ -299,7 +301,9 @@ def _line_across(
 
 
 @njit(cache=True)
-def sweep_cycles(t: Trellis, counts: np.ndarray, n_moves: int, rng: np.random.Generator):
+def sweep_cycles(
+    t: Trellis, counts: np.ndarray, n_moves: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
     """Make `n_moves` moves in place; returns those that changed something and all, by kind (see `sweep_paths`)."""
     n_nodes, n_steps = t.up.shape[0], t.parent.shape[0]
     length = 2 * (n_nodes + n_steps) + 8

@@ -61,7 +61,7 @@ class DualResult:
     tables: Any = None  # of the edges, where there are no beliefs
 
 
-def evaluate(problem: CountProblem | GaussianProblem, g: np.ndarray):
+def evaluate(problem: CountProblem | GaussianProblem, g: np.ndarray) -> _Point:
     """One pass of belief propagation at multipliers `g`."""
     observations = problem.observations
     beliefs, cells, log_z = problem.infer(-observations.spread(g, problem.n_cells))
@@ -80,7 +80,7 @@ def maximise_dual(
     max_products: int = 80,
     max_gap: float = 0.0,
     other: Callable[..., Any] | None = None,
-):
+) -> DualResult:
     """Solve the dual of a `CountProblem`.
 
     Parameters
@@ -132,7 +132,7 @@ def maximise_dual(
     )
 
 
-def _centred(problem: CountProblem | GaussianProblem):
+def _centred(problem: CountProblem | GaussianProblem) -> tuple[CountProblem | GaussianProblem, np.ndarray]:
     """A copy of the problem whose Gaussian observations of whole nodes agree with the total, and what that took off g.
 
     A node's counts sum to n, so that ``y + c var`` in place of ``y`` takes c off all its multipliers and changes the
@@ -159,7 +159,7 @@ def _centred(problem: CountProblem | GaussianProblem):
     return problem.with_observations(shifted), moved
 
 
-def _simplex_shift(y: np.ndarray, var: np.ndarray, total: float):
+def _simplex_shift(y: np.ndarray, var: np.ndarray, total: float) -> float:
     """The c for which the positive parts of ``y + c var`` sum to `total`."""
     steps = -y / var  # each entry is positive above its own
     order = np.argsort(steps)
@@ -180,7 +180,7 @@ class _Search:
     infeasible: bool = False
     point: Any = None
 
-    def newton(self, start: np.ndarray, max_iter: int):
+    def newton(self, start: np.ndarray, max_iter: int) -> bool:
         """Steps from `start` until the watch says enough; False where it doesn't."""
         problem, low, high = self.problem, self.problem.observations.lower, self.problem.observations.upper
         point = evaluate(problem, start)
@@ -211,7 +211,7 @@ class _Search:
         return done
 
 
-def _continuation(search: _Search, max_iter: int):
+def _continuation(search: _Search, max_iter: int) -> bool:
     """Follow the optimum from inflated noise to the given one: each stage starts where the last two point to.
 
     With the loss divided by ``heat`` the entropy decides and Newton's method converges at once; as heat falls to 1,
@@ -248,7 +248,7 @@ def _continuation(search: _Search, max_iter: int):
     return False
 
 
-def _follow(path: list[tuple[float, np.ndarray]], heat: float, g: np.ndarray, problem: CountProblem):
+def _follow(path: list[tuple[float, np.ndarray]], heat: float, g: np.ndarray, problem: CountProblem) -> np.ndarray:
     """Multipliers at `heat` on the line (in 1 / heat) through the last two stages, or those of the last if better."""
     if len(path) < 2:
         return g
@@ -259,11 +259,11 @@ def _follow(path: list[tuple[float, np.ndarray]], heat: float, g: np.ndarray, pr
     return min((ahead, plain), key=lambda x: _finite(evaluate(problem, x).loss))
 
 
-def _finite(x: float):
+def _finite(x: float) -> float:
     return x if np.isfinite(x) else np.inf
 
 
-def proves_infeasible(problem: CountProblem, g: np.ndarray):
+def proves_infeasible(problem: CountProblem, g: np.ndarray) -> bool:
     """Whether the exact cells' part of `g` proves that no tables meet them (Farkas' lemma).
 
     For a direction d over exact cells, feasible counts z have ``<d, z> = <d, y>``, while ``<-d, z>`` is at most n times
@@ -287,7 +287,9 @@ def proves_infeasible(problem: CountProblem, g: np.ndarray):
     return False
 
 
-def first_multipliers(problem: CountProblem | GaussianProblem, start: np.ndarray | None, observations: Observations):
+def first_multipliers(
+    problem: CountProblem | GaussianProblem, start: np.ndarray | None, observations: Observations
+) -> np.ndarray:
     """Where to start: zero or the given multipliers, and the best ones for cells that must be empty."""
     low, high = observations.lower, observations.upper
     g = np.zeros(observations.size) if start is None else np.array(start, dtype=float)
@@ -303,14 +305,14 @@ def first_multipliers(problem: CountProblem | GaussianProblem, start: np.ndarray
 class _Watch:
     """Keeps the history and the best point, and says when to stop."""
 
-    def __init__(self, problem: CountProblem | GaussianProblem, tol: float, max_gap: float):
+    def __init__(self, problem: CountProblem | GaussianProblem, tol: float, max_gap: float) -> None:
         self.problem, self.tol, self.max_gap, self.start = problem, tol, max_gap, None
         self.best: Any = None
         self.time = process_time()
         names = ("objective", "dual", "gap", "violation", "passes", "products", "seconds")
         self.history = {name: [] for name in names}
 
-    def record(self, point: _Point):
+    def record(self, point: _Point) -> bool:
         objective = -point.loss + point.gap
         row = (objective, -point.loss, point.gap, point.violation, self.problem.n_passes, self.problem.n_tangents)
         for values, x in zip(self.history.values(), (*row, process_time() - self.time)):
@@ -321,10 +323,10 @@ class _Watch:
             self.best = point
         return self.enough(point.gap, objective, point.violation)
 
-    def _merit(self, point: _Point):
+    def _merit(self, point: _Point) -> float:
         return point.gap + abs(point.loss) * point.violation / self.problem.total if np.isfinite(point.gap) else np.inf
 
-    def enough(self, gap: float, objective: float, violation: float):
+    def enough(self, gap: float, objective: float, violation: float) -> bool:
         """Whether a gap is as small as `tol` asks, and exact counts are met."""
         if not np.isfinite(gap):
             return False
@@ -343,7 +345,7 @@ def _step(
     reach: float,
     last: float | None,
     max_products: int,
-):
+) -> tuple[np.ndarray, float, float]:
     """A step that nearly minimises the quadratic model inside the box, by projected CG.
 
     Returns the step, the decrease that the model promises, and the size of the first preconditioned gradient.
@@ -354,7 +356,7 @@ def _step(
     # Without noise of its own a rare cell has hardly any curvature; what is added vanishes with the gradient.
     curvature = point.curvature + np.abs(point.gradient) / np.minimum(reach, high - low)
 
-    def hessian(v: np.ndarray):
+    def hessian(v: np.ndarray) -> np.ndarray:
         moved = problem.covariance_product(point.beliefs, point.cells, observations.spread(v, problem.n_cells))
         return curvature * v + observations.pick(moved)
 
@@ -389,7 +391,7 @@ class _Model:
     top: np.ndarray
     movable: np.ndarray
 
-    def restart(self, x: np.ndarray, residual: np.ndarray):
+    def restart(self, x: np.ndarray, residual: np.ndarray) -> tuple[Callable[[np.ndarray], np.ndarray], np.ndarray]:
         """Preconditioner on the free multipliers, and a first direction that leaves the box nowhere."""
         foot, top = self.foot, self.top
         free = self.movable & ~(((x <= foot) & (residual < 0)) | ((x >= top) & (residual > 0)))
@@ -401,7 +403,9 @@ class _Model:
                 return precondition, z
             free &= ~blocked
 
-    def solve_free(self, precondition: Callable[..., Any], z: np.ndarray, forcing: float, max_products: int):
+    def solve_free(
+        self, precondition: Callable[..., Any], z: np.ndarray, forcing: float, max_products: int
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Lower the model over the multipliers that are free at the start, as if there were no box."""
         if self._sweeping():
             return self._solve_paths(z, forcing, max_products)
@@ -426,7 +430,7 @@ class _Model:
             p += z
         return x, residual
 
-    def _sweeping(self):
+    def _sweeping(self) -> bool:
         """Sweeps pay on chains whose observations are strong: most individuals in cells with little noise."""
         observations = self.problem.observations
         hard = not (np.isfinite(observations.low).all() and np.isfinite(observations.high).all())
@@ -435,7 +439,7 @@ class _Model:
         n = observations.pick(self.point.cells)
         return float(n[self.curvature < 0.5 * n].sum()) > 0.5 * float(n.sum())
 
-    def _solve_paths(self, z: np.ndarray, forcing: float, max_products: int):
+    def _solve_paths(self, z: np.ndarray, forcing: float, max_products: int) -> tuple[np.ndarray, np.ndarray]:
         """The same on chains, by sweeps."""
         problem, observations, point = self.problem, self.problem.observations, self.point
         free = np.zeros(problem.n_cells, dtype=bool)
@@ -446,7 +450,7 @@ class _Model:
         x = observations.pick(system.solve(rhs, forcing, max_products))
         return x, -point.gradient - self.hessian(x)
 
-    def solve_boxed(self, target: float, max_products: int):
+    def solve_boxed(self, target: float, max_products: int) -> tuple[np.ndarray, np.ndarray]:
         """Lower the model inside the box: stop or turn at its sides, and start afresh there."""
         x, residual = np.zeros_like(self.foot), -self.point.gradient
         precondition, z = self.restart(x, residual)
@@ -477,12 +481,14 @@ class _Model:
         return x, residual
 
 
-def _promise(point: _Point, x: np.ndarray, residual: np.ndarray):
+def _promise(point: _Point, x: np.ndarray, residual: np.ndarray) -> float:
     """Decrease of the quadratic model at `x`, whose negative gradient there is `residual`."""
     return 0.5 * float(x @ (residual - point.gradient))
 
 
-def _room(problem: CountProblem | GaussianProblem, point: _Point, low: np.ndarray, high: np.ndarray):
+def _room(
+    problem: CountProblem | GaussianProblem, point: _Point, low: np.ndarray, high: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     """How far each multiplier may move down and up: within its box, and short of the poisson pole."""
     foot, top = low - point.g, high - point.g
     _, p, _ = problem.observations.slices()
@@ -490,14 +496,16 @@ def _room(problem: CountProblem | GaussianProblem, point: _Point, low: np.ndarra
     return foot, top
 
 
-def _limits(x: np.ndarray, p: np.ndarray, foot: np.ndarray, top: np.ndarray):
+def _limits(x: np.ndarray, p: np.ndarray, foot: np.ndarray, top: np.ndarray) -> np.ndarray:
     """For each multiplier, the longest multiple of `p` that keeps it in the box."""
     with np.errstate(divide="ignore", invalid="ignore"):
         limits = np.where(p > 0, (top - x) / p, np.where(p < 0, (foot - x) / p, np.inf))
     return np.maximum(limits, 0.0)
 
 
-def _preconditioner(problem: CountProblem | GaussianProblem, point: _Point, curvature: np.ndarray, free: np.ndarray):
+def _preconditioner(
+    problem: CountProblem | GaussianProblem, point: _Point, curvature: np.ndarray, free: np.ndarray
+) -> Callable[[np.ndarray], np.ndarray]:
     """Inverse of each node's own block: diagonal plus one rank, since the node's counts sum to the total."""
     observations = problem.observations
     n = observations.pick(problem.variances(point.cells))
@@ -506,13 +514,15 @@ def _preconditioner(problem: CountProblem | GaussianProblem, point: _Point, curv
     total, spread = _by_node(problem)
     rest = np.maximum(problem.total - total(n * u), 1e-3 * problem.total)
 
-    def apply(r: np.ndarray):
+    def apply(r: np.ndarray) -> np.ndarray:
         return inverse * r + u * spread(total(u * r) / rest)
 
     return apply
 
 
-def _by_node(problem: CountProblem | GaussianProblem):
+def _by_node(
+    problem: CountProblem | GaussianProblem,
+) -> tuple[Callable[[np.ndarray], np.ndarray], Callable[[np.ndarray], np.ndarray]]:
     """Sums of observations over each observed node, and values of the nodes repeated for each observation."""
     node = problem.node[problem.observations.index]
     if len(node) and (np.diff(node) >= 0).all():

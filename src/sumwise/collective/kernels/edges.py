@@ -61,14 +61,14 @@ def _log(x: np.ndarray | torch.Tensor) -> Any:
     return xp.log(x)
 
 
-def _shift(x: np.ndarray | torch.Tensor):
+def _shift(x: np.ndarray | torch.Tensor) -> tuple[Any, Any]:
     """``(exp(x - s), s)`` with s the largest entry of each vector."""
     xp = namespace(x)
     top = xp.amax(x, axis=-1, keepdims=True)
     return xp.exp(x - top), top
 
 
-def _not_zero(total: np.ndarray | torch.Tensor):
+def _not_zero(total: np.ndarray | torch.Tensor) -> Any:
     """Ones for zeros: what is divided by them is zero, too."""
     if total.min() > 0:
         return total
@@ -91,7 +91,9 @@ class _ScaledEdge:
     def _patch(self, message: Any, low: Any, exact: Any) -> Any:
         raise NotImplementedError
 
-    def send(self, x: np.ndarray | torch.Tensor, back: bool = False, support: np.ndarray | None = None):
+    def send(
+        self, x: np.ndarray | torch.Tensor, back: bool = False, support: np.ndarray | None = None
+    ) -> tuple[Any, Any]:
         into, out = (self.cols, self.rows) if back else (self.rows, self.cols)
         v, top = _shift(x + into)
         total = self._product(v, back)
@@ -120,7 +122,7 @@ class DenseEdge(_ScaledEdge):
     array([0.55, 0.45])
     """
 
-    def __init__(self, theta: np.ndarray | torch.Tensor):
+    def __init__(self, theta: np.ndarray | torch.Tensor) -> None:
         xp = namespace(theta)
         self.theta: Any = theta
         self.shape = tuple(theta.shape[-2:])
@@ -133,7 +135,7 @@ class DenseEdge(_ScaledEdge):
         self.rows, self.cols = rows, cols
         self.scaled = xp.where(scaled < _FLUSH, xp.zeros_like(scaled), scaled)
 
-    def _product(self, v: np.ndarray | torch.Tensor, back: bool):
+    def _product(self, v: np.ndarray | torch.Tensor, back: bool) -> Any:
         table = self.scaled
         if table.ndim == 2:
             return table @ v if back and v.ndim == 1 else v @ (table.T if back else table)
@@ -141,7 +143,7 @@ class DenseEdge(_ScaledEdge):
         table = xp.swapaxes(table, -1, -2) if back else table
         return (v[..., None, :] @ table)[..., 0, :]
 
-    def _exact(self, x: np.ndarray | torch.Tensor, back: bool, low: np.ndarray | torch.Tensor):
+    def _exact(self, x: np.ndarray | torch.Tensor, back: bool, low: np.ndarray | torch.Tensor) -> Any:
         """Messages of the states `low`, summed in logs, and the weights they are made of."""
         xp = namespace(x)
         theta = self.theta if not back else xp.swapaxes(self.theta, -1, -2)
@@ -154,11 +156,11 @@ class DenseEdge(_ScaledEdge):
         top = xp.where(xp.isfinite(value), value, xp.zeros_like(value))
         return value, xp.exp(terms - top[..., None])
 
-    def _patch(self, message: Any, low: Any, exact: tuple[Any, Any]):
+    def _patch(self, message: Any, low: Any, exact: tuple[Any, Any]) -> Any:
         message[low] = exact[0]
         return message
 
-    def tangent(self, memo: Any, dx: np.ndarray):
+    def tangent(self, memo: Any, dx: np.ndarray) -> Any:
         v, total, back, low, exact = memo
         xp = namespace(dx)
         change = self._product(v * dx, back) / total
@@ -167,10 +169,10 @@ class DenseEdge(_ScaledEdge):
             change[low] = (weights * (dx if dx.ndim == 1 else dx[xp.where(low)[0]])).sum(-1)
         return change
 
-    def table(self, a: np.ndarray, b: np.ndarray, total: float):
+    def table(self, a: np.ndarray, b: np.ndarray, total: float) -> Any:
         return _normalise(self.theta + a[..., :, None] + b[..., None, :], total)
 
-    def score(self, table: np.ndarray):
+    def score(self, table: np.ndarray) -> float:
         xp = namespace(table)
         zero = xp.zeros_like(table)
         return xp.sum(xp.where(table > 0, table * xp.where(table > 0, self.theta, zero), zero), axis=(-2, -1))
@@ -182,13 +184,13 @@ class DenseEdge(_ScaledEdge):
         open_ = open_.reshape(-1, *self.shape).any(axis=0)
         return None if open_.all() else open_
 
-    def reach(self, mask: np.ndarray, back: bool = False):
+    def reach(self, mask: np.ndarray, back: bool = False) -> np.ndarray:
         if self._open is None:
             return np.full(self.shape[0 if back else 1], mask.any())
         return (self._open & mask[None, :]).any(axis=1) if back else (self._open & mask[:, None]).any(axis=0)
 
 
-def _normalise(logs: np.ndarray, total: float):
+def _normalise(logs: np.ndarray, total: float) -> Any:
     """``exp(logs)`` scaled to sum to `total` over the last two axes."""
     xp = namespace(logs)
     weights = xp.exp(logs - xp.amax(logs, axis=(-2, -1), keepdims=True))
@@ -207,7 +209,9 @@ class SparseEdge(_ScaledEdge):
     array([0.905, 0.919])
     """
 
-    def __init__(self, theta: np.ndarray | sparse.sparray | sparse.spmatrix, device: str | torch.device | None = None):
+    def __init__(
+        self, theta: np.ndarray | sparse.sparray | sparse.spmatrix, device: str | torch.device | None = None
+    ) -> None:
         stored_moves: Any = sparse.coo_array(theta)
         shape: tuple[int, int] = stored_moves.shape
         first, second, data = stored_moves.row, stored_moves.col, np.asarray(stored_moves.data, float)
@@ -232,7 +236,7 @@ class SparseEdge(_ScaledEdge):
         if device is not None:
             self._to_torch(device)
 
-    def _to_torch(self, device: str | torch.device):
+    def _to_torch(self, device: str | torch.device) -> None:
         torch = sys.modules["torch"]
         for name in ("back", "forth"):
             m = getattr(self, name).tocoo()
@@ -243,11 +247,11 @@ class SparseEdge(_ScaledEdge):
         self.rows = torch.as_tensor(self.rows, device=device)
         self.cols = torch.as_tensor(self.cols, device=device)
 
-    def _product(self, v: np.ndarray | torch.Tensor, back: bool):
+    def _product(self, v: np.ndarray | torch.Tensor, back: bool) -> Any:
         matrix = self.back if back else self.forth
         return matrix @ v if v.ndim == 1 else (matrix @ v.T).T
 
-    def _exact(self, x: np.ndarray | torch.Tensor, back: bool, low: np.ndarray | torch.Tensor):
+    def _exact(self, x: np.ndarray | torch.Tensor, back: bool, low: np.ndarray | torch.Tensor) -> Any:
         """Log messages of every state that is low in some batch, as a NumPy array (batch, states)."""
         x = np.atleast_2d(to_host(x))
         states = np.flatnonzero(np.atleast_2d(to_host(low)).any(axis=0))
@@ -266,7 +270,7 @@ class SparseEdge(_ScaledEdge):
         message: np.ndarray,
         low: np.ndarray,
         exact: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray] | tuple[np.ndarray, np.ndarray],
-    ):
+    ) -> Any:
         states, value = exact[:2]
         full = to_host(message).copy()
         view = np.atleast_2d(full)
@@ -274,7 +278,7 @@ class SparseEdge(_ScaledEdge):
         view[:, states] = np.where(where, value, view[:, states])
         return full if isinstance(message, np.ndarray) else namespace(message).as_tensor(full, device=message.device)
 
-    def tangent(self, memo: Any, dx: np.ndarray):
+    def tangent(self, memo: Any, dx: np.ndarray) -> Any:
         v, total, back, low, exact = memo
         change = self._product(v * dx, back) / total
         if low is not None:
@@ -284,20 +288,20 @@ class SparseEdge(_ScaledEdge):
             change = self._patch(change, low, (states, value))
         return change
 
-    def table(self, a: np.ndarray, b: np.ndarray, total: float):
+    def table(self, a: np.ndarray, b: np.ndarray, total: float) -> Any:
         """Counts of the allowed moves, in the order of ``first`` and ``second`` (batch first)."""
         logs = self.theta + to_host(a)[..., self.first] + to_host(b)[..., self.second]
         weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
         return weights * (to_host(total) / weights.sum(axis=-1, keepdims=True))
 
-    def matrix(self, counts: np.ndarray):
+    def matrix(self, counts: np.ndarray) -> sparse.csr_array:
         """The counts of `table` as a sparse matrix."""
         return sparse.csr_array((counts, (self.first, self.second)), shape=self.shape)
 
-    def score(self, table: np.ndarray):
+    def score(self, table: np.ndarray) -> float:
         return (table * self.theta).sum(axis=-1)
 
-    def reach(self, mask: np.ndarray, back: bool = False):
+    def reach(self, mask: np.ndarray, back: bool = False) -> np.ndarray:
         sender, receiver = (self.second, self.first) if back else (self.first, self.second)
         out = np.zeros(self.shape[0 if back else 1], dtype=bool)
         out[receiver[mask[sender]]] = True
@@ -329,7 +333,7 @@ class MarginEdge:
     array([3., 3.])
     """
 
-    def __init__(self, shape: tuple[int, ...], axes: tuple[int, ...]):
+    def __init__(self, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
         self.full, self.axes = tuple(shape), tuple(axes)
         rest = tuple(k for k in range(len(self.full)) if k not in self.axes)
         self._order = self.axes + rest
@@ -343,14 +347,14 @@ class MarginEdge:
         self._wide = tuple(self.full[k] if k in self.axes else 1 for k in range(len(self.full)))
         self._turn = tuple(int(k) for k in np.argsort(self.axes))
 
-    def fold(self, x: np.ndarray):
+    def fold(self, x: np.ndarray) -> np.ndarray:
         """(..., table) to (..., margin, rest)."""
         lead = x.shape[:-1]
         x = x.reshape(*lead, *self.full)
         x = _permute(x, (*range(len(lead)), *(len(lead) + k for k in self._order)))
         return x.reshape(*lead, self.shape[1], self._rest)
 
-    def _align(self, x: np.ndarray | torch.Tensor):
+    def _align(self, x: np.ndarray | torch.Tensor) -> Any:
         """(..., margin) as it is broadcast against the table."""
         lead = x.shape[:-1]
         if not self._sorted:
@@ -363,7 +367,7 @@ class MarginEdge:
         lead = x.shape[:-1]
         return namespace(x).broadcast_to(self._align(x), (*lead, *self.full)).reshape(*lead, self.shape[0])
 
-    def margin(self, table: np.ndarray):
+    def margin(self, table: np.ndarray) -> np.ndarray:
         """Sums of a flattened table (..., cells) over the other axes."""
         lead = table.shape[:-1]
         total = table.reshape(*lead, *self.full)
@@ -373,7 +377,9 @@ class MarginEdge:
             total = _permute(total, (*range(len(lead)), *(len(lead) + int(k) for k in back)))
         return total.reshape(*lead, self.shape[1])
 
-    def send(self, x: np.ndarray | torch.Tensor, back: bool = False, _support: np.ndarray | None = None):
+    def send(
+        self, x: np.ndarray | torch.Tensor, back: bool = False, _support: np.ndarray | None = None
+    ) -> tuple[Any, Any]:
         if back:
             return self.spread(x), None
         xp = namespace(x)
@@ -389,7 +395,7 @@ class MarginEdge:
             top = _permute(top, (*range(len(lead)), *(len(lead) + int(k) for k in back_order)))
         return _log(total) + top.reshape(*lead, self.shape[1]), (weights, total)
 
-    def tangent(self, memo: Any, dx: np.ndarray):
+    def tangent(self, memo: Any, dx: np.ndarray) -> Any:
         if memo is None:
             return self.spread(dx)
         weights, total = memo
@@ -397,17 +403,17 @@ class MarginEdge:
         safe = xp.where(total > 0, total, xp.ones_like(total))
         return self.margin(weights * dx) / safe
 
-    def table(self, a: np.ndarray, b: np.ndarray, total: float):
+    def table(self, a: np.ndarray, b: np.ndarray, total: float) -> Any:
         """Counts of the table's cells; the margin's own axis would repeat them."""
         xp = namespace(a)
         logs = a + self.spread(b)
         weights = xp.exp(logs - xp.amax(logs, axis=-1, keepdims=True))
         return weights * (total / xp.sum(weights, axis=-1, keepdims=True))
 
-    def score(self, table: np.ndarray):
+    def score(self, table: np.ndarray) -> float:
         return 0.0 * table.sum(-1)
 
-    def reach(self, mask: np.ndarray, back: bool = False):
+    def reach(self, mask: np.ndarray, back: bool = False) -> Any:
         return self.spread(mask) if back else self.fold(mask).any(-1)
 
 

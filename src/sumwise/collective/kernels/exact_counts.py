@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 LARGEST = 4_000_000
 
 
-def compositions(total: int, parts: int):
+def compositions(total: int, parts: int) -> np.ndarray:
     """All ways to write `total` as a sum of `parts` non-negative whole numbers, one per row, sorted.
 
     Examples
@@ -42,7 +42,7 @@ def compositions(total: int, parts: int):
     return np.concatenate([rows, left[:, None].astype(np.int16)], axis=1)
 
 
-def _codes(tables: np.ndarray, total: int):
+def _codes(tables: np.ndarray, total: int) -> np.ndarray:
     """One number per row, in the order of the rows of `compositions`."""
     out = np.zeros(len(tables), dtype=np.float64 if (total + 1.0) ** tables.shape[1] > 2**62 else np.int64)
     for column in tables.T:
@@ -50,7 +50,9 @@ def _codes(tables: np.ndarray, total: int):
     return out
 
 
-def exact_tables(problem: CountProblem, log_likelihood: Callable[..., Any]):
+def exact_tables(
+    problem: CountProblem, log_likelihood: Callable[..., Any]
+) -> tuple[tuple[np.ndarray, list[np.ndarray]], tuple[np.ndarray, list[np.ndarray]], float]:
     """Mode and mean of the integer tables.
 
     Parameters
@@ -76,7 +78,7 @@ def exact_tables(problem: CountProblem, log_likelihood: Callable[..., Any]):
 class _Integers:
     """Every value of every node's and edge's table, with its log weight."""
 
-    def __init__(self, problem: CountProblem, log_likelihood: Callable[..., Any]):
+    def __init__(self, problem: CountProblem, log_likelihood: Callable[..., Any]) -> None:
         self.problem, forest = problem, problem.forest
         self.total = int(problem.total)
         if self.total != problem.total:
@@ -94,7 +96,7 @@ class _Integers:
             self.weights.append(prior + factorials + log_likelihood(i, values))
         self.edges = [self._edge(*edge) for edge in forest.edges]
 
-    def _check_size(self):
+    def _check_size(self) -> None:
         for _first, _second, operator in self.problem.forest.edges:
             size = comb(self.total + self._n_cells(operator) - 1, self.total)
             if size > LARGEST:
@@ -107,12 +109,12 @@ class _Integers:
                 raise DataError(f"A node of {size} states has too many tables for exact inference.")
 
     @staticmethod
-    def _n_cells(operator: Edge):
+    def _n_cells(operator: Edge) -> int:
         if isinstance(operator, SparseEdge):
             return len(operator.theta)
         return operator.shape[0] if isinstance(operator, MarginEdge) else operator.shape[0] * operator.shape[1]
 
-    def _edge(self, first: int, second: int, operator: Edge):
+    def _edge(self, first: int, second: int, operator: Edge) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """(tables, index of the first node's value, of the second's, log weight)."""
         tables = compositions(self.total, self._n_cells(operator))
         if isinstance(operator, SparseEdge):
@@ -133,7 +135,7 @@ class _Integers:
             index.append(np.searchsorted(self.codes[node], _codes(margins, self.total)))
         return tables, index[0], index[1], weight
 
-    def _gather(self, join: np.ufunc, index: np.ndarray, logs: np.ndarray, size: int):
+    def _gather(self, join: np.ufunc, index: np.ndarray, logs: np.ndarray, size: int) -> np.ndarray:
         if join is np.maximum:
             out = np.full(size, -np.inf)
             np.maximum.at(out, index, logs)
@@ -144,7 +146,7 @@ class _Integers:
         with np.errstate(divide="ignore"):
             return np.log(np.bincount(index, np.exp(logs - top), size)) + top
 
-    def pass_up(self, join: np.ufunc):
+    def pass_up(self, join: np.ufunc) -> float:
         """Messages from the leaves to the roots; log p(y) (or the largest log-probability) of all components."""
         forest = self.problem.forest
         self.acc, self.up = list(self.weights), []
@@ -160,7 +162,7 @@ class _Integers:
         log_z = self.problem.infer(-self.problem.observations.shift)[2]
         return roots + len(forest.roots) * float(gammaln(self.total + 1.0)) - self.total * log_z
 
-    def mean(self):
+    def mean(self) -> tuple[np.ndarray, list[np.ndarray]]:
         """Expected tables: a pass from the roots down."""
         forest = self.problem.forest
         beliefs = list(self.acc)
@@ -182,7 +184,7 @@ class _Integers:
             cells.append((p / p.sum()) @ values)
         return np.concatenate(cells), tables
 
-    def mode(self):
+    def mode(self) -> tuple[np.ndarray, list[np.ndarray]]:
         """The most likely tables: follow the maxima from the roots down."""
         forest = self.problem.forest
         chosen: list[Any] = [None] * len(forest.sizes)
@@ -200,7 +202,7 @@ class _Integers:
         cells = [values[c].astype(float) for values, c in zip(self.values, chosen)]
         return np.concatenate(cells), tables
 
-    def _shape(self, e: int, flat: np.ndarray):
+    def _shape(self, e: int, flat: np.ndarray) -> np.ndarray:
         operator = self.problem.forest.edges[e][2]
         plain = isinstance(operator, (SparseEdge, MarginEdge))
         return flat if plain else flat.reshape(operator.shape)

@@ -7,7 +7,7 @@ from collections import deque
 import numpy as np
 
 
-def fewest_movers(tail: np.ndarray, head: np.ndarray, counts: np.ndarray, cell: int, most: int):
+def fewest_movers(tail: np.ndarray, head: np.ndarray, counts: np.ndarray, cell: int, most: int) -> int:
     """The fewest individuals that must move at once to raise one move between two exact sets of counts.
 
     Times and states in between are nodes of a graph; raising a move is an arc along time, lowering one that
@@ -55,7 +55,7 @@ def fewest_movers(tail: np.ndarray, head: np.ndarray, counts: np.ndarray, cell: 
     return most + 1 if _joined(ahead, behind, int(head[cell]), goal) else 0
 
 
-def _joined(ahead: list[list[int]], behind: list[list[int]], start: int, goal: int):
+def _joined(ahead: list[list[int]], behind: list[list[int]], start: int, goal: int) -> bool:
     """Whether any cycle leads back, however long."""
     seen, stack = {start}, [start]
     while stack:
@@ -70,7 +70,7 @@ def _joined(ahead: list[list[int]], behind: list[list[int]], start: int, goal: i
 
 def stuck_cells(
     tail: np.ndarray, head: np.ndarray, counts: np.ndarray, unchanged: np.ndarray, most: int, tries: int = 200
-):
+) -> int:
     """How many of (at most `tries`) unchanged moves need more than `most` individuals to move at once."""
     chosen = np.flatnonzero(unchanged)[:: max(1, int(np.sum(unchanged)) // tries)]
     return sum(fewest_movers(tail, head, counts, int(k), most) > most for k in chosen)

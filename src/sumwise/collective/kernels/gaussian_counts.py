@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 class GaussianProblem(CountProblem):
     """A `CountProblem` with the normal distribution of the tables in place of their own."""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         super().__post_init__()
         self.paths = None  # its covariance is that of another point than its counts
         self.start, self._mean, self._log_z = super().infer(-self.observations.shift)
 
-    def infer(self, tilt: np.ndarray):
+    def infer(self, tilt: np.ndarray) -> tuple[Beliefs, np.ndarray, float]:
         """Counts ``mean + covariance @ tilt``, and the quadratic that stands for log Z."""
         self.n_passes += 1
         whole = tilt + self.observations.shift  # relative to the model without observations
@@ -38,20 +38,20 @@ class GaussianProblem(CountProblem):
         log_z = self._log_z + float(whole @ (self._mean + 0.5 * moved)) / self.total
         return self.start, self._mean + moved, log_z
 
-    def covariance_product(self, beliefs: Beliefs, cells: np.ndarray, direction: np.ndarray):
+    def covariance_product(self, beliefs: Beliefs, cells: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """The same for every point."""
         del beliefs, cells
         return super().covariance_product(self.start, self._mean, direction)
 
-    def highest(self):
+    def highest(self) -> float:
         """No bound: the normal distribution has no polytope."""
         return np.inf
 
-    def widest(self):
+    def widest(self) -> float:
         """No bound either: proofs of infeasibility are for the polytope."""
         return np.inf
 
-    def variances(self, cells: np.ndarray):
+    def variances(self, cells: np.ndarray) -> np.ndarray:
         """Those of the model itself."""
         del cells
         return self._mean
@@ -63,7 +63,7 @@ def gaussian_problem(problem: CountProblem) -> GaussianProblem:
     return GaussianProblem(problem.forest, problem.base, masks, problem.observations, problem.total, problem.device)
 
 
-def gaussian_edge_tables(problem: GaussianProblem, g: np.ndarray):
+def gaussian_edge_tables(problem: GaussianProblem, g: np.ndarray) -> list[np.ndarray]:
     """Edge tables ``mean + covariance with the nodes @ tilt`` for the multipliers `g`."""
     tilt = problem.observations.shift - problem.observations.spread(g, problem.n_cells)
     beliefs, forest = problem.start, problem.forest
@@ -77,7 +77,7 @@ def gaussian_edge_tables(problem: GaussianProblem, g: np.ndarray):
     return tables
 
 
-def _spread(operator: Edge, first: np.ndarray, second: np.ndarray):
+def _spread(operator: Edge, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """``first_i + second_j`` in the format of the operator's table."""
     if isinstance(operator, SparseEdge):
         return first[operator.first] + second[operator.second]

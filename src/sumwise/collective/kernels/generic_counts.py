@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from sumwise.collective.kernels.observations import Observations
 
 
-def generic_counts(problem: CountProblem, tol: float = 1e-6, max_iter: int = 2000):
+def generic_counts(problem: CountProblem, tol: float = 1e-6, max_iter: int = 2000) -> Solution:
     """Minimise eq. (2.7) over the polytope with no use of its structure.
 
     Parameters
@@ -63,7 +63,7 @@ def generic_counts(problem: CountProblem, tol: float = 1e-6, max_iter: int = 200
 class CountsForm:
     """The problem in shares of the population: cells that may be positive, then slacks."""
 
-    def __init__(self, problem: CountProblem):
+    def __init__(self, problem: CountProblem) -> None:
         self.problem, self.n = problem, problem.total
         self.open = np.flatnonzero(problem.base > -np.inf)
         self.place = np.full(problem.n_cells, -1)
@@ -94,13 +94,13 @@ class CountsForm:
             self.kept = _independent_rows(self.matrix.toarray())
             self.matrix, self.right = self.matrix[self.kept], self.right[self.kept]
 
-    def _add(self, rows: np.ndarray, cols: np.ndarray, data: np.ndarray, right: np.ndarray):
+    def _add(self, rows: np.ndarray, cols: np.ndarray, data: np.ndarray, right: np.ndarray) -> None:
         """Append equations."""
         self._parts.append((rows + self.n_rows, cols, data))
         self.right.append(right)
         self.n_rows += len(right)
 
-    def _add_edge(self, first: int, second: int, operator: Edge):
+    def _add_edge(self, first: int, second: int, operator: Edge) -> None:
         """Cells of an edge's table, and the equations of its margins."""
         left, right, theta = edge_cells(operator)
         here, there = self._node(first, full=True), self._node(second, full=True)
@@ -119,7 +119,7 @@ class CountsForm:
         self._add_margin(here, left[keep], columns)
         self._add_margin(there, right[keep], columns)
 
-    def _add_margin(self, own: np.ndarray, states: np.ndarray, columns: np.ndarray):
+    def _add_margin(self, own: np.ndarray, states: np.ndarray, columns: np.ndarray) -> None:
         """The columns of each state sum to the node's cell."""
         used = np.flatnonzero(own >= 0)
         line = np.full(len(own), -1)
@@ -127,7 +127,7 @@ class CountsForm:
         rows, cols = np.concatenate([line[states], line[used]]), np.concatenate([columns, own[used]])
         self._add(rows, cols, np.concatenate([np.ones(len(columns)), -np.ones(len(used))]), np.zeros(len(used)))
 
-    def _add_slacks(self, observations: Observations):
+    def _add_slacks(self, observations: Observations) -> None:
         """Linear losses: n = y + up - down, each side with its cost; an infinite cost leaves no slack."""
         _, _, e = observations.slices()
         at = self.place[observations.index[e]]
@@ -144,11 +144,11 @@ class CountsForm:
             self.size += len(finite)
         self._add(np.concatenate(rows), np.concatenate(cols), np.concatenate(data), y / self.n)
 
-    def _node(self, i: int, full: bool = False):
+    def _node(self, i: int, full: bool = False) -> np.ndarray:
         own = self.place[self.problem.offsets[i] : self.problem.offsets[i + 1]]
         return own if full else own[own >= 0]
 
-    def start(self, problem: CountProblem | None = None):
+    def start(self, problem: CountProblem | None = None) -> np.ndarray:
         """The expectation of the model (or of another `problem` over the same cells), and slacks to match."""
         problem = self.problem if problem is None else problem
         beliefs, cells, _ = problem.infer(-problem.observations.shift)
@@ -162,13 +162,13 @@ class CountsForm:
             x[columns] = np.maximum(sign * (x[at] - y / self.n), 0.0) + 1e-3
         return x
 
-    def loss_of(self, x: np.ndarray):
+    def loss_of(self, x: np.ndarray) -> float:
         """The smooth part of the loss and the slacks' cost."""
         observations = self.problem.observations
         value = self._smooth(x)[0]
         return value + self.n * float(self.cost @ x[self.n_counts :]) + observations.constant
 
-    def _smooth(self, x: np.ndarray):
+    def _smooth(self, x: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Gaussian and poisson losses (scaled counts in, value, gradient, curvature per cell out)."""
         observations = self.problem.observations
         s, p, _ = observations.slices()
@@ -188,7 +188,7 @@ class CountsForm:
         np.add.at(second_derivative, at[: len(first)][seen], second[seen])
         return value, slope - observations.shift[self.open], second_derivative
 
-    def value(self, x: np.ndarray):
+    def value(self, x: np.ndarray) -> tuple[float, np.ndarray]:
         """Objective per individual and its gradient."""
         z = np.maximum(x[: self.n_counts], 1e-300)
         logs = np.log(z)
@@ -200,14 +200,14 @@ class CountsForm:
         gradient[self.n_counts :] = self.cost
         return value + float(self.cost @ x[self.n_counts :]), gradient
 
-    def hessian(self, x: np.ndarray):
+    def hessian(self, x: np.ndarray) -> sparse.csr_array:
         """Diagonal: entropies and losses."""
         diagonal = np.zeros(self.size)
         diagonal[: self.n_counts] = self.weight / np.maximum(x[: self.n_counts], 1e-300)
         diagonal[: len(self.open)] += self._smooth(x)[2] * self.n
         return sparse.diags_array(diagonal).tocsr()
 
-    def unpack(self, x: np.ndarray):
+    def unpack(self, x: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
         """Flat node counts and edge tables."""
         problem = self.problem
         cells = np.zeros(problem.n_cells)
@@ -224,14 +224,14 @@ class CountsForm:
         return cells, tables
 
 
-def _independent_rows(matrix: np.ndarray):
+def _independent_rows(matrix: np.ndarray) -> np.ndarray:
     found: Any = qr(matrix.T, mode="economic", pivoting=True)
     r, order = found[1:]
     size = np.abs(np.diagonal(r))
     return np.sort(order[: int((size > 1e-10 * size[0]).sum())])
 
 
-def edge_cells(operator: Edge):
+def edge_cells(operator: Edge) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """First state, second state and log-potential of every cell of an edge's table."""
     if isinstance(operator, SparseEdge):
         return operator.first, operator.second, operator.theta

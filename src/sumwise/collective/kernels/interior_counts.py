@@ -31,7 +31,9 @@ LARGEST = 200_000  # cells of tables and margins up to which a sparse factorisat
 NEAR = 0.995  # share of the way to the boundary that a step may go
 
 
-def interior_counts(problem: CountProblem, enough: Callable[[float, float, float], bool], max_iter: int = 200):
+def interior_counts(
+    problem: CountProblem, enough: Callable[[float, float, float], bool], max_iter: int = 200
+) -> DualResult | None:
     """Minimise eq. (2.7) of Sun (2019) by a primal-dual interior-point method.
 
     Parameters
@@ -66,7 +68,7 @@ def interior_counts(problem: CountProblem, enough: Callable[[float, float, float
     return None
 
 
-def _start(form: CountsForm):
+def _start(form: CountsForm) -> np.ndarray:
     """Counts that agree, all of them positive: every possible move equally likely. Slacks match them."""
     problem = form.problem
     edges = tuple((a, b, _flat(op)) for a, b, op in problem.forest.edges)
@@ -76,7 +78,7 @@ def _start(form: CountsForm):
     return form.start(flat)
 
 
-def _flat(operator: Edge):
+def _flat(operator: Edge) -> Edge:
     """The same edge with all possible moves equally likely."""
     if isinstance(operator, SparseEdge):
         return SparseEdge(operator.matrix(np.zeros(len(operator.theta))))
@@ -88,7 +90,7 @@ def _flat(operator: Edge):
 class _State:
     """Shares x > 0, multipliers of the margins and slacks s > 0 of ``x >= 0``."""
 
-    def __init__(self, form: CountsForm, x: np.ndarray):
+    def __init__(self, form: CountsForm, x: np.ndarray) -> None:
         self.form, self.x = form, x
         self.margins = np.zeros(len(form.right))
         value, gradient = form.value(x)
@@ -97,7 +99,7 @@ class _State:
         self.nodes = len(form.open)
         self.a_nodes, self.a_rest = form.matrix[:, : self.nodes], form.matrix[:, self.nodes :]
 
-    def advance(self):
+    def advance(self) -> bool:
         """One Newton step towards a smaller barrier; False where the system has no solution."""
         form, x, s = self.form, self.x, self.s
         _, gradient = form.value(x)
@@ -125,7 +127,7 @@ class _State:
         self.s = np.minimum(self.s, 1e3 * self.mu / self.x)
         return True
 
-    def _line(self, dx: np.ndarray, right: np.ndarray, length: float):
+    def _line(self, dx: np.ndarray, right: np.ndarray, length: float) -> float:
         """A shorter step where the barrier function rises, among points that meet the margins."""
         if np.abs(right).max() > 1e-9:
             return length
@@ -136,10 +138,10 @@ class _State:
             length *= 0.5
         return length
 
-    def _barrier(self, x: np.ndarray):
+    def _barrier(self, x: np.ndarray) -> float:
         return self.form.value(x)[0] - self.mu * float(np.log(x).sum())
 
-    def _factor(self, diagonal: np.ndarray):
+    def _factor(self, diagonal: np.ndarray) -> Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]] | None:
         """A solver of ``diagonal dx + A' dm = r, A dx = q``: cells of edges and slacks are eliminated first."""
         nodes, rest = diagonal[: self.nodes], diagonal[self.nodes :]
         scaled = self.a_rest * (1.0 / rest)
@@ -152,12 +154,12 @@ class _State:
             return None
         matrix, k = self.form.matrix, self.nodes
 
-        def once(r: np.ndarray, q: np.ndarray):
+        def once(r: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             found = factor.solve(np.concatenate([r[:k], q - scaled @ r[k:]]))
             dm = found[k:]
             return np.concatenate([found[:k], (r[k:] - self.a_rest.T @ dm) / rest]), dm
 
-        def solve(r: np.ndarray, q: np.ndarray):
+        def solve(r: np.ndarray, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             dx, dm = once(r, q)
             for _ in range(2):  # iterative refinement
                 ex, em = once(r - diagonal * dx - matrix.T @ dm, q - matrix @ dx)
@@ -167,13 +169,13 @@ class _State:
         return solve
 
 
-def _length(x: np.ndarray, dx: np.ndarray):
+def _length(x: np.ndarray, dx: np.ndarray) -> float:
     """The longest step, at most one, that keeps x positive."""
     falling = dx < 0
     return min(1.0, NEAR * float((-x[falling] / dx[falling]).min(initial=np.inf)))
 
 
-def _certify(form: CountsForm, state: _State, n_iter: int):
+def _certify(form: CountsForm, state: _State, n_iter: int) -> DualResult:
     """Tables that agree, near the point, with the lower bound of the slopes of their losses."""
     problem = form.problem
     cells, tables = agreeing(problem, *form.unpack(state.x * problem.total))
@@ -185,7 +187,7 @@ def _certify(form: CountsForm, state: _State, n_iter: int):
     return DualResult(cells, None, g, objective, dual, gap, violation, n_iter, False, tables=tables)
 
 
-def _slopes(form: CountsForm, cells: np.ndarray, margins: np.ndarray):
+def _slopes(form: CountsForm, cells: np.ndarray, margins: np.ndarray) -> np.ndarray:
     """Slope of the loss of every observation: of smooth ones at `cells`, of linear ones the multiplier of their row."""
     observations = form.problem.observations
     s, p, e = observations.slices()
@@ -198,7 +200,7 @@ def _slopes(form: CountsForm, cells: np.ndarray, margins: np.ndarray):
     return first_multipliers(form.problem, g, observations)
 
 
-def _loss(observations: Observations, cells: np.ndarray, g: np.ndarray):
+def _loss(observations: Observations, cells: np.ndarray, g: np.ndarray) -> tuple[float, float, float]:
     """``-log p`` but for exact counts that are missed, what missing them may be worth, and by how much at most."""
     _, _, e = observations.slices()
     off = observations.pick(cells)[e] - observations.y[e]
@@ -208,7 +210,7 @@ def _loss(observations: Observations, cells: np.ndarray, g: np.ndarray):
     return loss, float(np.abs(g[e] * off)[hard].sum()), float(np.abs(off[hard]).max(initial=0.0))
 
 
-def agreeing(problem: CountProblem, cells: np.ndarray, tables: list[np.ndarray]):
+def agreeing(problem: CountProblem, cells: np.ndarray, tables: list[np.ndarray]) -> tuple[np.ndarray, list[np.ndarray]]:
     """Cells and tables with the same shares of moves from every state, and margins that agree exactly."""
     forest, offsets = problem.forest, problem.offsets
     cells, tables = cells.copy(), [np.array(t) for t in tables]

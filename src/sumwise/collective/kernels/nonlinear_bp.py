@@ -86,7 +86,7 @@ def naive_nlbp(run: Run) -> Solution:
     return _finish_naive(run, done)
 
 
-def _finish_naive(run: Run, done: bool):
+def _finish_naive(run: Run, done: bool) -> Solution:
     """Where margins still differ the objective may lie below every feasible one: it then has no gap."""
     found = run.finish(done)
     if found.violation > 1e-9 * run.problem.total:
@@ -94,7 +94,7 @@ def _finish_naive(run: Run, done: bool):
     return found
 
 
-def _record_naive(run: Run, cells: np.ndarray, tables: list[np.ndarray], objective: float, violation: float):
+def _record_naive(run: Run, cells: np.ndarray, tables: list[np.ndarray], objective: float, violation: float) -> bool:
     """As `Run.record`, but the last point counts, and only agreeing margins end the run."""
     done = run.record(cells, objective, violation, tables=tables)
     run.best = Solution(cells, tables=[np.array(t) for t in tables], objective=objective, violation=violation)
@@ -106,7 +106,7 @@ def _record_naive(run: Run, cells: np.ndarray, tables: list[np.ndarray], objecti
 class _NaiveSweep:
     """Messages both ways over every edge, the edges' own counts, and a round of updates."""
 
-    def __init__(self, run: Run):
+    def __init__(self, run: Run) -> None:
         self.run, problem = run, run.problem
         self.problem = problem
         forest = problem.forest
@@ -122,7 +122,7 @@ class _NaiveSweep:
             self.message[e, False] = np.zeros(forest.sizes[first])
         self.tables = [self._table(e, *self._tilts(e, None)) for e in range(len(forest.edges))]
 
-    def _cavity(self, node: int, without: int):
+    def _cavity(self, node: int, without: int) -> np.ndarray:
         """Sum of the messages into a node, but one edge's."""
         out = self.base[node].copy()
         for e, is_first in self.incident[node]:
@@ -130,7 +130,7 @@ class _NaiveSweep:
                 out = out + self.message[e, not is_first]
         return out
 
-    def _tilts(self, e: int, table: np.ndarray | None):
+    def _tilts(self, e: int, table: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
         """Minus the gradient at the edge's own margins, split over the edges of each end."""
         first, second, operator = self.problem.forest.edges[e]
         if table is None:
@@ -142,14 +142,14 @@ class _NaiveSweep:
             gradient = self.run.loss(self.buffer)[1][a:b]
             # An empty cell with an infinite slope would never leave zero.
             out.append(-np.clip(gradient, -1e3, 1e3) / self.degree[node])
-        return out
+        return out[0], out[1]
 
-    def _table(self, e: int, a: np.ndarray, b: np.ndarray):
+    def _table(self, e: int, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         first, second, operator = self.problem.forest.edges[e]
         return operator.table(self._cavity(first, e) + a, self._cavity(second, e) + b, self.problem.total)
 
     @property
-    def current(self):
+    def current(self) -> np.ndarray:
         """Node counts as the mean of the margins of the incident edges."""
         forest = self.problem.forest
         nodes = [np.zeros(s) for s in forest.sizes]
@@ -163,17 +163,17 @@ class _NaiveSweep:
         return np.concatenate(nodes)
 
     @property
-    def _alone(self):
+    def _alone(self) -> list[np.ndarray]:
         """Damped gradients of nodes without an edge."""
         if not hasattr(self, "_lonely"):
             self._lonely = [np.zeros(s) for s in self.problem.forest.sizes]
         return self._lonely
 
-    def counts(self):
+    def counts(self) -> tuple[np.ndarray, list[np.ndarray]]:
         """Node counts and edge tables."""
         return self.current, self.tables
 
-    def round(self, damping: float):
+    def round(self, damping: float) -> float:
         """Update every message once up and once down; the largest move of an edge's counts, relative to the total."""
         before = [t.copy() for t in self.tables]
         forest = self.problem.forest
@@ -196,7 +196,7 @@ class _NaiveSweep:
         moves = [np.abs(a - b).max() for a, b in zip(before, self.tables)]
         return max(moves, default=0.0) / self.problem.total
 
-    def _lonely_nodes(self, damping: float):
+    def _lonely_nodes(self, damping: float) -> None:
         gradient = self.run.loss(self.current)[1]
         for i, incident in enumerate(self.incident):
             if not incident:

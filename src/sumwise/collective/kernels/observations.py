@@ -37,53 +37,53 @@ class Observations:
     source: np.ndarray  # number of the table of each observation
 
     @property
-    def size(self):
+    def size(self) -> int:
         """Number of multipliers."""
         return len(self.index)
 
-    def slices(self):
+    def slices(self) -> tuple[slice, slice, slice]:
         """Where the three kinds lie."""
         a, b = self.n_gaussian, self.n_gaussian + self.n_poisson
         return slice(0, a), slice(a, b), slice(b, self.size)
 
     @cached_property
-    def run(self):
+    def run(self) -> slice | None:
         """Where the observed cells are one run of cells, that run; else None."""
         if self.size and (np.diff(self.index) == 1).all():
             return slice(int(self.index[0]), int(self.index[-1]) + 1)
         return None
 
     @cached_property
-    def times(self):
+    def times(self) -> np.ndarray:
         """How often the cell of each observation is observed."""
         if self.run is not None:
             return np.ones(self.size, dtype=int)
         return np.unique(self.index, return_inverse=True, return_counts=True)[2][self._slot] if self.size else self.y
 
     @cached_property
-    def _slot(self):
+    def _slot(self) -> np.ndarray:
         return np.unique(self.index, return_inverse=True)[1]
 
     @cached_property
-    def repeated(self):
+    def repeated(self) -> bool:
         """Whether some cell is observed more than once."""
         return bool(self.size and self.times.max() > 1)
 
-    def pick(self, cells: np.ndarray):
+    def pick(self, cells: np.ndarray) -> np.ndarray:
         """The observed ones of all cells."""
         return cells[self.index] if self.run is None else cells[self.run]
 
     @property
-    def lower(self):
+    def lower(self) -> np.ndarray:
         """Least multipliers."""
         return np.concatenate([np.full(self.n_gaussian + self.n_poisson, -np.inf), self.low])
 
     @property
-    def upper(self):
+    def upper(self) -> np.ndarray:
         """Largest multipliers; for poisson cells the end is excluded."""
         return np.concatenate([np.full(self.n_gaussian, np.inf), self.rate, self.high])
 
-    def conjugate(self, g: np.ndarray):
+    def conjugate(self, g: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """``sum l*(g)`` (without constants), its gradient and its second derivative."""
         s, p, e = self.slices()
         y, value = self.y, 0.0
@@ -101,7 +101,7 @@ class Observations:
             value += g[e] @ y[e]
         return float(value), first, second
 
-    def fenchel(self, g: np.ndarray, n: np.ndarray):
+    def fenchel(self, g: np.ndarray, n: np.ndarray) -> tuple[float, float]:
         """``(gap, violation)``: sum of ``l(n) + l*(g) - g n``, never negative, and how far exact cells are off."""
         s, p, e = self.slices()
         gap, violation = 0.0, 0.0
@@ -121,7 +121,7 @@ class Observations:
             violation = float(np.abs(off[hard]).max(initial=0.0))
         return gap, violation
 
-    def loss(self, cells: np.ndarray, smoothing: float = 0.0):
+    def loss(self, cells: np.ndarray, smoothing: float = 0.0) -> tuple[float, np.ndarray]:
         """``-log p(y | cells)`` with constants, and its gradient per cell (a subgradient at kinks).
 
         `smoothing` > 0 replaces the kinks of two-sided noise by Nesterov's smooth maximum (a Huber loss), which
@@ -149,7 +149,7 @@ class Observations:
         gradient = np.bincount(self.index, slope, len(cells)) if self.size else np.zeros(len(cells))
         return value, gradient - self.shift
 
-    def tempered(self, heat: float):
+    def tempered(self, heat: float) -> Observations:
         """Observations whose loss is divided by `heat` (exact counts and bounds stay as they are)."""
         y = self.y.copy()
         y[self.slices()[1]] /= heat
@@ -164,7 +164,7 @@ class Observations:
             constant=self.constant / heat,
         )
 
-    def spread(self, g: np.ndarray, n_cells: int):
+    def spread(self, g: np.ndarray, n_cells: int) -> np.ndarray:
         """Sum of the multipliers at every cell."""
         if self.run is not None:
             out = np.zeros(n_cells)
@@ -173,7 +173,7 @@ class Observations:
         return np.bincount(self.index, g, n_cells) if self.size else np.zeros(n_cells)
 
 
-def gather(parts: list[dict[str, np.ndarray | float | str]], n_cells: int):
+def gather(parts: list[dict[str, np.ndarray | float | str]], n_cells: int) -> Observations:
     """One `Observations` from parts ``dict(kind, index, y, ...)``; a part's order among its kind is kept.
 
     Kinds: ``gaussian`` (var), ``poisson`` (rate), ``linear`` (low, high); each with ``source`` and ``constant``.
@@ -190,7 +190,7 @@ def gather(parts: list[dict[str, np.ndarray | float | str]], n_cells: int):
             part = {k: v[~zero] if isinstance(v, np.ndarray) else v for k, v in part.items()}
         chosen[part["kind"]].append(part)
 
-    def join(kind: str, field: str):
+    def join(kind: str, field: str) -> np.ndarray:
         return np.concatenate([np.zeros(0), *(p[field] for p in chosen[kind])])
 
     kinds = ("gaussian", "poisson", "linear")

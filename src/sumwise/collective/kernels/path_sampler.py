@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @njit(cache=True)
-def draw_population(t: Trellis, n: int, rng: np.random.Generator):
+def draw_population(t: Trellis, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """States (n, N), entries (n, K) and counts (C + E,) of `n` individuals of the guide."""
     n_cells, n_steps = t.base.shape[0], t.parent.shape[0]
     states = np.empty((n, t.up.shape[0]), dtype=np.int32)
@@ -37,14 +37,14 @@ def draw_population(t: Trellis, n: int, rng: np.random.Generator):
 
 
 @njit(cache=True)
-def _gain(t: Trellis, counts: np.ndarray, old: int, new: int):
+def _gain(t: Trellis, counts: np.ndarray, old: int, new: int) -> float:
     """Change of log p(y | n) when one individual leaves a count for another."""
     a, b = counts[old], counts[new]
     return log_seen(t, old, a - 1) - log_seen(t, old, a) + log_seen(t, new, b + 1) - log_seen(t, new, b)
 
 
 @njit(cache=True)
-def _shift(counts: np.ndarray, old: int, new: int):
+def _shift(counts: np.ndarray, old: int, new: int) -> None:
     counts[old] -= 1
     counts[new] += 1
 
@@ -59,7 +59,7 @@ def _redraw(  # noqa: C901 (plain loops compile best)
     fresh_state: np.ndarray,
     fresh_entry: np.ndarray,
     rng: np.random.Generator,
-):
+) -> bool:
     """Redraw one individual at `node` and below it."""
     n_cells = t.base.shape[0]
     begin, end, value = t.below[node, 0], t.below[node, 1], 0.0
@@ -102,7 +102,7 @@ def _redraw(  # noqa: C901 (plain loops compile best)
 @njit(cache=True)
 def _restate(
     t: Trellis, counts: np.ndarray, states: np.ndarray, entries: np.ndarray, node: int, rng: np.random.Generator
-):
+) -> bool:
     """Redraw the state of one individual at `node` alone."""
     n_cells, step = t.base.shape[0], t.up[node]
     start, old = t.node_start[node], states[node]
@@ -153,7 +153,7 @@ def _exchange(
     two: int,
     step: int,
     rng: np.random.Generator,
-):
+) -> bool:
     """Let two individuals exchange everything below `step`."""
     n_cells, p, c = t.base.shape[0], t.parent[step], t.child[step]
     if states[one, p] == states[two, p] or states[one, c] == states[two, c]:
@@ -187,7 +187,7 @@ def sweep_paths(
     mix: np.ndarray,
     n_sweeps: int,
     rng: np.random.Generator,
-):
+) -> tuple[np.ndarray, np.ndarray]:
     """Move every individual `n_sweeps` times, in place.
 
     `mix` has the chance of each kind of move: a whole new path, a new one from a node on, one state, an exchange.

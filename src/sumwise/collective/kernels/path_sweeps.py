@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sumwise.collective.kernels.count_problem import CountProblem
 
 
-def paths(forest: Forest):
+def paths(forest: Forest) -> list[tuple[list[int], list[int]]] | None:
     """Nodes and steps of each component from its far end to its root; None where a component is no path."""
     if (forest.degrees > 2).any():
         return None
@@ -56,7 +56,7 @@ class PathSystem:
 
     def __init__(
         self, problem: CountProblem, beliefs: Beliefs, cells: np.ndarray, curvature: np.ndarray, free: np.ndarray
-    ):
+    ) -> None:
         self.problem, self.beliefs, self.cells = problem, beliefs, cells
         self.diagonal = np.where(free, curvature + cells, 0.0)
         self.inverse = np.where(free, 1.0 / np.maximum(self.diagonal, 1e-300), 0.0)
@@ -67,11 +67,11 @@ class PathSystem:
         self.whole = np.maximum(problem.total, used + 1e-3 * problem.total)
         self.rest = self.whole - used
 
-    def block(self, x: np.ndarray):
+    def block(self, x: np.ndarray) -> np.ndarray:
         """``B x``."""
         return _block(x, self.diagonal, self.n, self.problem.offsets, self.whole)
 
-    def _substitute(self, rhs: np.ndarray, down: bool):
+    def _substitute(self, rhs: np.ndarray, down: bool) -> np.ndarray:
         """Solve ``(B + L) x = rhs`` from the far ends to the roots, or ``(B + U) x = rhs`` the other way."""
         problem, edges, steps = self.problem, self.problem.forest.edges, self.problem.forest.steps
         memos = self.beliefs.memo_down if down else self.beliefs.memo_up
@@ -93,7 +93,7 @@ class PathSystem:
                     received = edges[steps[k][2]][2].tangent(memos[k], sent)
         return x
 
-    def solve(self, rhs: np.ndarray, forcing: float, max_products: int):
+    def solve(self, rhs: np.ndarray, forcing: float, max_products: int) -> np.ndarray:
         """Lower the residual of the preconditioned system to `forcing` of its size at zero."""
         x = np.zeros_like(rhs)
         residual = self._substitute(rhs, down=False)
@@ -125,7 +125,7 @@ class PathSystem:
 
 
 @njit(cache=True, fastmath={"reassoc", "nsz"})
-def _dot(a: np.ndarray, b: np.ndarray):
+def _dot(a: np.ndarray, b: np.ndarray) -> float:
     total = 0.0
     for c in range(len(a)):
         total += a[c] * b[c]
@@ -133,7 +133,7 @@ def _dot(a: np.ndarray, b: np.ndarray):
 
 
 @njit(cache=True, fastmath={"reassoc", "nsz"})
-def _pull(u: np.ndarray, rhs: np.ndarray, n: np.ndarray, received: np.ndarray, mean: float):
+def _pull(u: np.ndarray, rhs: np.ndarray, n: np.ndarray, received: np.ndarray, mean: float) -> float:
     total = 0.0
     for c in range(len(u)):
         total += u[c] * (rhs[c] - n[c] * (received[c] - mean))
@@ -141,7 +141,7 @@ def _pull(u: np.ndarray, rhs: np.ndarray, n: np.ndarray, received: np.ndarray, m
 
 
 @njit(cache=True)
-def _block(x: np.ndarray, diagonal: np.ndarray, n: np.ndarray, offsets: np.ndarray, whole: np.ndarray):
+def _block(x: np.ndarray, diagonal: np.ndarray, n: np.ndarray, offsets: np.ndarray, whole: np.ndarray) -> np.ndarray:
     out = np.empty_like(x)
     for i in range(len(whole)):
         here = slice(offsets[i], offsets[i + 1])
@@ -153,7 +153,7 @@ def _block(x: np.ndarray, diagonal: np.ndarray, n: np.ndarray, offsets: np.ndarr
 
 
 @njit(cache=True)
-def _first(rhs: np.ndarray, inverse: np.ndarray, u: np.ndarray, rest: float, own: np.ndarray):
+def _first(rhs: np.ndarray, inverse: np.ndarray, u: np.ndarray, rest: float, own: np.ndarray) -> np.ndarray:
     """A path's first node: fills in its part `own` of the solution, and returns its message to the next."""
     pull = _dot(u, rhs) / rest
     for c in range(len(rhs)):
@@ -172,7 +172,7 @@ def _next(
     total: float,
     rest: float,
     own: np.ndarray,
-):
+) -> np.ndarray:
     """The same for a node that has received from the one before it."""
     mean = _dot(cells, received) / total
     pull = _pull(u, rhs, n, received, mean) / rest

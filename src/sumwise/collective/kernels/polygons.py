@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 
-def crossings(begin: np.ndarray, finish: np.ndarray, a: np.ndarray, b: np.ndarray):
+def crossings(begin: np.ndarray, finish: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Which moves from `begin` to `finish` (..., 2) cross the segment from `a` to `b`: 1 from its left, -1, or 0."""
     left, then = _turn(a, b, begin) > 0, _turn(a, b, finish) > 0
     first, second = (_turn(begin, finish, p) for p in (a, b))
@@ -15,18 +15,18 @@ def crossings(begin: np.ndarray, finish: np.ndarray, a: np.ndarray, b: np.ndarra
     return np.where((left != then) & inside, np.where(left, 1, -1), 0)
 
 
-def _turn(a: np.ndarray, b: np.ndarray, p: np.ndarray):
+def _turn(a: np.ndarray, b: np.ndarray, p: np.ndarray) -> np.ndarray:
     """Twice the signed area of the triangle a, b, p."""
     return (b[..., 0] - a[..., 0]) * (p[..., 1] - a[..., 1]) - (b[..., 1] - a[..., 1]) * (p[..., 0] - a[..., 0])
 
 
-def rings(geometry: dict[str, Any]):
+def rings(geometry: dict[str, Any]) -> list[list[np.ndarray]]:
     """Outer and inner rings of a GeoJSON polygon or multipolygon, as arrays of points."""
     parts = geometry["coordinates"] if geometry["type"] == "MultiPolygon" else [geometry["coordinates"]]
     return [[np.asarray(ring, dtype=float)[:, :2] for ring in part] for part in parts]
 
 
-def centroid_and_area(geometry: dict[str, Any]):
+def centroid_and_area(geometry: dict[str, Any]) -> tuple[np.ndarray, float]:
     """Centroid (x, y) and area of a GeoJSON point, polygon or multipolygon, in its own units; holes are taken off."""
     if geometry["type"] == "Point":
         return np.asarray(geometry["coordinates"], dtype=float)[:2], 0.0

@@ -25,7 +25,7 @@ def log_probability(
     tables: list[np.ndarray],
     log_z: float,
     marginals: tuple[np.ndarray, list[np.ndarray]] | None = None,
-):
+) -> float:
     """Log-probability of integer tables that lie in the polytope.
 
     With `marginals` ``(cells, tables)`` for a population of one, eq. (2.4) is used; else eq. (2.6) with `log_z`.
@@ -44,12 +44,12 @@ def log_probability(
         return value + sum(float(xlogy(t, mu).sum()) for t, mu in zip(tables, mu_tables))
 
 
-def _entropy_part(problem: CountProblem, cells: np.ndarray, tables: list[np.ndarray]):
+def _entropy_part(problem: CountProblem, cells: np.ndarray, tables: list[np.ndarray]) -> float:
     nu = (problem.degrees - 1.0)[problem.node]
     return sum(float(xlogy(t, t).sum()) for t in tables) - float((nu * xlogy(cells, cells)).sum())
 
 
-def sample_tables(problem: CountProblem, beliefs: Beliefs, rng: np.random.Generator):
+def sample_tables(problem: CountProblem, beliefs: Beliefs, rng: np.random.Generator) -> tuple[np.ndarray, list[Any]]:
     """Draw node counts (flat) and edge tables of a population, by multinomial splits from the roots down."""
     forest, total = problem.forest, int(problem.total)
     nodes: list[Any] = [None] * len(forest.sizes)
@@ -64,13 +64,13 @@ def sample_tables(problem: CountProblem, beliefs: Beliefs, rng: np.random.Genera
     return np.concatenate(nodes).astype(float), [t.astype(float) for t in tables]
 
 
-def _probabilities(p: np.ndarray):
+def _probabilities(p: np.ndarray) -> np.ndarray:
     return p / p.sum(axis=-1, keepdims=True)
 
 
 def _split_dense(
     operator: DenseEdge, parents: np.ndarray, inner: np.ndarray, child_second: bool, rng: np.random.Generator
-):
+) -> tuple[np.ndarray, np.ndarray]:
     theta = operator.theta if child_second else operator.theta.T
     table = np.zeros(theta.shape, dtype=np.int64)
     busy = np.flatnonzero(parents)
@@ -80,7 +80,7 @@ def _split_dense(
 
 def _split_sparse(
     operator: SparseEdge, parents: np.ndarray, inner: np.ndarray, child_second: bool, rng: np.random.Generator
-):
+) -> tuple[np.ndarray, np.ndarray]:
     parent, child = (operator.first, operator.second) if child_second else (operator.second, operator.first)
     order = np.argsort(parent, kind="stable")
     starts = np.searchsorted(parent[order], np.arange(len(parents) + 1))
@@ -94,7 +94,7 @@ def _split_sparse(
 
 def _split_margin(
     operator: MarginEdge, parents: np.ndarray, inner: np.ndarray, child_second: bool, rng: np.random.Generator
-):
+) -> tuple[np.ndarray, np.ndarray]:
     if child_second:  # the child is the margin of its parent
         return parents, operator.margin(parents)
     folded = operator.fold(inner)
@@ -115,7 +115,9 @@ _SPLITS: dict[type, Callable[..., Any]] = {
 """By kind of edge: its table and counts of the child, given counts of the parent."""
 
 
-def assign_individuals(problem: CountProblem, cells: np.ndarray, tables: list[np.ndarray], rng: np.random.Generator):
+def assign_individuals(
+    problem: CountProblem, cells: np.ndarray, tables: list[np.ndarray], rng: np.random.Generator
+) -> np.ndarray:
     """States of every individual at every node (n, n_nodes), at random among those with the given tables."""
     forest, total = problem.forest, int(problem.total)
     out = np.zeros((total, len(forest.sizes)), dtype=np.int64)
@@ -132,7 +134,7 @@ def assign_individuals(problem: CountProblem, cells: np.ndarray, tables: list[np
     return out
 
 
-def _pairs(operator: DenseEdge, table: np.ndarray, child_second: bool):
+def _pairs(operator: DenseEdge, table: np.ndarray, child_second: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Parent state, child state and count of every cell of an edge table."""
     if isinstance(operator, SparseEdge):
         first, second, counts = operator.first, operator.second, table

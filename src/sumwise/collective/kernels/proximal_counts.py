@@ -52,27 +52,27 @@ class Run:
     damping: float | None = None  # fixed, for `feasible_nlbp`
     convex: bool = True  # whether the loss is known to be convex: without that there is no bound
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         self.best = Solution(np.zeros(0), objective=np.inf)
         self.history: dict[str, list[Any]] = {k: [] for k in ("objective", "violation", "gap", "passes", "seconds")}
         self.started = process_time()
         self._last = None
 
-    def infer(self, tilt: np.ndarray):
+    def infer(self, tilt: np.ndarray) -> tuple[Beliefs, np.ndarray, float]:
         """One pass at `tilt` from the model's own potentials: (beliefs, cells, R)."""
         beliefs, cells, log_z = self.problem.infer(tilt - self.problem.observations.shift)
         return beliefs, cells, self.problem.entropy_term(tilt, cells, log_z)
 
-    def lower(self, cells: np.ndarray, value: float, gradient: np.ndarray):
+    def lower(self, cells: np.ndarray, value: float, gradient: np.ndarray) -> None:
         """Raise the lower bound by the tangent of the loss at `cells`."""
         _, at, r = self.infer(-gradient)
         self.raise_bound(value - float(dot(gradient, cells)) + r + float(dot(gradient, at)))
 
-    def raise_bound(self, value: float):
+    def raise_bound(self, value: float) -> None:
         """A tangent bounds a convex loss from below everywhere; any other one near the point that it was taken at."""
         self.bound = max(self.bound, value) if self.convex else value
 
-    def note(self, cells: np.ndarray, gradient: np.ndarray):
+    def note(self, cells: np.ndarray, gradient: np.ndarray) -> None:
         """Notice a loss that isn't convex: its gradient falls along a step."""
         if self._last is not None:
             a, b = self._last
@@ -88,7 +88,7 @@ class Run:
         violation: float = 0.0,
         beliefs: Beliefs | None = None,
         tables: list[np.ndarray] | None = None,
-    ):
+    ) -> bool:
         """Keep a point; True when its gap is small enough."""
         self.first = objective if self.first is None else self.first
         if objective < self.best.objective or self.best.cells.size == 0:
@@ -99,18 +99,18 @@ class Run:
             values.append(x)
         return self.convex and gap <= self.tol * self.scale
 
-    def stationary(self, objective: float):
+    def stationary(self, objective: float) -> bool:
         """Whether the point that the bound was just taken at ends a run without convexity."""
         return not self.convex and objective - self.bound <= self.tol * self.scale
 
     @property
-    def scale(self):
+    def scale(self) -> float:
         """What `tol` is relative to: the objective, or its drop since the start, if less."""
         size = abs(self.best.objective)
         begun = size if self.first is None else self.first - self.best.objective
         return min(size, max(begun, 1e-4 * size))
 
-    def finish(self, converged: bool):
+    def finish(self, converged: bool) -> Solution:
         """The best point as a `Solution`; without convexity it is verified to be stationary, and has no gap."""
         out = self.best
         if self.convex and not self.concave:
@@ -127,7 +127,7 @@ class Run:
         return out
 
 
-def dot(a: np.ndarray, b: np.ndarray):
+def dot(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Inner product with ``inf * 0 = 0``: the slope of an empty cell may be infinite."""
     return np.where(b == 0, 0.0, a) @ b
 
@@ -232,6 +232,6 @@ class Mixture:
     cells: np.ndarray
     tables: list[Any]
 
-    def towards(self, cells: np.ndarray, tables: list[np.ndarray], weight: float):
+    def towards(self, cells: np.ndarray, tables: list[np.ndarray], weight: float) -> Mixture:
         mixed = [(1.0 - weight) * a + weight * b for a, b in zip(self.tables, tables)]
         return Mixture((1.0 - weight) * self.cells + weight * cells, mixed)

@@ -6,6 +6,7 @@ cost of one product is n_times x n_places x n_features and no matrix over all va
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +20,7 @@ STEPS, FINE = 2000, 1e-6  # of conjugate gradients: at most, and the residual th
 class Unsolved(ArithmeticError):
     """Conjugate gradients stopped before their residual was small."""
 
-    def __init__(self, steps: int, residual: float):
+    def __init__(self, steps: int, residual: float) -> None:
         super().__init__(f"conjugate gradients stopped after {steps} steps with residual {residual:.1e}")
         self.steps, self.residual = steps, residual
 
@@ -53,7 +54,7 @@ def factor(points: np.ndarray, length: float, *, rng: np.random.Generator) -> np
     return _kernel(points, chosen, length) @ (vectors / np.sqrt(np.maximum(values, 1e-12)))
 
 
-def _kernel(a: np.ndarray, b: np.ndarray, length: float):
+def _kernel(a: np.ndarray, b: np.ndarray, length: float) -> np.ndarray:
     distance = np.sum(a**2, axis=1)[:, None] + np.sum(b**2, axis=1)[None] - 2 * a @ b.T
     return np.exp(-np.maximum(distance, 0.0) / (2 * length**2))
 
@@ -69,7 +70,9 @@ def fit_field(y: np.ndarray, times: np.ndarray, places: np.ndarray, scale: float
     return Field(a, b, mean, scale, noise, weights)
 
 
-def posterior_draws(field: Field, seen: np.ndarray, y: np.ndarray, n_draws: int, *, rng: np.random.Generator):
+def posterior_draws(
+    field: Field, seen: np.ndarray, y: np.ndarray, n_draws: int, *, rng: np.random.Generator
+) -> Iterator[np.ndarray]:
     """Yield draws (T, L) of f given y, by solving for perturbed data (exact for the features)."""
     a, b = field.times, field.places
     shown = np.where(seen, y - field.mean, 0.0)
@@ -96,7 +99,7 @@ def with_roughness(
 
 def widening(
     f: np.ndarray, off: np.ndarray, variance: np.ndarray, noise: float, share: float = 0.954, n_groups: int = 4
-):
+) -> tuple[np.ndarray, np.ndarray]:
     """How much wider than expected errors are, by the size of f, from values that were held out.
 
     In each of a few groups of equal size by f, the least factor w >= 1 for which ``|off| <= 2 sqrt(w^2 variance +
@@ -116,11 +119,11 @@ def widening(
     return np.array(knots), np.array(factors)
 
 
-def _solve(a: np.ndarray, b: np.ndarray, seen: np.ndarray, noise: float, right: np.ndarray):
+def _solve(a: np.ndarray, b: np.ndarray, seen: np.ndarray, noise: float, right: np.ndarray) -> np.ndarray:
     """Solve (1 + A' M A / noise) w = right by conjugate gradients; M keeps what was seen."""
     shape = right.shape
 
-    def product(flat: np.ndarray):
+    def product(flat: np.ndarray) -> np.ndarray:
         w = flat.reshape(shape)
         return (w + a.T @ np.where(seen, a @ w @ b.T, 0.0) @ b / noise).ravel()
 

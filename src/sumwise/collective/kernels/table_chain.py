@@ -25,13 +25,13 @@ _MOSTLY_WHOLE = np.array([0.9, 0.1, 0.1, 0.1])
 class NoStart(Exception):
     """No whole tables were found that the observations allow; `missed` is how many counts are impossible."""
 
-    def __init__(self, missed: int):
+    def __init__(self, missed: int) -> None:
         super().__init__(f"{missed} counts are impossible")
         self.missed = missed
 
 
 @njit(cache=True)
-def impossible(t: Trellis, counts: np.ndarray):
+def impossible(t: Trellis, counts: np.ndarray) -> int:
     """Number of counts that the observations rule out."""
     out = 0
     for at in range(counts.shape[0]):
@@ -45,7 +45,7 @@ class _Chain:
 
     counts: np.ndarray
 
-    def __init__(self, trellis: Trellis, total: int, rng: np.random.Generator):
+    def __init__(self, trellis: Trellis, total: int, rng: np.random.Generator) -> None:
         self.trellis, self.total, self.rng = trellis, int(total), rng
         self.accepted, self.tried = np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.int64)
         self._draw_start()
@@ -63,16 +63,16 @@ class _Chain:
                 missed = impossible(trellis, self.counts)
         raise NoStart(missed)
 
-    def _draw_start(self):
+    def _draw_start(self) -> None:
         raise NotImplementedError
 
-    def _moves(self, trellis: Trellis, n_sweeps: int):
+    def _moves(self, trellis: Trellis, n_sweeps: int) -> tuple[np.ndarray, np.ndarray]:
         raise NotImplementedError
 
-    def settle(self):
+    def settle(self) -> None:
         """Choose settings before the first draw."""
 
-    def sweep(self, n_sweeps: int = 1):
+    def sweep(self, n_sweeps: int = 1) -> None:
         """Move on by some sweeps."""
         accepted, tried = self._moves(self.trellis, n_sweeps)
         self.accepted += accepted
@@ -82,23 +82,23 @@ class _Chain:
 class PathChain(_Chain):
     """Gives every individual a new path once per sweep (see `path_sampler`)."""
 
-    def _draw_start(self):
+    def _draw_start(self) -> None:
         self.states, self.entries, self.counts = draw_population(self.trellis, self.total, self.rng)
         self.mix = _MIXED
 
-    def settle(self):
+    def settle(self) -> None:
         """Choose the moves by how often a whole new path is taken."""
         done, tried = self._moves(self.trellis, 10)
         self.mix = _MOSTLY_WHOLE if done[0] > 0.5 * tried[0] else _MIXED
 
-    def _moves(self, trellis: Trellis, n_sweeps: int):
+    def _moves(self, trellis: Trellis, n_sweeps: int) -> tuple[np.ndarray, np.ndarray]:
         return sweep_paths(trellis, self.counts, self.states, self.entries, self.mix, n_sweeps, self.rng)
 
 
 class CycleChain(_Chain):
     """Makes about as many moves per sweep as there are counts that matter (see `cycle_sampler`)."""
 
-    def _draw_start(self):
+    def _draw_start(self) -> None:
         t = self.trellis
         self.counts = _split_population(t, self.total, self.rng)
         n_cells = len(t.base)
@@ -110,11 +110,11 @@ class CycleChain(_Chain):
         nodes = sum(_perplexity(np.exp(t.log_node[a:b])) for a, b in zip(t.node_start[:-1], t.node_start[1:]))
         self.n_moves = int(min(max(2 * (spread + nodes), 100), 2 * (n_cells + len(t.col)) + 100))
 
-    def _moves(self, trellis: Trellis, n_sweeps: int):
+    def _moves(self, trellis: Trellis, n_sweeps: int) -> tuple[np.ndarray, np.ndarray]:
         return sweep_cycles(trellis, self.counts, n_sweeps * self.n_moves, self.rng)
 
 
-def _parents(t: Trellis):
+def _parents(t: Trellis) -> np.ndarray:
     """Guide's probability of the parent state of every entry."""
     out = np.empty(len(t.col))
     for p, begin in zip(t.parent, t.row_start):
@@ -124,13 +124,13 @@ def _parents(t: Trellis):
     return out
 
 
-def _perplexity(p: np.ndarray):
+def _perplexity(p: np.ndarray) -> float:
     """How many equally likely states are as uncertain as these."""
     p = p[p > 0]
     return float(np.exp(-(p * np.log(p)).sum())) if len(p) else 0.0
 
 
-def _split_population(t: Trellis, total: int, rng: np.random.Generator):
+def _split_population(t: Trellis, total: int, rng: np.random.Generator) -> np.ndarray:
     """Counts (C + E,) of a population of the guide, by multinomial splits from the roots down."""
     n_cells = len(t.base)
     counts = np.zeros(n_cells + len(t.col), dtype=np.int64)
@@ -146,6 +146,6 @@ def _split_population(t: Trellis, total: int, rng: np.random.Generator):
     return counts
 
 
-def _shares(logs: np.ndarray):
+def _shares(logs: np.ndarray) -> np.ndarray:
     p = np.exp(logs)
     return p / p.sum()

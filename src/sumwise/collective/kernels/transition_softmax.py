@@ -11,7 +11,7 @@ import numpy as np
 from sumwise.kernels.minimise import minimise
 
 
-def row_log_probabilities(features: np.ndarray, weights: np.ndarray, allowed: np.ndarray | None = None):
+def row_log_probabilities(features: np.ndarray, weights: np.ndarray, allowed: np.ndarray | None = None) -> np.ndarray:
     """Log-probabilities (..., K) of the moves, for features (..., K, F); where not `allowed`, -inf."""
     logits = features @ weights
     if allowed is not None:
@@ -20,7 +20,9 @@ def row_log_probabilities(features: np.ndarray, weights: np.ndarray, allowed: np
     return logits - np.log(np.exp(logits).sum(axis=-1, keepdims=True))
 
 
-def loss_and_slope(features: np.ndarray, counts: np.ndarray, weights: np.ndarray, allowed: np.ndarray | None = None):
+def loss_and_slope(
+    features: np.ndarray, counts: np.ndarray, weights: np.ndarray, allowed: np.ndarray | None = None
+) -> tuple[float, np.ndarray]:
     """The loss and its gradient (F,)."""
     logs = row_log_probabilities(features, weights, allowed)
     value = -float((counts * np.where(counts == 0, 0.0, logs)).sum())
@@ -28,7 +30,9 @@ def loss_and_slope(features: np.ndarray, counts: np.ndarray, weights: np.ndarray
     return value, (expected - counts).reshape(-1) @ features.reshape(-1, features.shape[-1])
 
 
-def curvature(features: np.ndarray, counts: np.ndarray, weights: np.ndarray, allowed: np.ndarray | None = None):
+def curvature(
+    features: np.ndarray, counts: np.ndarray, weights: np.ndarray, allowed: np.ndarray | None = None
+) -> np.ndarray:
     """The Hessian (F, F): covariances of the features within the rows."""
     p = np.exp(row_log_probabilities(features, weights, allowed))
     totals = counts.sum(axis=-1)
@@ -46,7 +50,7 @@ def fit_rows(
     ridge: float = 0.0,
     tol: float = 1e-9,
     max_iter: int = 50,
-):
+) -> np.ndarray:
     """Weights that minimise the loss over several parts, plus ``ridge / 2 |w|^2``, from a start.
 
     Parameters
@@ -71,7 +75,7 @@ def fit_rows(
     known = values > 1e-12 * max(scale, 1e-300)  # along the other directions the counts say nothing
     turn = np.where(known, vectors / np.sqrt(np.where(known, values, 1.0)), 0.0)  # w = start + turn @ u
 
-    def loss(u: np.ndarray):
+    def loss(u: np.ndarray) -> tuple[float, np.ndarray]:
         w = weights + turn @ u
         found = [loss_and_slope(f, c, w, a) for f, c, a in parts]
         value = sum(v for v, _ in found) + 0.5 * ridge * float(w @ w)

@@ -59,12 +59,12 @@ class SeenCounts(NamedTuple):
 
 
 @njit(cache=True)
-def seen_counts(t: Trellis):
+def seen_counts(t: Trellis) -> SeenCounts:
     """The `SeenCounts` of a trellis."""
     return SeenCounts(t.slope, t.seen, t.kind, t.y, t.low, t.high, t.log)
 
 
-def observation_lists(observations: Observations, place: np.ndarray, size: int):
+def observation_lists(observations: Observations, place: np.ndarray, size: int) -> dict[str, np.ndarray]:
     """Fields `slope`, `seen`, `kind`, `y`, `low`, `high` of a trellis from an `Observations`.
 
     `place` says which count each cell of the observations is; -1 leaves one out.
@@ -85,7 +85,7 @@ def observation_lists(observations: Observations, place: np.ndarray, size: int):
     return {"slope": slope, "seen": seen, **fields}
 
 
-def logs(total: float):
+def logs(total: float) -> np.ndarray:
     """Logs of 0, 1, 2, ..., as far as a table of them pays."""
     with np.errstate(divide="ignore"):
         return np.log(np.arange(min(int(total), 1_000_000) + 2.0))
@@ -98,7 +98,7 @@ def build_trellis(
     tilt: np.ndarray,
     observations: dict[str, np.ndarray],
     total: float,
-):
+) -> tuple[Trellis, np.ndarray]:
     """A `Trellis` from nodes and edges.
 
     Parameters
@@ -158,7 +158,7 @@ def build_trellis(
     return Trellis(**shape, **_guide(shape), **fields, log=logs(total)), order
 
 
-def _reordered(fields: dict[str, np.ndarray], moved: np.ndarray):
+def _reordered(fields: dict[str, np.ndarray], moved: np.ndarray) -> dict[str, np.ndarray]:
     """Observations with their counts in another order."""
     counts = np.diff(fields["seen"])[moved]
     begin = fields["seen"][:-1][moved]
@@ -168,7 +168,9 @@ def _reordered(fields: dict[str, np.ndarray], moved: np.ndarray):
     return {"slope": fields["slope"][moved], "seen": np.concatenate([[0], ends]), **out}
 
 
-def _preorder(n_nodes: int, edges: list[tuple[int, int, np.ndarray, np.ndarray, np.ndarray, bool]]):
+def _preorder(
+    n_nodes: int, edges: list[tuple[int, int, np.ndarray, np.ndarray, np.ndarray, bool]]
+) -> tuple[np.ndarray, np.ndarray, list[tuple[int, int, int, bool]]]:
     """Per node the step that leads to it and the range below it; steps (parent, child, edge, turned), roots first."""
     neighbours = [[] for _ in range(n_nodes)]
     for e, (first, second, *_) in enumerate(edges):
@@ -199,7 +201,7 @@ def _preorder(n_nodes: int, edges: list[tuple[int, int, np.ndarray, np.ndarray, 
     return up, below, steps
 
 
-def _guide(t: dict[str, np.ndarray]):
+def _guide(t: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     """Log marginals and log conditionals of the tilted model, by one pass up and one down."""
     n_cells = len(t["base"])
     acc = t["base"] + t["tilt"][:n_cells]
@@ -228,7 +230,7 @@ def _guide(t: dict[str, np.ndarray]):
     return {"log_q": log_q, "cum": cum, "log_node": log_node, "cum_node": _cumulative(log_node, [t["node_start"]])}
 
 
-def _step(t: dict[str, np.ndarray], k: int):
+def _step(t: dict[str, np.ndarray], k: int) -> tuple[int, int, np.ndarray, slice, slice]:
     """Entries, rows (from zero), cells of the parent and of the child of a step."""
     p, c = t["parent"][k], t["child"][k]
     begin, starts = t["row_start"][k], t["node_start"]
@@ -237,7 +239,7 @@ def _step(t: dict[str, np.ndarray], k: int):
     return rows[0], rows[-1], rows - rows[0], *here
 
 
-def _by_row(terms: np.ndarray, rows: np.ndarray):
+def _by_row(terms: np.ndarray, rows: np.ndarray) -> np.ndarray:
     """Log-sum-exp of runs of terms; -inf for empty ones."""
     out = np.full(len(rows) - 1, -np.inf)
     some = np.flatnonzero(np.diff(rows))
@@ -246,7 +248,7 @@ def _by_row(terms: np.ndarray, rows: np.ndarray):
     return out
 
 
-def _cumulative(logs: np.ndarray, bounds: list[np.ndarray]):
+def _cumulative(logs: np.ndarray, bounds: list[np.ndarray]) -> np.ndarray:
     """Cumulative probabilities within runs; from the last possible one on they are infinite."""
     out = np.zeros(len(logs))
     for ends in bounds:
@@ -264,7 +266,7 @@ def _cumulative(logs: np.ndarray, bounds: list[np.ndarray]):
 
 
 @njit(cache=True)
-def pick(cum: np.ndarray, low: int, high: int, u: float):
+def pick(cum: np.ndarray, low: int, high: int, u: float) -> int:
     """The first of ``low .. high - 1`` whose cumulative probability exceeds u."""
     while low < high - 1:
         middle = (low + high - 1) // 2
@@ -276,7 +278,7 @@ def pick(cum: np.ndarray, low: int, high: int, u: float):
 
 
 @njit(cache=True)
-def find_entry(t: Trellis, step: int, parent_state: int, child_state: int):
+def find_entry(t: Trellis, step: int, parent_state: int, child_state: int) -> np.ndarray | int:
     """The entry of a move, or -1 where it isn't allowed."""
     at = t.row_start[step] + parent_state
     low, high = t.row[at], t.row[at + 1]
@@ -292,21 +294,21 @@ def find_entry(t: Trellis, step: int, parent_state: int, child_state: int):
 
 
 @njit(cache=True)
-def draw_entry(t: Trellis, step: int, parent_state: int, rng: np.random.Generator):
+def draw_entry(t: Trellis, step: int, parent_state: int, rng: np.random.Generator) -> int:
     """A move of the guide from a state of the step's parent."""
     at = t.row_start[step] + parent_state
     return pick(t.cum, t.row[at], t.row[at + 1], rng.random())
 
 
 @njit(cache=True)
-def draw_state(t: Trellis, node: int, rng: np.random.Generator):
+def draw_state(t: Trellis, node: int, rng: np.random.Generator) -> int:
     """A state of a node by the guide's marginal."""
     start = t.node_start[node]
     return pick(t.cum_node, start, t.node_start[node + 1], rng.random()) - start
 
 
 @njit(cache=True)
-def log_seen(t: SeenCounts | Trellis, at: int, n: int):
+def log_seen(t: SeenCounts | Trellis, at: int, n: int) -> float:
     """log p(y | n) of one count, without constants."""
     value = -t.slope[at] * n
     for j in range(t.seen[at], t.seen[at + 1]):
@@ -323,7 +325,7 @@ def log_seen(t: SeenCounts | Trellis, at: int, n: int):
 
 
 @njit(cache=True)
-def draw_individual(t: Trellis, states: np.ndarray, entries: np.ndarray, rng: np.random.Generator):
+def draw_individual(t: Trellis, states: np.ndarray, entries: np.ndarray, rng: np.random.Generator) -> None:
     """Fill in the states (N,) and entries (K,) of one individual of the guide."""
     for node in range(t.up.shape[0]):
         if t.up[node] < 0:

@@ -123,7 +123,7 @@ def _check(blocks: Fastfood, n: int, d: int) -> None:
 
 
 @njit(cache=True)
-def _add_and_subtract(first: np.ndarray, second: np.ndarray):  # pragma: no cover
+def _add_and_subtract(first: np.ndarray, second: np.ndarray) -> None:  # pragma: no cover
     for r in range(len(first)):
         a, b = first[r], second[r]
         first[r] = a + b
@@ -131,7 +131,7 @@ def _add_and_subtract(first: np.ndarray, second: np.ndarray):  # pragma: no cove
 
 
 @njit(cache=True)
-def _transform(x: np.ndarray, n: int):  # pragma: no cover
+def _transform(x: np.ndarray, n: int) -> None:  # pragma: no cover
     """The Walsh-Hadamard transform of the first n columns, in place."""
     half = 1
     while half < len(x):
@@ -158,7 +158,7 @@ def _mean_features(
     out: np.ndarray,
     begin: int,
     end: int,
-):  # pragma: no cover
+) -> None:  # pragma: no cover
     size = signs.shape[1]
     most = max(8, min(512, CACHED // size))
     x, y, mass, work = np.empty((size, most)), np.empty((size, most)), np.ones(most), np.empty((3, most))
@@ -189,7 +189,7 @@ def _mean_features(
 @njit(cache=True)
 def _add_scaled_harmonics(
     along: np.ndarray, length: float, mass: np.ndarray, doublings: int, total: np.ndarray, k: int, work: np.ndarray
-):  # pragma: no cover
+) -> None:  # pragma: no cover
     n = len(along)
     angle, cos, sin = work[0, :n], work[1, :n], work[2, :n]
     angle[:] = length * along

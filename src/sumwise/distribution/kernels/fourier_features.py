@@ -68,7 +68,7 @@ def _mean_features(
     out: np.ndarray,
     begin: int,
     end: int,
-):  # pragma: no cover
+) -> None:  # pragma: no cover
     x, mass = np.empty((len(columns), ROWS)), np.ones(ROWS)
     wide = np.empty((3, ROWS))
     narrow = np.empty((3, frequencies.shape[1]))
@@ -99,7 +99,7 @@ def _along_frequencies(
     doublings: int,
     total: np.ndarray,
     room: np.ndarray,
-):  # pragma: no cover
+) -> None:  # pragma: no cover
     angle, cos, sin = room[0], room[1], room[2]
     for r in range(n):
         angle[:] = 0.0
@@ -119,7 +119,7 @@ def _along_rows(
     doublings: int,
     total: np.ndarray,
     room: np.ndarray,
-):  # pragma: no cover
+) -> None:  # pragma: no cover
     angle, cos, sin, mass = room[0, :n], room[1, :n], room[2, :n], mass[:n]
     d = len(x)
     for k in range(frequencies.shape[1]):
@@ -134,7 +134,7 @@ def _along_rows(
 @njit(cache=True)
 def add_harmonics(
     angle: np.ndarray, cos: np.ndarray, sin: np.ndarray, mass: np.ndarray, doublings: int, total: np.ndarray, k: int
-):  # pragma: no cover
+) -> None:  # pragma: no cover
     """Add to total[:, :, k] the sums over rows of cosines and sines of the angles, and of their doubles."""
     c, s = summed_harmonic(angle, cos, sin, mass)
     total[0, 0, k] += c
@@ -147,13 +147,13 @@ def add_harmonics(
 
 # One loop per function: so small, each runs on vector units.
 @njit(cache=True, fastmath={"contract"})
-def _add(angle: np.ndarray, along: np.ndarray, x: float):  # pragma: no cover
+def _add(angle: np.ndarray, along: np.ndarray, x: float) -> None:  # pragma: no cover
     for k in range(len(angle)):
         angle[k] += x * along[k]
 
 
 @njit(cache=True, fastmath={"contract"})
-def _add_two(angle: np.ndarray, one: np.ndarray, other: np.ndarray, x: float, y: float):  # pragma: no cover
+def _add_two(angle: np.ndarray, one: np.ndarray, other: np.ndarray, x: float, y: float) -> None:  # pragma: no cover
     for k in range(len(angle)):
         angle[k] += x * one[k] + y * other[k]
 
@@ -161,7 +161,7 @@ def _add_two(angle: np.ndarray, one: np.ndarray, other: np.ndarray, x: float, y:
 @njit(cache=True, fastmath={"contract"})
 def _cosine_sine(
     angle: np.ndarray, cos: np.ndarray, sin: np.ndarray, cosines: np.ndarray, sines: np.ndarray, weight: float
-):  # pragma: no cover
+) -> None:  # pragma: no cover
     for k in range(len(angle)):
         c, s = _cos_sin(angle[k])
         cos[k] = c
@@ -173,7 +173,7 @@ def _cosine_sine(
 @njit(cache=True, fastmath={"contract"})
 def _double(
     cos: np.ndarray, sin: np.ndarray, cosines: np.ndarray, sines: np.ndarray, weight: float
-):  # pragma: no cover
+) -> None:  # pragma: no cover
     for k in range(len(cos)):
         c, s = cos[k], sin[k]
         s = 2.0 * s * c
@@ -186,7 +186,9 @@ def _double(
 
 # Sums may be taken in any order (else they would not run on vector units); what is inside `_cos_sin` may not.
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
-def summed_harmonic(angle: np.ndarray, cos: np.ndarray, sin: np.ndarray, mass: np.ndarray):  # pragma: no cover
+def summed_harmonic(
+    angle: np.ndarray, cos: np.ndarray, sin: np.ndarray, mass: np.ndarray
+) -> tuple[float, float]:  # pragma: no cover
     cosines, sines = 0.0, 0.0
     for r in range(len(angle)):
         c, s = _cos_sin(angle[r])
@@ -198,7 +200,7 @@ def summed_harmonic(angle: np.ndarray, cos: np.ndarray, sin: np.ndarray, mass: n
 
 
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
-def summed_doubled(cos: np.ndarray, sin: np.ndarray, mass: np.ndarray):  # pragma: no cover
+def summed_doubled(cos: np.ndarray, sin: np.ndarray, mass: np.ndarray) -> tuple[float, float]:  # pragma: no cover
     cosines, sines = 0.0, 0.0
     for r in range(len(cos)):
         c, s = cos[r], sin[r]
@@ -212,7 +214,7 @@ def summed_doubled(cos: np.ndarray, sin: np.ndarray, mass: np.ndarray):  # pragm
 
 
 @njit(cache=True, fastmath={"contract"})
-def _cos_sin(t: float):  # pragma: no cover
+def _cos_sin(t: float) -> tuple[float, float]:  # pragma: no cover
     """Cosine and sine without branches, so that loops over frequencies run on vector units.
 
     The angle is reduced to a turn, a quarter of it is expanded in Taylor series (its absolute value is below pi / 4,

@@ -59,7 +59,7 @@ def fit_logistic(
     d, k = features.shape[1], shares.shape[1]
     counted = np.full((len(features), 1), 1.0 / len(features)) if weights is None else weights[:, None] / weights.sum()
 
-    def value(flat: np.ndarray):
+    def value(flat: np.ndarray) -> tuple[float, np.ndarray]:
         coef, intercept = flat[: d * k].reshape(d, k), flat[d * k :]
         logs = log_softmax(features @ coef + intercept, axis=1)
         slope = (np.exp(logs) - shares) * counted

@@ -72,7 +72,7 @@ def _mean_gradients(
     out: np.ndarray,
     begin: int,
     end: int,
-):  # pragma: no cover
+) -> None:  # pragma: no cover
     n_parts, d = means.shape
     row, logs = np.empty(d), np.empty(n_parts)
     for i in range(begin, end):
@@ -98,7 +98,7 @@ def _mean_gradients(
 
 
 @njit(cache=True, fastmath={"contract", "reassoc"})
-def _square(row: np.ndarray, mean: np.ndarray, sharpness: np.ndarray):  # pragma: no cover
+def _square(row: np.ndarray, mean: np.ndarray, sharpness: np.ndarray) -> float:  # pragma: no cover
     total = 0.0
     for j in range(len(row)):
         u = (row[j] - mean[j]) * sharpness[j]
@@ -107,7 +107,9 @@ def _square(row: np.ndarray, mean: np.ndarray, sharpness: np.ndarray):  # pragma
 
 
 @njit(cache=True, fastmath={"contract"})
-def _add(out: np.ndarray, row: np.ndarray, mean: np.ndarray, sharpness: np.ndarray, part: float):  # pragma: no cover
+def _add(
+    out: np.ndarray, row: np.ndarray, mean: np.ndarray, sharpness: np.ndarray, part: float
+) -> None:  # pragma: no cover
     d = len(row)
     out[0] += part
     for j in range(d):

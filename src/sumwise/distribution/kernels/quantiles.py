@@ -59,7 +59,7 @@ def cell_quantiles(
 
 
 @njit(cache=True, nogil=True)
-def _integrate(lines: np.ndarray, mass: np.ndarray, out: np.ndarray):  # pragma: no cover
+def _integrate(lines: np.ndarray, mass: np.ndarray, out: np.ndarray) -> None:  # pragma: no cover
     n = out.shape[1]
     for j in range(lines.shape[0]):
         cell = 0
@@ -120,7 +120,9 @@ def _squares(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _absolute(a: np.ndarray, b: np.ndarray, triangle: bool, out: np.ndarray, begin: int, end: int):  # pragma: no cover
+def _absolute(
+    a: np.ndarray, b: np.ndarray, triangle: bool, out: np.ndarray, begin: int, end: int
+) -> None:  # pragma: no cover
     n = a.shape[1]
     for tile in range(begin if triangle else 0, len(b), TILE):
         for i in range(begin, end):

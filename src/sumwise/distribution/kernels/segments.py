@@ -143,7 +143,7 @@ def _means(
     out: np.ndarray,
     begin: int,
     end: int,
-):  # pragma: no cover
+) -> None:  # pragma: no cover
     for i in range(begin, end):
         mass = 0.0
         for row in range(offsets[i], offsets[i + 1]):
@@ -157,7 +157,7 @@ def _means(
 
 
 @njit(cache=True, nogil=True)
-def _add_products(total: np.ndarray, place: int, centred: np.ndarray, weight: float):  # pragma: no cover
+def _add_products(total: np.ndarray, place: int, centred: np.ndarray, weight: float) -> None:  # pragma: no cover
     for j in range(len(centred)):
         x = weight * centred[j]
         for k in range(j + 1, len(centred)):
@@ -176,7 +176,7 @@ def _moments(
     out: np.ndarray,
     begin: int,
     end: int,
-):  # pragma: no cover
+) -> None:  # pragma: no cover
     d = values.shape[1]
     mean, centred = np.zeros(d), np.zeros(d)
     for i in range(begin, end):

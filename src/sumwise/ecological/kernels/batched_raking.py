@@ -53,7 +53,7 @@ def is_small(rows: np.ndarray, cols: np.ndarray) -> bool:
 
 def tilt_units(
     log_shares: np.ndarray, rows: np.ndarray, targets: np.ndarray, tilts: np.ndarray, max_iter: int, tol: float
-):
+) -> tuple[np.ndarray, np.ndarray]:
     """`raking.tilt` for every unit; tilts (n, C) is updated in place. Returns shares (n, R, C) and factors (n, C, C).
 
     Examples
@@ -75,11 +75,13 @@ def tilt_units(
 # take a third of the time. x (R, n), t and tilts (C, n), shares (R, C, n), factors (C, C, n).
 
 
-def _units_last(values: np.ndarray):
+def _units_last(values: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(np.moveaxis(values, 0, -1))
 
 
-def _tilt(log_shares: np.ndarray, x: np.ndarray, t: np.ndarray, tilts: np.ndarray, max_iter: int, tol: float):
+def _tilt(
+    log_shares: np.ndarray, x: np.ndarray, t: np.ndarray, tilts: np.ndarray, max_iter: int, tol: float
+) -> tuple[np.ndarray, np.ndarray]:
     n_cols, n = t.shape
     totals = t.sum(axis=0)
     shares, value = _tilted(log_shares, x, t, tilts)
@@ -108,7 +110,7 @@ def _tilt(log_shares: np.ndarray, x: np.ndarray, t: np.ndarray, tilts: np.ndarra
     return shares, lower
 
 
-def _tilted(log_shares: np.ndarray, x: np.ndarray, t: np.ndarray, tilts: np.ndarray):
+def _tilted(log_shares: np.ndarray, x: np.ndarray, t: np.ndarray, tilts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     shares = np.where(x[:, None] > 0, log_shares[:, :, None], 0.0) + tilts
     top = shares.max(axis=1)
     shares -= top[:, None]
@@ -119,7 +121,7 @@ def _tilted(log_shares: np.ndarray, x: np.ndarray, t: np.ndarray, tilts: np.ndar
     return shares, value
 
 
-def _curvature(x: np.ndarray, t: np.ndarray, shares: np.ndarray):
+def _curvature(x: np.ndarray, t: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The gradient and the factor of V, as `raking.curvature` and `small_cholesky.factor` give them."""
     n_cols = len(t)
     counts = x[:, None] * shares
@@ -139,7 +141,7 @@ def _curvature(x: np.ndarray, t: np.ndarray, shares: np.ndarray):
     return t - sums, lower
 
 
-def _product(a: np.ndarray, b: np.ndarray):
+def _product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """The matrix product of every unit, (I, K, n) by (K, J, n)."""
     total = a[:, 0, None] * b[0]
     for k in range(1, len(b)):
@@ -147,7 +149,7 @@ def _product(a: np.ndarray, b: np.ndarray):
     return total
 
 
-def _solve(lower: np.ndarray, b: np.ndarray):
+def _solve(lower: np.ndarray, b: np.ndarray) -> np.ndarray:
     x = b.copy()
     for j in range(len(b)):
         x[j] /= lower[j, j]
@@ -167,7 +169,7 @@ def em_pass(
     tilts: np.ndarray,
     divergence: np.ndarray,
     options: np.ndarray,
-):
+) -> tuple[np.ndarray, float]:
     """`entropic_em._chunk` for every unit: the moments (2, R, C) and the objective; tilts and divergence in place."""
     gamma, newton, tol = options[0], int(options[1]), options[2]
     moment = np.zeros((2, *log_shares.shape))
@@ -191,7 +193,7 @@ def em_pass(
     return moment, value
 
 
-def _pull(x: np.ndarray, shares: np.ndarray, lower: np.ndarray):
+def _pull(x: np.ndarray, shares: np.ndarray, lower: np.ndarray) -> np.ndarray:
     """What `entropic_em.subtract_pull` subtracts from the moments of each unit, without its weight."""
     n_cols = len(lower)
     half = np.repeat(np.eye(n_cols)[:, :, None], lower.shape[-1], axis=2)  # the inverse of the factor
@@ -204,7 +206,7 @@ def _pull(x: np.ndarray, shares: np.ndarray, lower: np.ndarray):
     return shares * (pull - (shares * pull).sum(axis=1)[:, None])
 
 
-def polish_units(rows: np.ndarray, cols: np.ndarray, shares: np.ndarray, max_iter: int, tol: float):
+def polish_units(rows: np.ndarray, cols: np.ndarray, shares: np.ndarray, max_iter: int, tol: float) -> None:
     """`raking._polish` for every unit, in place: scale the cells to both margins, columns first."""
     totals = cols.sum(axis=1)
     units = np.arange(len(rows))

@@ -9,7 +9,7 @@ from sumwise.kernels.compiled import njit
 
 
 @njit(cache=True)
-def _finish(moment: np.ndarray, shares: np.ndarray):
+def _finish(moment: np.ndarray, shares: np.ndarray) -> float:
     """Shares in proportion to expected counts, in place; returns the largest change."""
     change = 0.0
     for r in range(shares.shape[0]):
@@ -26,7 +26,7 @@ def _finish(moment: np.ndarray, shares: np.ndarray):
 @njit(cache=True)
 def multinomial_em(
     rows: np.ndarray, cols: np.ndarray, weight: np.ndarray, start: np.ndarray, max_iter: int, tol: float
-):
+) -> tuple[np.ndarray, int, float]:
     """Each of a column's people belongs to row r with probability proportional to x_r p_rc; p from the expected counts.
 
     rows (n, R), cols (n, C), weight (n,), start (R, C). Returns shares, steps and the last change.
@@ -51,7 +51,9 @@ def multinomial_em(
 
 
 @njit(cache=True)
-def _deviation(x: np.ndarray, t: np.ndarray, shares: np.ndarray, v: np.ndarray, lower: np.ndarray, a: np.ndarray):
+def _deviation(
+    x: np.ndarray, t: np.ndarray, shares: np.ndarray, v: np.ndarray, lower: np.ndarray, a: np.ndarray
+) -> None:
     """Write V^-1 (t - E t) into a."""
     n_rows, n_cols = shares.shape
     total = x.sum()
@@ -71,7 +73,9 @@ def _deviation(x: np.ndarray, t: np.ndarray, shares: np.ndarray, v: np.ndarray, 
 
 
 @njit(cache=True)
-def normal_em(rows: np.ndarray, cols: np.ndarray, weight: np.ndarray, start: np.ndarray, max_iter: int, tol: float):
+def normal_em(
+    rows: np.ndarray, cols: np.ndarray, weight: np.ndarray, start: np.ndarray, max_iter: int, tol: float
+) -> tuple[np.ndarray, int, float]:
     """Expected counts given the column totals under the normal approximation to multinomial rows.
 
     E n_r = x_r (p_r + (diag p_r - p_r p_r') V^-1 (t - E t)), cut at 0. Arguments and result as in `multinomial_em`.

@@ -42,7 +42,7 @@ def _tables(
     options: np.ndarray,
     b: np.ndarray,
     pull: np.ndarray,
-):
+) -> float:
     """Rake every unit: row shares into b (n, R, C), the determinants' pulls into pull (n, R, C); log determinants."""
     gamma, newton, tol = options[0], int(options[1]), options[2]
     n_cols = log_shares.shape[1]
@@ -88,7 +88,7 @@ def logit_step(
     covariates: np.ndarray,
     alpha: float,
     ridge: float,
-):
+) -> tuple[np.ndarray, np.ndarray]:
     """One Newton step of the logit: counts (n, R, C) with row sums `sizes` (n, R); returns new log shares and slopes.
 
     The step is halved until the likelihood of the counts doesn't fall.
@@ -123,7 +123,7 @@ def _derivatives(
     covariates: np.ndarray,
     alpha: float,
     ridge: float,
-):
+) -> tuple[np.ndarray, np.ndarray]:
     """Gradient and information of the log shares, then of the slopes."""
     n_rows, n_cols = log_shares.shape
     k = covariates.shape[1]
@@ -197,7 +197,7 @@ def covariate_shares(
     sizes = scale[:, None] * rows
     tilts, b = np.zeros((n, n_cols)), np.zeros((n, n_rows, n_cols))
 
-    def em(point: np.ndarray, newton: float = 2.0):
+    def em(point: np.ndarray, newton: float = 2.0) -> tuple[np.ndarray, float, np.ndarray]:
         """The next point, F at this one, and the units' divergences."""
         p, s = point[:n_rows], point[n_rows:]
         pull = np.zeros_like(b)
@@ -243,7 +243,9 @@ def _moved(new: np.ndarray, old: np.ndarray, n_rows: int) -> float:
     return float(max(shares, 0.25 * np.abs(new[n_rows:] - old[n_rows:]).max()))
 
 
-def _ahead(here: np.ndarray, first: np.ndarray, second: np.ndarray, longest: float, n_rows: int):
+def _ahead(
+    here: np.ndarray, first: np.ndarray, second: np.ndarray, longest: float, n_rows: int
+) -> tuple[np.ndarray, float]:
     step, bent = first - here, second - 2 * first + here
     mass = np.exp(first)
     mass[n_rows:] = 0.25

@@ -53,7 +53,7 @@ def unit_scales(totals: np.ndarray, weights: np.ndarray, rho: float) -> np.ndarr
 
 
 @njit(cache=True)
-def subtract_pull(x: np.ndarray, b: np.ndarray, lower: np.ndarray, weight: float, moment: np.ndarray):
+def subtract_pull(x: np.ndarray, b: np.ndarray, lower: np.ndarray, weight: float, moment: np.ndarray) -> None:
     """Add the pull of log det V on log p_r: -x_r b_rc (diag(V^-1)_c / 2 - (V^-1 b_r)_c), centred on each row."""
     n_rows, n_cols = b.shape
     diagonal, line, pull = np.empty(n_cols), np.empty(n_cols), np.empty(n_cols)
@@ -89,7 +89,7 @@ def _chunk(
     span: np.ndarray,
     options: np.ndarray,
     moment: np.ndarray,
-):
+) -> float:
     """One pass over units span[0] to span[1]; adds to moment (2, R, C), returns this part of the objective."""
     n_rows, n_cols = log_shares.shape
     gamma, newton, tol = options[0], int(options[1]), options[2]
@@ -144,7 +144,7 @@ def _chunks(
     options: np.ndarray,
     moments: np.ndarray,
     values: np.ndarray,
-):
+) -> None:
     n = rows.shape[0]
     for k in prange(CHUNKS):
         span = np.array([k * n // CHUNKS, (k + 1) * n // CHUNKS])
@@ -161,7 +161,7 @@ def em_step(
     divergence: np.ndarray,
     options: np.ndarray,
     alpha: float,
-):
+) -> tuple[np.ndarray, float]:
     """One EM step; tilts (n, C) and divergence (n,) are updated in place. Returns new log shares and F at the old ones.
 
     options: (gamma, Newton steps, tolerance of a tilt).
@@ -231,7 +231,7 @@ def common_shares(
     fixed = (rows, cols, scale, weight)
     options = np.array([gamma, 2.0, 1e-6])
 
-    def em(point: np.ndarray):
+    def em(point: np.ndarray) -> tuple[np.ndarray, float]:
         return em_step(*fixed, point, tilts, divergence, options, alpha)
 
     here = normalised(np.log(np.maximum(start, 1e-7)))
@@ -265,7 +265,7 @@ def settled(objectives: list[float], n_units: int) -> bool:
     return len(last) == 5 and max(last) - min(last) < 1e-3 * max(1.0, n_units / 1000)
 
 
-def _extrapolate(here: np.ndarray, first: np.ndarray, second: np.ndarray, longest: float):
+def _extrapolate(here: np.ndarray, first: np.ndarray, second: np.ndarray, longest: float) -> tuple[np.ndarray, float]:
     step, second_difference = first - here, second - 2 * first + here
     mass = np.exp(first)  # cells that vanish must not rule the length
     length = np.sqrt(np.sum(mass * step**2) / max(float(np.sum(mass * second_difference**2)), 1e-300))

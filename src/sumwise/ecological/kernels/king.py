@@ -32,7 +32,7 @@ class KingPriors(NamedTuple):
     ealpha: float = 1.0
 
 
-def _means(phi: np.ndarray, data: KingData):
+def _means(phi: np.ndarray, data: KingData) -> tuple[np.ndarray | float, np.ndarray | float, float, float, float]:
     """Means of both groups per unit (or once, without covariates), standard deviations and correlation."""
     mean_b, mean_w, sb, sw, rho = tn.natural(phi)
     sb, sw = max(sb, 1e-3), max(sw, 1e-3)  # a narrower normal is flat for the likelihood and steep for a search
@@ -81,7 +81,9 @@ def _log_prior(
     return value
 
 
-def maximise(data: KingData, priors: KingPriors, max_iter: int = 500, starts: int = 2):
+def maximise(
+    data: KingData, priors: KingPriors, max_iter: int = 500, starts: int = 2
+) -> tuple[np.ndarray, np.ndarray, Any, list[float]]:
     """The mode of the posterior and the covariance there; returns (phi, covariance, SciPy's record, course).
 
     BFGS from up to three starts; the best end wins.
@@ -89,7 +91,7 @@ def maximise(data: KingData, priors: KingPriors, max_iter: int = 500, starts: in
     size = 5 + data.zb.shape[1] + data.zw.shape[1]
     course: list[float] = []
 
-    def loss(phi: np.ndarray):
+    def loss(phi: np.ndarray) -> float:
         return -log_posterior(phi, data, priors)
 
     best: Any = None
@@ -128,7 +130,7 @@ def resample(
     *,
     rng: np.random.Generator,
     factor: int = 3,
-):
+) -> tuple[np.ndarray, float]:
     """Draws of phi by sampling-importance-resampling from N(phi, scale^2 covariance).
 
     `scale` 0.5 is what King's programs propose from: it keeps to the centre of the posterior. Returns (n_draws, k) and

@@ -27,7 +27,7 @@ def normality(
     return float(test.statistic), float(test.pvalue)
 
 
-def _first_margin(mean_b: float, mean_w: float, sb: float, sw: float, rho: float, uniform: np.ndarray):
+def _first_margin(mean_b: float, mean_w: float, sb: float, sw: float, rho: float, uniform: np.ndarray) -> np.ndarray:
     """Quantiles of b under the bivariate normal truncated to the square, on a fine grid."""
     grid = (np.arange(2000) + 0.5) / 2000
     given = mean_w + rho * sw / sb * (grid - mean_b)
@@ -95,7 +95,7 @@ def moran(
     near = np.asarray(KDTree(coordinates).query(coordinates, k=k + 1)[1])[:, 1:]
     z = residual - residual.mean()
 
-    def index(values: np.ndarray):
+    def index(values: np.ndarray) -> float:
         return float(np.sum(values[:, None] * values[near]) / k / np.sum(values**2))
 
     seen = index(z)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.stats import qmc
 
-from sumwise.ecological.kernels.transport_normal import log_simplices_mass, quantile_between
+from sumwise.ecological.kernels.ghk_simulator import log_simplices_mass, quantile_between
 from sumwise.kernels.compiled import njit
 
 POINTS = 512  # for the truncation constant
@@ -67,14 +67,14 @@ def table_data(
 
 
 @njit(cache=True)
-def _equal(phi: float, size: int):
+def _equal(phi: float, size: int) -> float:
     """One correlation for all pairs of `size` things, in (-1 / (size - 1), 1); tanh(phi) for two."""
     grown = math.exp(2 * min(max(phi, -15.0), 15.0))
     return (grown - 1) / (grown + size - 1)
 
 
 @njit(cache=True)
-def _all_correlations(tail: np.ndarray, size: int):
+def _all_correlations(tail: np.ndarray, size: int) -> np.ndarray:
     """The correlations of `size` things from tanh(tail), the partial ones given all before: always a valid matrix."""
     root = np.zeros((size, size))
     k = 0
@@ -90,7 +90,7 @@ def _all_correlations(tail: np.ndarray, size: int):
 
 
 @njit(cache=True)
-def natural(phi: np.ndarray, n_rows: int, n_cols: int):
+def natural(phi: np.ndarray, n_rows: int, n_cols: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Means and standard deviations (R (C - 1),) and the covariance of all rows' first C - 1 shares.
 
     As in 2 x 2 (King 1997, section 7.4): mean = phi (1/4 + sd^2) + 1/2, sd = exp(phi). Shares of one outcome have one
@@ -138,7 +138,7 @@ def _slide(
     low: float,
     high: float,
     rng: np.random.Generator,
-):
+) -> float:
     """Move along the cells `where` by the steps `step` times a normal draw on [low, high]; update v = P (b - mean)."""
     lin, quad = 0.0, 0.0
     for p in range(where.size):
@@ -171,7 +171,7 @@ def _cycle(
     c: int,
     e: int,
     rng: np.random.Generator,
-):
+) -> None:
     """Shift shares round the cells (r, c), (r, e), (s, e), (s, c) of one unit; both margins stay."""
     width = shares.shape[1] - 1
     small = min(x[r], x[s])
@@ -190,7 +190,7 @@ def _cycle(
 
 
 @njit(cache=True)
-def _free_row(shares: np.ndarray, v: np.ndarray, precision: np.ndarray, r: int, rng: np.random.Generator):
+def _free_row(shares: np.ndarray, v: np.ndarray, precision: np.ndarray, r: int, rng: np.random.Generator) -> None:
     """Redraw a row that has nobody: its shares are free in the simplex."""
     width = shares.shape[1] - 1
     for c in range(width):
@@ -201,7 +201,9 @@ def _free_row(shares: np.ndarray, v: np.ndarray, precision: np.ndarray, r: int, 
 
 
 @njit(cache=True)
-def _all_cycles(shares: np.ndarray, x: np.ndarray, v: np.ndarray, precision: np.ndarray, rng: np.random.Generator):
+def _all_cycles(
+    shares: np.ndarray, x: np.ndarray, v: np.ndarray, precision: np.ndarray, rng: np.random.Generator
+) -> None:
     n_rows, n_cols = shares.shape
     for r in range(n_rows):
         for s in range(r + 1, n_rows):
@@ -214,7 +216,7 @@ def _all_cycles(shares: np.ndarray, x: np.ndarray, v: np.ndarray, precision: np.
 @njit(cache=True)
 def _some_cycles(
     shares: np.ndarray, x: np.ndarray, v: np.ndarray, precision: np.ndarray, n_cycles: int, rng: np.random.Generator
-):
+) -> None:
     n_rows, n_cols = shares.shape
     for _ in range(n_cycles):
         r, s = rng.integers(0, n_rows), rng.integers(0, n_rows - 1)
@@ -226,7 +228,9 @@ def _some_cycles(
 
 
 @njit(cache=True)
-def sweep_tables(tables: np.ndarray, x: np.ndarray, mean: np.ndarray, precision: np.ndarray, rng: np.random.Generator):
+def sweep_tables(
+    tables: np.ndarray, x: np.ndarray, mean: np.ndarray, precision: np.ndarray, rng: np.random.Generator
+) -> None:
     """Move every unit's table along its cycles, each drawn from its exact conditional, in place.
 
     All cycles of small tables; of large ones as many random ones as twice the free shares.
@@ -256,7 +260,7 @@ def sweep_tables(tables: np.ndarray, x: np.ndarray, mean: np.ndarray, precision:
 @njit(cache=True)
 def unit_moments(
     tables: np.ndarray, x: np.ndarray, mean: np.ndarray, precision: np.ndarray, n_sweeps: int, rng: np.random.Generator
-):
+) -> tuple[np.ndarray, np.ndarray]:
     """Means over sweeps of every unit's free shares b (n, D) and of b b' (n, D, D); `tables` go on in place."""
     n, _, n_cols = tables.shape
     width, size = n_cols - 1, mean.size
@@ -295,7 +299,9 @@ def log_prior(phi: np.ndarray, n_rows: int, n_cols: int, priors: tuple[float, fl
     return value
 
 
-def _slopes(phi: np.ndarray, first: np.ndarray, second: np.ndarray, data: TableData):
+def _slopes(
+    phi: np.ndarray, first: np.ndarray, second: np.ndarray, data: TableData
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Scores of all units (n, P), and slope (P,) and curvature (P,) of the prior."""
     n_rows, n_cols = data.x.shape[1], data.t.shape[1]
     middle = log_prior(phi, n_rows, n_cols, data.priors)

@@ -12,7 +12,7 @@ LEAST = 1e-6  # of a unit's total is spread over its columns while tilting, so t
 
 
 @njit(cache=True)
-def summed(values: np.ndarray):
+def summed(values: np.ndarray) -> float:
     """The sum of a vector. NumPy's own, and slices that are set at once, take longer to compile than all else here."""
     total = 0.0
     for k in range(values.shape[0]):
@@ -21,7 +21,7 @@ def summed(values: np.ndarray):
 
 
 @njit(cache=True)
-def tilted_rows(log_shares: np.ndarray, x: np.ndarray, t: np.ndarray, tilt_: np.ndarray, b: np.ndarray):
+def tilted_rows(log_shares: np.ndarray, x: np.ndarray, t: np.ndarray, tilt_: np.ndarray, b: np.ndarray) -> float:
     """Write softmax(log p_r + tilt) into b (R, C); return the convex objective whose gradient is sum_r x_r b_r - t."""
     n_rows, n_cols = log_shares.shape
     value = 0.0
@@ -45,7 +45,7 @@ def tilted_rows(log_shares: np.ndarray, x: np.ndarray, t: np.ndarray, tilt_: np.
 
 
 @njit(cache=True)
-def curvature(x: np.ndarray, t: np.ndarray, b: np.ndarray, v: np.ndarray, gradient: np.ndarray):
+def curvature(x: np.ndarray, t: np.ndarray, b: np.ndarray, v: np.ndarray, gradient: np.ndarray) -> None:
     """Write V = sum_r x_r (diag b_r - b_r b_r') into the lower triangle of v, and t - sum_r x_r b_r into gradient.
 
     V is singular along the vector of ones, where nothing happens: a multiple of 11' is added.
@@ -83,7 +83,7 @@ def tilt(
     max_iter: int,
     tol: float,
     work: np.ndarray,
-):
+) -> float:
     """Newton's method for the tilt with sum_r x_r b_r = t, from the tilt given; b is (R, C), `work` (2 C + 3, C).
 
     On return the factor of V at the last b lies in work[C : 2 C]. Returns how far the columns still are from t,
@@ -124,7 +124,7 @@ def tilt(
 
 
 @njit(cache=True)
-def _polish(x: np.ndarray, t: np.ndarray, b: np.ndarray, max_iter: int, tol: float):
+def _polish(x: np.ndarray, t: np.ndarray, b: np.ndarray, max_iter: int, tol: float) -> float:
     """Scale the cells x_r b_rc to both margins, columns first; b becomes row shares again."""
     n_rows, n_cols = b.shape
     total = summed(t)
@@ -190,7 +190,7 @@ def spread_targets(cols: np.ndarray, totals: np.ndarray) -> np.ndarray:
 
 
 @njit(cache=True)
-def _rake(rows: np.ndarray, cols: np.ndarray, log_shares: np.ndarray, cells: np.ndarray, max_iter: int):
+def _rake(rows: np.ndarray, cols: np.ndarray, log_shares: np.ndarray, cells: np.ndarray, max_iter: int) -> None:
     """Write the raked shares into cells (n, R, C), which hold the given shares."""
     n, n_rows = rows.shape
     n_cols = cols.shape[1]

@@ -8,7 +8,7 @@ from sumwise.kernels.compiled import njit
 
 
 @njit(cache=True)
-def factor(a: np.ndarray, lower: np.ndarray):
+def factor(a: np.ndarray, lower: np.ndarray) -> None:
     """Write the Cholesky factor of a (its lower triangle is read) into `lower`; a vanishing pivot becomes 1e-12."""
     n = a.shape[0]
     for i in range(n):
@@ -23,7 +23,7 @@ def factor(a: np.ndarray, lower: np.ndarray):
 
 
 @njit(cache=True)
-def solve(lower: np.ndarray, b: np.ndarray):
+def solve(lower: np.ndarray, b: np.ndarray) -> None:
     """Overwrite b by the solution of a x = b, given a's Cholesky factor."""
     n = lower.shape[0]
     for i in range(n):

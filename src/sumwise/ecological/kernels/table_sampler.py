@@ -10,7 +10,7 @@ from sumwise.kernels.compiled import njit
 
 
 @njit(cache=True)
-def _ratio(table: np.ndarray, alpha: np.ndarray, r: int, s: int, c: int, d: int, k: int):
+def _ratio(table: np.ndarray, alpha: np.ndarray, r: int, s: int, c: int, d: int, k: int) -> float:
     """Weight of the table after k + 1 people moved into (r, c) and (s, d), over that after k."""
     up = (table[r, c] + k + alpha[r, c]) * (table[s, d] + k + alpha[s, d])
     up /= (table[r, c] + k + 1.0) * (table[s, d] + k + 1.0)
@@ -19,7 +19,7 @@ def _ratio(table: np.ndarray, alpha: np.ndarray, r: int, s: int, c: int, d: int,
 
 
 @njit(cache=True)
-def _mass(table: np.ndarray, alpha: np.ndarray, r: int, s: int, c: int, d: int):
+def _mass(table: np.ndarray, alpha: np.ndarray, r: int, s: int, c: int, d: int) -> float:
     """Sum of the weights of all tables with people moved into (r, c) and (s, d), relative to none moved."""
     weight, total = 1.0, 0.0
     for k in range(min(table[r, d], table[s, c])):
@@ -31,7 +31,7 @@ def _mass(table: np.ndarray, alpha: np.ndarray, r: int, s: int, c: int, d: int):
 
 
 @njit(cache=True)
-def _walk(table: np.ndarray, alpha: np.ndarray, r: int, s: int, c: int, d: int, left: float):
+def _walk(table: np.ndarray, alpha: np.ndarray, r: int, s: int, c: int, d: int, left: float) -> int:
     """How many are moved into (r, c) and (s, d) when `left` of the mass is still to be passed."""
     weight, last = 1.0, min(table[r, d], table[s, c])
     for k in range(last):
@@ -43,7 +43,7 @@ def _walk(table: np.ndarray, alpha: np.ndarray, r: int, s: int, c: int, d: int, 
 
 
 @njit(cache=True)
-def _swap(table: np.ndarray, alpha: np.ndarray, r: int, s: int, c: int, d: int, uniform: float):
+def _swap(table: np.ndarray, alpha: np.ndarray, r: int, s: int, c: int, d: int, uniform: float) -> None:
     """Draw delta exactly for n_rc + delta, n_rd - delta, n_sc - delta, n_sd + delta, given all else.
 
     The weight of a table is the product over cells of Gamma(n + alpha) / n!; the ratio of neighbours is rational, so
@@ -62,7 +62,7 @@ def _swap(table: np.ndarray, alpha: np.ndarray, r: int, s: int, c: int, d: int, 
 
 
 @njit(cache=True)
-def sweep_tables(tables: np.ndarray, alpha: np.ndarray, rng: np.random.Generator):
+def sweep_tables(tables: np.ndarray, alpha: np.ndarray, rng: np.random.Generator) -> None:
     """Update every unit's table once by moves on its 2 x 2 sub-tables, in place; tables (n, R, C) of whole numbers.
 
     Small tables have every pair of rows with every pair of columns, large ones as many random pairs as cells.
@@ -86,7 +86,7 @@ def sweep_tables(tables: np.ndarray, alpha: np.ndarray, rng: np.random.Generator
 
 
 @njit(cache=True)
-def _row_log_density(tables: np.ndarray, r: int, alpha_row: np.ndarray, shape: float, rate: float):
+def _row_log_density(tables: np.ndarray, r: int, alpha_row: np.ndarray, shape: float, rate: float) -> float:
     """Log of the Dirichlet-multinomial density of row r in all units and the gamma prior of its concentrations."""
     value, strength = 0.0, 0.0
     for c in range(alpha_row.shape[0]):
@@ -117,7 +117,7 @@ def _density_at(
     place: float,
     shape: float,
     rate: float,
-):
+) -> float:
     """Move log alpha_r by `place` from `start`, in all shares or in share `along`, and return the log density there."""
     for c in range(alpha_row.shape[0]):
         alpha_row[c] = start[c] * math.exp(place) if along < 0 or along == c else start[c]
@@ -134,7 +134,7 @@ def _slice_along(
     shape: float,
     rate: float,
     rng: np.random.Generator,
-):
+) -> None:
     """A slice-sampling step of log alpha_r (Neal 2003, stepping out), in place; loops compile faster than arrays."""
     start = np.empty(alpha_row.shape[0])
     for c in range(alpha_row.shape[0]):
@@ -166,7 +166,7 @@ def _slice_along(
 @njit(cache=True)
 def sweep_concentrations(
     tables: np.ndarray, alpha: np.ndarray, width: float, shape: float, rate: float, rng: np.random.Generator
-):
+) -> None:
     """Update the concentrations alpha (R, C): each row's strength, then each of its shares, by slice sampling."""
     for r in range(alpha.shape[0]):
         for along in range(-1, alpha.shape[1]):
@@ -184,7 +184,7 @@ def _run_chain(
     totals: np.ndarray,
     kept: np.ndarray,
     mean: np.ndarray,
-):
+) -> None:
     """Write every draw into totals and kept (n_keep, R, C), and add the mean of the tables to mean (n, R, C)."""
     n, n_rows, n_cols = tables.shape
     n_keep = totals.shape[0]
@@ -202,7 +202,7 @@ def _run_chain(
 
 def sample_chain(
     tables: np.ndarray, alpha: np.ndarray, n_keep: int, thin: int, shape: float, rate: float, rng: np.random.Generator
-):
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Run one chain in place; returns totals and concentrations (n_keep, R, C), and mean tables (n, R, C)."""
     totals, kept = np.zeros((n_keep, *alpha.shape)), np.empty((n_keep, *alpha.shape))
     mean = np.zeros(tables.shape)

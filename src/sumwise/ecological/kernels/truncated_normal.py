@@ -117,7 +117,7 @@ def draw_between(
 
 
 @njit(cache=True)
-def _log_ndtr(z: float):
+def _log_ndtr(z: float) -> float:
     if z > -20.0:
         return math.log(0.5 * math.erfc(-z * 0.7071067811865476))
     u = 1.0 / (z * z)  # the asymptotic series
@@ -125,7 +125,7 @@ def _log_ndtr(z: float):
 
 
 @njit(cache=True)
-def log_gap(a: float, b: float):
+def log_gap(a: float, b: float) -> float:
     if a > 0:
         a, b = -b, -a
     upper = _log_ndtr(b)
@@ -133,7 +133,7 @@ def log_gap(a: float, b: float):
 
 
 @njit(cache=True)
-def _log_slice(b: float, mean_b: float, mean_w: float, sd_b: float, sd_w: float, rho: float, sd: float):
+def _log_slice(b: float, mean_b: float, mean_w: float, sd_b: float, sd_w: float, rho: float, sd: float) -> float:
     """Log density of b times the mass of w in [0, 1] given b; concave in b."""
     z = (b - mean_b) / sd_b
     centre = mean_w + rho * sd_w * z
@@ -143,7 +143,7 @@ def _log_slice(b: float, mean_b: float, mean_w: float, sd_b: float, sd_w: float,
 @njit(cache=True)
 def log_square_mass(
     mean_b: float, mean_w: float, sd_b: float, sd_w: float, rho: float, nodes: np.ndarray, weights: np.ndarray
-):
+) -> float:
     """Log of the mass that a bivariate normal has on the unit square, by Gauss-Legendre quadrature.
 
     The mass of w in [0, 1] given b has a closed form. The integrand over b is log-concave: its mode is searched for,
@@ -197,7 +197,7 @@ def units_log_likelihood(
     rho: float,
     nodes: np.ndarray,
     weights: np.ndarray,
-):
+) -> float:
     """Log-likelihood of the units' t given x (King 1997, eq. 7.1), up to a constant.
 
     sum_i [ -log(var_i)/2 - dev_i^2 / (2 var_i) + log S_i - log R_i ]: S_i the mass of the unit's line inside its

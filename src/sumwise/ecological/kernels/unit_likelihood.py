@@ -7,7 +7,7 @@ import numpy as np
 BLOCK = 2**20  # numbers held at once
 
 
-def unit_moments(rows: np.ndarray, cols: np.ndarray, shares: np.ndarray):
+def unit_moments(rows: np.ndarray, cols: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Pearson distance and log determinant of each unit under independent multinomial rows.
 
     E t_c = sum_r x_r p_rc and V = sum_r x_r (diag p_r - p_r p_r') on the C - 1 free directions.
@@ -30,7 +30,7 @@ def unit_moments(rows: np.ndarray, cols: np.ndarray, shares: np.ndarray):
     return distance, log_det, rank
 
 
-def _moments(rows: np.ndarray, cols: np.ndarray, shares: np.ndarray):
+def _moments(rows: np.ndarray, cols: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """As `unit_moments`, for the units that are held at once."""
     mean = rows @ shares
     v = -np.einsum("nr,rc,re->nce", rows, shares, shares, optimize=True)

@@ -54,7 +54,7 @@ def fit_glm(
     family: str,
     dispersion: float,
     begin: tuple[np.ndarray, float] | None = None,
-):
+) -> tuple[np.ndarray, float, float, int, bool]:
     """Theta (P,), the offset, the loss, the number of iterations and whether it ended by itself.
 
     design (m, P), sparse; weights (m,): individuals that a row stands for.
@@ -67,7 +67,7 @@ def fit_glm(
     pace = 1.0 / np.sqrt(turned @ weights * spread / dispersion + 2 * targets.penalty + 1e-9)
     whole = 1.0 / np.sqrt(n * spread / dispersion)
 
-    def loss(x: np.ndarray):
+    def loss(x: np.ndarray) -> tuple[float, np.ndarray]:
         now, level = x[:-1] * pace, x[-1] * whole
         eta = design @ now + level
         value = np.sum(weights * kind.cumulant(eta)) - targets.total * level - targets.sums @ now  # type: ignore[operator]

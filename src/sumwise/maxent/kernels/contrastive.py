@@ -196,7 +196,7 @@ def counted_share(weight: np.ndarray, penalty: np.ndarray) -> np.ndarray:
     return np.maximum(weight - 2 * penalty, 0.0) / weight
 
 
-def _without_means(values: np.ndarray, weight: np.ndarray, lines: np.ndarray, n_lines: int):
+def _without_means(values: np.ndarray, weight: np.ndarray, lines: np.ndarray, n_lines: int) -> np.ndarray:
     inside = lines >= 0
     if not inside.all():
         out = values.copy()

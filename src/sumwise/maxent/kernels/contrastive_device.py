@@ -81,7 +81,7 @@ class State:
         mean_offsets: Tensor,
         usual: Tensor,
         running: list[Tensor],
-    ):
+    ) -> None:
         self.params, self.offsets, self.mean, self.mean_offsets = params, offsets, mean, mean_offsets
         self.usual, self.running = usual, running
 

@@ -196,7 +196,7 @@ def _sweep(  # noqa: C901, PLR0912, PLR0915
     sums: np.ndarray,
     buffers: BufferSizes,
     marginal: bool,
-):
+) -> None:
     """Sweep the groups of chains begin..end; one loop over chains, since calls that pass arrays would cost more."""
     codes, labels, streams, steps = chains.codes, chains.labels, chains.streams, chains.steps
     sizes, visits, parts, theta = plan.sizes, plan.visits, plan.parts, tables.theta

@@ -301,7 +301,7 @@ def _labels_and_counts(
     theta: Tensor,
     offsets: Tensor,
     marginal: bool,
-):
+) -> tuple[Tensor, Tensor]:
     """Draw labels given codes, in place; return counts (n_cells,) and label sums (C, n_cells)."""
     torch = _torch()
     scores = clique_sums(codes, None, theta, plan)

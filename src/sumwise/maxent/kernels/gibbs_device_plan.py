@@ -90,7 +90,7 @@ def _width(m: int) -> int:
     return 2 ** math.ceil(math.log2(m)) if m < 16 else -(-m // 16) * 16
 
 
-def _groups(lay: Layout, others: list[tuple[int, ...]], most_rows: int):
+def _groups(lay: Layout, others: list[tuple[int, ...]], most_rows: int) -> list[tuple[tuple[int, ...], list[int]]]:
     """Put cliques whose other attributes have few joint levels together, largest first, each where it fits best."""
     bins: list[tuple[set[int], list[int]]] = []
 
@@ -108,7 +108,9 @@ def _groups(lay: Layout, others: list[tuple[int, ...]], most_rows: int):
     return [(tuple(sorted(attributes)), members) for attributes, members in bins]
 
 
-def _factor(lay: Layout, drawn: tuple[int, ...], others: tuple[int, ...], members: list[int]):
+def _factor(
+    lay: Layout, drawn: tuple[int, ...], others: tuple[int, ...], members: list[int]
+) -> tuple[list[tuple[int, int]], np.ndarray]:
     """(attribute, stride) of the other attributes, and (3, P, R): offset, outer step and inner step of every part."""
     shape = lay.shape(others)
     steps = [math.prod(shape[i + 1 :]) for i in range(len(others))]

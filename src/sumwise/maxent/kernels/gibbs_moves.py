@@ -26,7 +26,7 @@ FAST = {
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def uniform(state: int):
+def uniform(state: int) -> float:
     """A double in [0, 1) from a 64-bit state (the finaliser of splitmix64)."""
     z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -34,13 +34,13 @@ def uniform(state: int):
 
 
 @njit(forceinline=True, error_model="numpy")
-def exact(share: float):
+def exact(share: float) -> float:
     """Round to 30 bits, so that sums over up to 2**23 chains are exact in any order."""
     return math.floor(share * 2.0**30 + 0.5) * 2.0**-30
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def row_start(f: int, x: np.ndarray, factors: Factors):
+def row_start(f: int, x: np.ndarray, factors: Factors) -> int:
     """Where the row of factor `f` starts, given the levels x of its other attributes."""
     start = factors.base[f] + x[factors.near[f]] * factors.stride[f]
     for q in range(factors.far[f], factors.far[f + 1]):
@@ -51,7 +51,7 @@ def row_start(f: int, x: np.ndarray, factors: Factors):
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
 def multiply(
     first: int, last: int, m: int, table: np.ndarray, w: np.ndarray, starts: np.ndarray, x: np.ndarray, factors: Factors
-):
+) -> None:
     """w[:m] = product over factors first..last of their rows; ones where there is no factor."""
     for f in range(first, last):
         starts[f - first] = row_start(f, x, factors)
@@ -59,7 +59,9 @@ def multiply(
 
 
 @njit(error_model="numpy", cache=True)
-def multiply_logs(first: int, last: int, m: int, table: np.ndarray, w: np.ndarray, x: np.ndarray, factors: Factors):
+def multiply_logs(
+    first: int, last: int, m: int, table: np.ndarray, w: np.ndarray, x: np.ndarray, factors: Factors
+) -> None:
     """As `multiply`, with logs: for products that leave the range of doubles."""
     for v in range(m):
         w[v] = 0.0
@@ -70,7 +72,7 @@ def multiply_logs(first: int, last: int, m: int, table: np.ndarray, w: np.ndarra
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def pick(w: np.ndarray, m: int, u: float):
+def pick(w: np.ndarray, m: int, u: float) -> int:
     """Position of the draw `u` in [0, 1) among weights w[:m]; -1 if their sum is out of range."""
     total = 0.0
     for v in range(m):
@@ -85,7 +87,7 @@ def pick(w: np.ndarray, m: int, u: float):
 
 
 @njit(error_model="numpy", cache=True)
-def pick_logs(w: np.ndarray, m: int, u: float):
+def pick_logs(w: np.ndarray, m: int, u: float) -> int:
     """As `pick`, from log-weights; all levels alike if none is finite."""
     unlogged(w, m)
     return pick(w, m, u)
@@ -106,7 +108,7 @@ def pair(
     ratio: np.ndarray,
     factors: Factors,
     sparse: SparsePlan,
-):
+) -> int:
     """Redraw two attributes of m and n levels together given the rest; return the position in m * n, or -1.
 
     One inverse-CDF draw in two stages: the first level by the sums of the rows, the second with what is left.
@@ -159,7 +161,7 @@ def pair_logs(
     ratio: np.ndarray,
     factors: Factors,
     sparse: SparsePlan,
-):
+) -> int:
     multiply_logs(parts[2, 0], parts[2, 1], m * n, table, w, x, factors)
     multiply_logs(parts[0, 0], parts[0, 1], m, table, w2, x, factors)
     apply_logs(i, 0, x, ratio, w2, sparse)
@@ -189,7 +191,7 @@ def listed_pair(
     ratio: np.ndarray,
     factors: Factors,
     sparse: SparsePlan,
-):
+) -> int:
     """As `pair`, for two attributes whose table lists its cells."""
     multiply(parts[0, 0], parts[0, 1], m, table, w, starts, x, factors)
     apply_ratios(i, 0, x, ratio, w, sparse)
@@ -208,7 +210,7 @@ def listed_pair(
 
 
 @njit(error_model="numpy", cache=True)
-def unlogged(w: np.ndarray, m: int):
+def unlogged(w: np.ndarray, m: int) -> None:
     """Weights from log-weights, the largest 1; all alike if none is finite."""
     top = -np.inf
     for v in range(m):
@@ -227,7 +229,7 @@ def energy_change(
     weights: np.ndarray,
     cliques: Cliques,
     sparse: SparsePlan,
-):
+) -> float:
     """Log-weight of the proposed levels less that of the current ones, over the cliques that they change."""
     ratio = 0.0
     for t in range(begin, end):
@@ -245,7 +247,7 @@ def energy_change(
 
 
 @njit(forceinline=True, error_model="numpy")
-def drawn_at(cumulative: np.ndarray, begin: int, end: int, u: float):
+def drawn_at(cumulative: np.ndarray, begin: int, end: int, u: float) -> int:
     """Position in begin..end of the draw `u` among cumulative shares."""
     left = u * cumulative[end - 1]
     last = end - 1
@@ -259,7 +261,7 @@ def drawn_at(cumulative: np.ndarray, begin: int, end: int, u: float):
 
 
 @njit(forceinline=True, error_model="numpy")
-def proposal_share(j: int, a: int, b: int, n: int, jumps: PairJumps):
+def proposal_share(j: int, a: int, b: int, n: int, jumps: PairJumps) -> np.ndarray:
     """Share of the cell (a, b) under the proposal of pair jump `j`; n levels of the second attribute."""
     apart = jumps.margins[jumps.first[j] + a] * jumps.margins[jumps.second[j] + b]
     at = search(jumps.cells, jumps.ends[j], jumps.ends[j + 1], a * n + b)
@@ -278,7 +280,7 @@ def pair_jump(
     jumps: PairJumps,
     cliques: Cliques,
     sparse: SparsePlan,
-):
+) -> int:
     """Propose two attributes at once, a cell in use or two independent levels; accept as `jump` does. In place."""
     a, b = jumps.pairs[j, 0], jumps.pairs[j, 1]
     m, n = np.int64(sizes[a]), np.int64(sizes[b])
@@ -323,7 +325,7 @@ def jump(
     jumps: Jumps,
     cliques: Cliques,
     sparse: SparsePlan,
-):
+) -> int:
     """Propose several attributes at once from their tree; accept by the ratio of model to proposal. In place."""
     ratio, moved = 0.0, False
     for a in range(x.size):  # a loop: assigning slices costs more than these few levels
@@ -354,7 +356,7 @@ def jump(
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def class_shares(z: np.ndarray, offsets: np.ndarray, p: np.ndarray):
+def class_shares(z: np.ndarray, offsets: np.ndarray, p: np.ndarray) -> None:
     """p = softmax of scores z; for one score z[0] against 0, p[0] is the probability of class 1."""
     if z.size == 1:
         p[0] = 1.0 / (1.0 + math.exp(-(z[0] + offsets[1] - offsets[0])))
@@ -372,7 +374,7 @@ def class_shares(z: np.ndarray, offsets: np.ndarray, p: np.ndarray):
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def draw_class(p: np.ndarray, u: float):
+def draw_class(p: np.ndarray, u: float) -> int:
     if p.size == 1:
         return 1 if u < p[0] else 0
     k = 0

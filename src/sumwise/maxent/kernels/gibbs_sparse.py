@@ -113,7 +113,7 @@ def ratios(sparse: SparsePlan, weights: np.ndarray) -> np.ndarray:
 
 
 @njit(forceinline=True, error_model="numpy")
-def search(values: np.ndarray, low: int, high: int, wanted: int):
+def search(values: np.ndarray, low: int, high: int, wanted: int) -> int:
     """Position of `wanted` in values[low:high], which ascend; -1 where it isn't there."""
     end = high
     while low < high:
@@ -126,7 +126,7 @@ def search(values: np.ndarray, low: int, high: int, wanted: int):
 
 
 @njit(forceinline=True, error_model="numpy")
-def _row(f: int, x: np.ndarray, sparse: SparsePlan):
+def _row(f: int, x: np.ndarray, sparse: SparsePlan) -> int:
     """Which key of factor `f` the levels x of its other attributes have; -1 where its row lists no cell."""
     key = 0
     for q in range(sparse.others[f], sparse.others[f + 1]):
@@ -135,7 +135,7 @@ def _row(f: int, x: np.ndarray, sparse: SparsePlan):
 
 
 @njit(error_model="numpy", cache=True)
-def apply_ratios(i: int, side: int, x: np.ndarray, ratio: np.ndarray, w: np.ndarray, sparse: SparsePlan):
+def apply_ratios(i: int, side: int, x: np.ndarray, ratio: np.ndarray, w: np.ndarray, sparse: SparsePlan) -> None:
     """Multiply the listed cells of visit `i` onto the weights w of its attribute's levels."""
     for f in range(sparse.parts[i, side, 0], sparse.parts[i, side, 1]):
         q = _row(f, x, sparse)
@@ -145,7 +145,7 @@ def apply_ratios(i: int, side: int, x: np.ndarray, ratio: np.ndarray, w: np.ndar
 
 
 @njit(error_model="numpy", cache=True)
-def apply_logs(i: int, side: int, x: np.ndarray, ratio: np.ndarray, w: np.ndarray, sparse: SparsePlan):
+def apply_logs(i: int, side: int, x: np.ndarray, ratio: np.ndarray, w: np.ndarray, sparse: SparsePlan) -> None:
     """As `apply_ratios`, onto log-weights."""
     for f in range(sparse.parts[i, side, 0], sparse.parts[i, side, 1]):
         q = _row(f, x, sparse)
@@ -155,7 +155,9 @@ def apply_logs(i: int, side: int, x: np.ndarray, ratio: np.ndarray, w: np.ndarra
 
 
 @njit(error_model="numpy", cache=True)
-def joint_pick(f: int, m: int, n: int, u: float, ratio: np.ndarray, w: np.ndarray, w2: np.ndarray, sparse: SparsePlan):
+def joint_pick(
+    f: int, m: int, n: int, u: float, ratio: np.ndarray, w: np.ndarray, w2: np.ndarray, sparse: SparsePlan
+) -> int:
     """Position in m * n of the draw `u`, given the levels' weights w[:m] and w2[:n]; -1 if the sum is out of range.
 
     w is changed.
@@ -198,7 +200,7 @@ def joint_pick(f: int, m: int, n: int, u: float, ratio: np.ndarray, w: np.ndarra
 
 
 @njit(forceinline=True, error_model="numpy")
-def cell_of(c: int, flat: int, start: int, sparse: SparsePlan):
+def cell_of(c: int, flat: int, start: int, sparse: SparsePlan) -> int | np.uint64:
     """Where clique `c`, which starts at `start`, has the cell `flat` of its table."""
     low, high = sparse.listed_ends[c], sparse.listed_ends[c + 1]
     if low == high:

@@ -92,7 +92,7 @@ def count_cells(codes: Tensor, packed: Tensor, plan: DevicePlan, total: Tensor, 
 def _fill(
     weights, class_stride, offset, outer_step, inner_step, rows, n_rows, m, inner,
     N_PARTS: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr,
-):  # fmt: skip
+) -> None:  # fmt: skip
     row = tl.program_id(0)
     k = tl.program_id(1).to(tl.int64)
     level = tl.arange(0, BLOCK)
@@ -113,7 +113,7 @@ def _fill(
 def _redraw(
     rows, first, attribute, stride, codes, code_stride, labels, uniforms, n, m, drawn, second, inner, n_rows,
     N_FACTORS: tl.constexpr, N_OTHERS: tl.constexpr, WIDTH: tl.constexpr, BLOCK: tl.constexpr, EACH: tl.constexpr,
-):  # fmt: skip
+) -> None:  # fmt: skip
     chain = tl.program_id(0) * EACH + tl.arange(0, EACH)
     here = chain < n
     level = tl.arange(0, BLOCK)[None, :]
@@ -158,7 +158,7 @@ def _clique_sums(
     codes, code_stride, which, values, value_stride, out, n, n_values, attribute, stride, start, listed,
     N_LISTED: tl.constexpr, N_MEMBERS: tl.constexpr, ALL: tl.constexpr, LISTED: tl.constexpr,
     WIDE: tl.constexpr, EACH: tl.constexpr,
-):  # fmt: skip
+) -> None:  # fmt: skip
     chain = tl.program_id(0) * EACH + tl.arange(0, EACH)
     here = chain < n
     column = tl.arange(0, WIDE)[None, :]
@@ -185,7 +185,7 @@ def _count(
     codes, code_stride, packed, packed_stride, n, attribute, stride, start, small,
     total, total_stride, copies, copy_stride,
     N_CLIQUES: tl.constexpr, N_MEMBERS: tl.constexpr, COPIES: tl.constexpr, EACH: tl.constexpr,
-):  # fmt: skip
+) -> None:  # fmt: skip
     chain = tl.program_id(0) * EACH + tl.arange(0, EACH)
     score = tl.program_id(1).to(tl.int64)
     here = chain < n
@@ -213,7 +213,7 @@ def without_means(own: Tensor, weight: Tensor, lines: Lines) -> None:
 def _without_means(
     own, own_stride, weight, weight_stride, first, length, step, n_lines,
     BLOCK: tl.constexpr, TOGETHER: tl.constexpr,
-):  # fmt: skip
+) -> None:  # fmt: skip
     tile = tl.program_id(0)
     row = tl.program_id(1).to(tl.int64)
     along = tl.arange(0, BLOCK)[:, None]

@@ -23,7 +23,7 @@ def hessian_products(  # noqa: C901, PLR0912 - one loop over rows
     out_counts: np.ndarray,
     out_labels: np.ndarray,
     out_offsets: np.ndarray,
-):
+) -> None:
     """Add the covariance of features times vectors to the three outputs.
 
     cells (m, T): parameters that row i has; weights (m,) summing to the population; shares (m, C): P(class | x) of the

@@ -76,7 +76,7 @@ def _run(
     return Expectation(cells * class_shares(log_z + offsets)[:, None], log_z)
 
 
-def _one_class(graph: _Graph, max_iter: int, tol: float, damping: float):
+def _one_class(graph: _Graph, max_iter: int, tol: float, damping: float) -> tuple[np.ndarray, float]:
     lay = graph.lay
     messages = [[np.zeros(lay.sizes[a]) for a in clique] for clique in lay.cliques]
     beliefs = _node_beliefs(graph, messages)
@@ -115,7 +115,7 @@ def _joint(graph: _Graph, c: int, messages: list[np.ndarray], beliefs: list[np.n
     return joint
 
 
-def _collect(graph: _Graph, messages: list[list[np.ndarray]], beliefs: list[np.ndarray]):
+def _collect(graph: _Graph, messages: list[list[np.ndarray]], beliefs: list[np.ndarray]) -> tuple[np.ndarray, float]:
     """Clique beliefs and the log-normaliser: energy, plus node entropies, less weighted mutual informations."""
     lay = graph.lay
     entropy = [float(-(np.exp(b) * b).sum()) for b in beliefs]

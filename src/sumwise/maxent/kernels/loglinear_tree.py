@@ -65,7 +65,7 @@ def _propagate(
     bags: list[tuple[int, ...]],
     homes: list[int],
     order: list[tuple[int, int, tuple[()]] | tuple[int, int, tuple[int, ...]]],
-):
+) -> tuple[list[np.ndarray], float]:
     """Log-marginals of every tree clique and the log-normaliser."""
     logs = [np.zeros(lay.shape(bag)) for bag in bags]
     for c, (clique, home) in enumerate(zip(lay.cliques, homes)):

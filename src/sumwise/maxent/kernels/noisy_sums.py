@@ -41,7 +41,7 @@ def fit_noisy_sums(
     begin: tuple[np.ndarray, np.ndarray] | None = None,
     max_iter: int = 150,
     centre: np.ndarray | None = None,
-):
+) -> tuple[np.ndarray, np.ndarray, float, int, bool]:
     """Minimise half the sum of (expected - observed)^2 / (noise + sampling variance), plus penalty (theta - centre)^2.
 
     The gradient weighs residuals by how the sums answer to theta. Where noise is large this is the likelihood of the
@@ -61,7 +61,7 @@ def fit_noisy_sums(
     pace = 1.0 / np.sqrt(2 * penalty + sampled**2 * trust)
     centre = np.zeros(shape) if centre is None else centre
 
-    def loss(x: np.ndarray):
+    def loss(x: np.ndarray) -> tuple[float, np.ndarray]:
         theta, offsets = x[: pace.size].reshape(shape) * pace, x[pace.size :]
         score = design @ theta.T + offsets
         if shape[0] == 1:

@@ -22,7 +22,7 @@ def padded(n: int) -> int:
 
 
 @njit(error_model="numpy")
-def multiply_rows(table, starts, n_rows, n_cells, out):
+def multiply_rows(table, starts, n_rows, n_cells, out) -> None:
     """out[v] = product over r < n_rows of table[starts[r] + v], for v < n_cells rounded up to whole blocks.
 
     table (F,) float64, starts (at least n_rows,) uint64, out (at least the rounded n_cells,) float64. Every row must

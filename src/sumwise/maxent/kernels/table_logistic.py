@@ -30,7 +30,9 @@ def cell_design(
     return csr_matrix((np.ones(n * k), index.ravel(), np.arange(0, n * k + 1, k)), shape=(n, int(starts[-1])))
 
 
-def fit_softmax(design: csr_matrix, counts: np.ndarray, penalty: np.ndarray, max_iter: int = 500, tol: float = 1e-5):
+def fit_softmax(
+    design: csr_matrix, counts: np.ndarray, penalty: np.ndarray, max_iter: int = 500, tol: float = 1e-5
+) -> tuple[np.ndarray, np.ndarray, float, int]:
     """Minimise -sum counts * log softmax(offsets + design theta) + sum penalty theta^2.
 
     design (n, P), counts (n, K) of each class per row, penalty (P,). For two classes theta is (1, P), the score of
@@ -45,7 +47,7 @@ def fit_softmax(design: csr_matrix, counts: np.ndarray, penalty: np.ndarray, max
     share = np.maximum(counts.sum(axis=0), 1e-9)
     begin = np.concatenate([np.zeros(n_scores * n_params), np.log(share / share[0])[kept]])
 
-    def loss(x: np.ndarray):
+    def loss(x: np.ndarray) -> tuple[float, np.ndarray]:
         theta, offsets = x[: n_scores * n_params].reshape(n_scores, n_params), x[n_scores * n_params :]
         score = design @ theta.T + offsets
         if n_classes == 2:
@@ -65,7 +67,7 @@ def fit_softmax(design: csr_matrix, counts: np.ndarray, penalty: np.ndarray, max
 
 def fit_sums(
     design: csr_matrix, sums: np.ndarray, shares: np.ndarray, n: float, penalty: np.ndarray, max_iter: int = 500
-):
+) -> tuple[np.ndarray, np.ndarray, float, int, bool]:
     """Logistic regression whose rows have no labels: their sums are observed instead.
 
     Minimises n mean over rows of log(sum over classes of exp(score)) - sums . theta - n shares . offsets + sum penalty
@@ -78,7 +80,7 @@ def fit_sums(
     turned = design.T.tocsr()
     begin = np.concatenate([np.zeros(sums.size), np.log(shares / shares[0])[kept]])
 
-    def loss(x: np.ndarray):
+    def loss(x: np.ndarray) -> tuple[float, np.ndarray]:
         theta, offsets = x[: sums.size].reshape(sums.shape), x[sums.size :]
         score = design @ theta.T + offsets
         if n_scores == 1:

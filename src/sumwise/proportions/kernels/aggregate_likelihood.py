@@ -105,7 +105,7 @@ def gaussian_sums(
     shared = shared_members(members, relative)
     spread = max(float(np.var(totals / np.maximum(sizes, 1e-300)) * np.median(sizes)), 1e-300)
 
-    def parts(log_variance: float, log_multiple: float):
+    def parts(log_variance: float, log_multiple: float) -> tuple[np.ndarray, Any, np.ndarray, float]:
         covariance = _plus_noise(np.exp(log_variance) * shared, noise)
         (a, n, y), logs = _whiten(covariance, powers, sums, sizes, totals)
         design = np.column_stack([a, n])
@@ -117,7 +117,7 @@ def gaussian_sums(
         logs += 2.0 * float(np.log(np.diag(factor)).sum()) - float(np.log(prior).sum()) - len(prior) * log_multiple
         return theta, factor, design, -0.5 * (logs + fit)
 
-    def cost(x: np.ndarray):
+    def cost(x: np.ndarray) -> float:
         return -parts(x[0], 0.0 if fixed else x[1])[3]
 
     starts = [np.array([np.log(spread), c]) for c in ((0.0,) if fixed else (-4.0, 0.0, 4.0))]
@@ -170,7 +170,7 @@ def poisson_sums(
         cast(Any, members.multiply(relative[None, :])).max(axis=1).toarray()
     ).ravel()  # a sum's variance over mean
 
-    def step(theta: np.ndarray):
+    def step(theta: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, float]:
         rates = np.exp(np.clip(design @ theta, -700.0, 50.0))
         means = np.asarray(members @ rates)
         slopes = np.asarray(members @ (rates[:, None] * design))

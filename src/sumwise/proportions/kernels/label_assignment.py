@@ -57,7 +57,7 @@ def top_labels(
 
 
 @njit(cache=True)
-def _top(scores: np.ndarray, offsets: np.ndarray, counts: np.ndarray):  # pragma: no cover - compiled
+def _top(scores: np.ndarray, offsets: np.ndarray, counts: np.ndarray) -> np.ndarray:  # pragma: no cover - compiled
     """The count-th highest score of each bag is a threshold; of those that equal it the first get the label."""
     labels = np.zeros(scores.size)
     for b in range(counts.size):
@@ -80,7 +80,7 @@ def _top(scores: np.ndarray, offsets: np.ndarray, counts: np.ndarray):  # pragma
     return labels
 
 
-def most_likely_labels(scores: np.ndarray, offsets: np.ndarray, counts: np.ndarray | list[list[int]]):
+def most_likely_labels(scores: np.ndarray, offsets: np.ndarray, counts: np.ndarray | list[list[int]]) -> np.ndarray:
     """Labels that maximise the sum of their scores among those with the class counts of each bag.
 
     Every member begins in its best class; then members move along the cheapest paths from classes with too many to
@@ -110,7 +110,7 @@ def most_likely_labels(scores: np.ndarray, offsets: np.ndarray, counts: np.ndarr
     return out
 
 
-def _one_bag(scores: np.ndarray, counts: np.ndarray):
+def _one_bag(scores: np.ndarray, counts: np.ndarray) -> np.ndarray:
     labels = np.argmax(scores, axis=1)
     n_classes = scores.shape[1]
     excess = np.bincount(labels, minlength=n_classes) - counts
@@ -133,7 +133,9 @@ def _one_bag(scores: np.ndarray, counts: np.ndarray):
     return labels
 
 
-def _cheapest_path(heaps: list[list[list[tuple[float, int]]]], labels: np.ndarray, excess: np.ndarray):
+def _cheapest_path(
+    heaps: list[list[list[tuple[float, int]]]], labels: np.ndarray, excess: np.ndarray
+) -> list[tuple[int, int, int]]:
     """The moves (from, to, member) of the cheapest path from a class with too many to one with too few."""
     n_classes = excess.size
     step = {}

@@ -7,7 +7,9 @@ import numpy as np
 from sumwise.kernels.compiled import njit
 
 
-def swap_labels(labels: np.ndarray, logits: np.ndarray, offsets: np.ndarray, n_swaps: int, *, rng: np.random.Generator):
+def swap_labels(
+    labels: np.ndarray, logits: np.ndarray, offsets: np.ndarray, n_swaps: int, *, rng: np.random.Generator
+) -> np.ndarray:
     """Metropolis steps that leave p(labels | logits, counts) as it is: n_swaps proposals per member, bag by bag.
 
     A swap of a one at i and a zero at j keeps the count and multiplies the probability by exp(l_j - l_i).
@@ -29,7 +31,7 @@ def swap_labels(labels: np.ndarray, logits: np.ndarray, offsets: np.ndarray, n_s
 @njit(cache=True)
 def _swapped(
     labels: np.ndarray, logits: np.ndarray, offsets: np.ndarray, n_swaps: int, rng: np.random.Generator
-):  # pragma: no cover - compiled
+) -> np.ndarray:  # pragma: no cover - compiled
     for b in range(offsets.size - 1):
         begin, n = offsets[b], offsets[b + 1] - offsets[b]
         for _ in range(n_swaps * n):

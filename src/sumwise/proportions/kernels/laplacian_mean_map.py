@@ -17,7 +17,7 @@ RIDGE = 1e-9  # makes the system solvable where shares are all equal; it pulls t
 EXACT = 1e-11  # residual of conjugate gradients, relative
 
 
-def class_means(means: np.ndarray, shares: np.ndarray, weights: np.ndarray):
+def class_means(means: np.ndarray, shares: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray, int]:
     """Class means that all bags share (Quadrianto et al. 2009): the weighted least squares of m_b = sum_c p_bc mu_c.
 
     Parameters
@@ -39,10 +39,10 @@ def class_means(means: np.ndarray, shares: np.ndarray, weights: np.ndarray):
     """
     root = np.sqrt(weights)[:, None]
     found, _, rank, _ = np.linalg.lstsq(shares * root, means * root, rcond=1e-10)
-    return found, rank
+    return found, int(rank)
 
 
-def bag_similarity(means: np.ndarray, n_neighbors: int = 20):
+def bag_similarity(means: np.ndarray, n_neighbors: int = 20) -> csc_matrix:
     """Similarity ``exp(-|m_b - m_c| / s)`` of bags, s the median distance; of all pairs up to 1,000 bags, else of each
     bag's nearest (v^G,s of Patrini et al. 2014, eq. 9).
 
@@ -70,7 +70,7 @@ def bag_similarity(means: np.ndarray, n_neighbors: int = 20):
 
 def laplacian_class_means(
     means: np.ndarray, shares: np.ndarray, weights: np.ndarray, similarity: csc_matrix, smoothness: float = 1.0
-):
+) -> np.ndarray:
     """Class means of each bag, alike in bags that are alike (Patrini et al. 2014, eq. 7).
 
     Minimises ``sum_b w_b |m_b - sum_c p_bc mu_bc|^2 + smoothness / 2 * sum_bb' v_bb' sum_c |mu_bc - mu_b'c|^2``, with
@@ -107,7 +107,7 @@ def laplacian_class_means(
 
 def laplacian_class_sums(
     means: np.ndarray, shares: np.ndarray, weights: np.ndarray, similarity: csc_matrix, smoothness: float = 1.0
-):
+) -> np.ndarray:
     """The sum over bags of members of each class times their `laplacian_class_means`: all that a linear model needs.
 
     The system A of Patrini et al. is solved for one column per class instead of one per feature: with C the members of
@@ -146,7 +146,7 @@ def laplacian_class_sums(
     return pulls.sum(axis=0).T @ (means - centre) + members.sum(axis=0)[:, None] * centre
 
 
-def _system(shares: np.ndarray, w: np.ndarray, similarity: csc_matrix, smoothness: float):
+def _system(shares: np.ndarray, w: np.ndarray, similarity: csc_matrix, smoothness: float) -> csc_matrix:
     """Pi D_w Pi' + gamma L of Patrini et al. 2014, Lemma 2, class by class: (n_classes n_bags, n_classes n_bags)."""
     n, n_classes = shares.shape
     degree = np.asarray(similarity.sum(axis=1)).ravel()
@@ -162,7 +162,7 @@ def _system(shares: np.ndarray, w: np.ndarray, similarity: csc_matrix, smoothnes
     return sparse.csc_matrix(sparse.block_array(blocks))
 
 
-def _conjugate_gradients(system: csc_matrix, columns: np.ndarray):
+def _conjugate_gradients(system: csc_matrix, columns: np.ndarray) -> np.ndarray:
     """Solve a positive definite system for several columns at once, scaled by its diagonal; what conjugate gradients
     don't reach in twice as many steps as there are unknowns is factorised."""
     root = 1.0 / np.sqrt(system.diagonal())

@@ -2,7 +2,7 @@
 have one signature.
 
 The labels of a bag are independent, label i is 1 with probability sigmoid(logit_i), and something is known of
-their sum: the count itself, a range, or a noisy observation. All methods tilt first (see `cardinality_tilt`).
+their sum: the count itself, a range, or a noisy observation. All methods tilt first (see `poisson_binomial_tilt`).
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def noisy_counts(kind: str, observed: ArrayLike, scale: ArrayLike, sizes: ArrayL
 
 
 @njit(cache=True, error_model="numpy")
-def _certain(logits: np.ndarray, low: int, high: int, posterior: np.ndarray):
+def _certain(logits: np.ndarray, low: int, high: int, posterior: np.ndarray) -> float:
     """The closed form when the count must be 0 or n; NaN when it needn't be."""
     n = logits.size
     if not (high == 0 or low == n):
@@ -104,7 +104,9 @@ def _certain(logits: np.ndarray, low: int, high: int, posterior: np.ndarray):
 
 
 @njit(cache=True, error_model="numpy")
-def _prepare(logits: np.ndarray, kind: int, observed: float, scale: float, low: int, high: int, start: float):
+def _prepare(
+    logits: np.ndarray, kind: int, observed: float, scale: float, low: int, high: int, start: float
+) -> tuple[float, float, np.ndarray, float, int, int, int, np.ndarray, float]:
     """Tilt, tilted probabilities, reach, band and the potential's weights in its window."""
     n = logits.size
     t, mean, var = tilting.centre(logits, kind, observed, scale, low, high, start)
@@ -121,7 +123,7 @@ def _prepare(logits: np.ndarray, kind: int, observed: float, scale: float, low: 
 
 
 @njit(cache=True, error_model="numpy")
-def _choose(n: int, var: float, reach: float, begin: int, end: int, width: int):
+def _choose(n: int, var: float, reach: float, begin: int, end: int, width: int) -> int:
     """The faster of the two methods, by their measured costs per member and step."""
     frequencies = period_and_frequencies(n, var, reach, width)[1]
     return _BANDED if 2.6 * (end - begin + 1) < 2.3 * frequencies + 8.0 else _FOURIER
@@ -140,7 +142,7 @@ def _bags(
     log_prob: np.ndarray,
     posterior: np.ndarray,
     tilt: np.ndarray,
-):
+) -> None:
     kind, observed, scale, low, high = observations
     for b in range(start_bag, end_bag):
         if skip[b]:
@@ -177,7 +179,7 @@ def _exact_bags(
     log_prob: np.ndarray,
     posterior: np.ndarray,
     tilt: np.ndarray,
-):
+) -> None:
     """As `_bags`, for exact counts and the banded programme alone: it compiles in a third of the time."""
     weights = np.ones(1)
     for b in range(start_bag, end_bag):
@@ -209,7 +211,7 @@ def _one_by_one(
     log_prob: np.ndarray,
     posterior: np.ndarray,
     tilt: np.ndarray,
-):
+) -> None:
     """Bags that are worked on alone: huge ones, and all bags for the tree."""
     for b in which:
         begin, end = offsets[b], offsets[b + 1]
@@ -239,7 +241,7 @@ def _check(
     observations: CountObservations,
     method: str,
     multiplicity: np.ndarray | None,
-):
+) -> None:
     sizes = np.diff(offsets)
     if method not in METHODS:
         raise DataError(f"Unknown method {method!r}.", hint=f"one of {', '.join(METHODS)}.")

@@ -10,7 +10,7 @@ from sumwise.kernels.compiled import njit
 
 
 @njit(cache=True, error_model="numpy")
-def direct(probs: np.ndarray, first: int, weights: np.ndarray, posterior: np.ndarray):
+def direct(probs: np.ndarray, first: int, weights: np.ndarray, posterior: np.ndarray) -> float:
     """Forward-backward over the full range of counts: O(n * n) time and memory.
 
     Parameters
@@ -51,7 +51,7 @@ def direct(probs: np.ndarray, first: int, weights: np.ndarray, posterior: np.nda
 
 
 @njit(cache=True, error_model="numpy")
-def _band(probs: np.ndarray, reach: float, begin: int, end: int):
+def _band(probs: np.ndarray, reach: float, begin: int, end: int) -> np.ndarray:
     """P(count = s) for s = begin..end, following only partial counts within ``reach`` of their mean.
 
     A partial count that ends in the window was never below begin - (labels still to come) nor above end.
@@ -81,7 +81,7 @@ def _band(probs: np.ndarray, reach: float, begin: int, end: int):
 @njit(cache=True, error_model="numpy")
 def banded(
     probs: np.ndarray, reach: float, begin: int, end: int, first: int, weights: np.ndarray, posterior: np.ndarray
-):
+) -> float:
     """As `direct`, in O(n * band) time and O(n) memory.
 
     One pass gives the distribution of the count in the band begin..end; dividing label i out again, upwards where

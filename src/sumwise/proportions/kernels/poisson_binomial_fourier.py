@@ -21,7 +21,7 @@ from sumwise.proportions.kernels.poisson_binomial_tilt import TAIL
 
 
 @njit(cache=True, error_model="numpy")
-def period_and_frequencies(n: int, var: float, reach: float, width: int):
+def period_and_frequencies(n: int, var: float, reach: float, width: int) -> tuple[int, int]:
     """The odd period M, beyond reach and window, and how many frequencies k = 0..K-1 matter."""
     period = min(math.ceil(reach) + width + 1, n + 1)
     period += 1 - period % 2
@@ -34,7 +34,7 @@ def period_and_frequencies(n: int, var: float, reach: float, width: int):
 
 
 @njit(cache=True, error_model="numpy")
-def _phases(count: int, period: int, first: int, weights: np.ndarray):
+def _phases(count: int, period: int, first: int, weights: np.ndarray) -> np.ndarray:
     """exp(iw_k) - 1, and sum_s weight(s) exp(-i w_k s) with the factor 2 for the conjugate frequency, real and
     imaginary apart."""
     table = np.empty((4, count))
@@ -57,7 +57,7 @@ def _phases(count: int, period: int, first: int, weights: np.ndarray):
 
 
 @njit(cache=True, error_model="numpy", nogil=True, fastmath={"contract", "reassoc", "nsz"})
-def _characteristic(probs: np.ndarray, table: np.ndarray, real: np.ndarray, imag: np.ndarray):
+def _characteristic(probs: np.ndarray, table: np.ndarray, real: np.ndarray, imag: np.ndarray) -> None:
     """phi(w_k), multiplied up in place into real, imag."""
     for p in probs:
         for k in range(real.size):
@@ -71,7 +71,7 @@ def _characteristic(probs: np.ndarray, table: np.ndarray, real: np.ndarray, imag
 @njit(cache=True, error_model="numpy", nogil=True, fastmath={"contract", "reassoc", "nsz", "arcp"})
 def _leave_out(
     probs: np.ndarray, table: np.ndarray, real: np.ndarray, imag: np.ndarray, total: float, posterior: np.ndarray
-):
+) -> None:
     """posterior_i = p_i + p_i (1 - p_i) Re sum_k A_k (exp(iw_k) - 1) / f_i(w_k) / total; A is in real, imag."""
     count = real.size
     up = np.empty(count)
@@ -90,7 +90,7 @@ def _leave_out(
 
 
 @njit(cache=True, error_model="numpy")
-def _weigh(real: np.ndarray, imag: np.ndarray, table: np.ndarray):
+def _weigh(real: np.ndarray, imag: np.ndarray, table: np.ndarray) -> float:
     """A_k = phi(w_k) times the potential's transform, in place; returns sum_k Re A_k, which is M times the total."""
     total = 0.0
     for k in range(real.size):
@@ -102,8 +102,10 @@ def _weigh(real: np.ndarray, imag: np.ndarray, table: np.ndarray):
 
 
 @njit(cache=True, error_model="numpy")
-def fourier(probs: np.ndarray, var: float, reach: float, first: int, weights: np.ndarray, posterior: np.ndarray):
-    """As `cardinality_dp.direct`, in O(n) time times a dozen frequencies."""
+def fourier(
+    probs: np.ndarray, var: float, reach: float, first: int, weights: np.ndarray, posterior: np.ndarray
+) -> float:
+    """As `poisson_binomial_dp.direct`, in O(n) time times a dozen frequencies."""
     period, count = period_and_frequencies(probs.size, var, reach, weights.size)
     table = _phases(count, period, first, weights)
     real = np.ones(count)
@@ -116,7 +118,7 @@ def fourier(probs: np.ndarray, var: float, reach: float, first: int, weights: np
 
 def fourier_parallel(
     probs: np.ndarray, var: float, reach: float, first: int, weights: np.ndarray, posterior: np.ndarray
-):
+) -> float:
     """`fourier` for one huge bag, its members shared among the cores."""
     n = probs.size
     period, count = period_and_frequencies(n, var, reach, weights.size)
@@ -126,7 +128,7 @@ def fourier_parallel(
     reals, imags = np.ones((n_parts, count)), np.zeros((n_parts, count))
     part_of = {int(begin): part for part, begin in enumerate(edges[:-1])}
 
-    def multiply(begin: int, end: int):
+    def multiply(begin: int, end: int) -> None:
         _characteristic(probs[begin:end], table, reals[part_of[begin]], imags[part_of[begin]])
 
     over_parts(multiply, edges)

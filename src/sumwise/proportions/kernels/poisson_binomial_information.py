@@ -9,7 +9,9 @@ from sumwise.kernels.threads import over_bags, writable
 
 
 @njit(cache=True, error_model="numpy", nogil=True, fastmath={"contract", "reassoc"})
-def _sums(start_bag: int, end_bag: int, values: np.ndarray, offsets: np.ndarray, weights: np.ndarray, out: np.ndarray):
+def _sums(
+    start_bag: int, end_bag: int, values: np.ndarray, offsets: np.ndarray, weights: np.ndarray, out: np.ndarray
+) -> None:
     for b in range(start_bag, end_bag):
         row = out[b]
         for i in range(offsets[b], offsets[b + 1]):
@@ -19,7 +21,7 @@ def _sums(start_bag: int, end_bag: int, values: np.ndarray, offsets: np.ndarray,
                 row[j] += w * values[i, j]
 
 
-def weighted_sums(values: np.ndarray, offsets: np.ndarray, weights: np.ndarray):
+def weighted_sums(values: np.ndarray, offsets: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """sum_i w_i (x_i, 1) over each bag: with w_i = p_i (1 - p_i), the derivative of the expected count.
 
     Parameters

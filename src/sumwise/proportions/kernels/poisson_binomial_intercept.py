@@ -19,7 +19,7 @@ N_NODES = 17
 
 
 @njit(cache=True, error_model="numpy")
-def _mode(logits: np.ndarray, sizes: np.ndarray, count: float, variance: float):
+def _mode(logits: np.ndarray, sizes: np.ndarray, count: float, variance: float) -> tuple[float, float]:
     """The b that maximises b z - K(b) - b^2 / (2 variance), a concave function, and minus its second derivative."""
     b = 0.0
     bend = 1.0 / variance
@@ -52,7 +52,7 @@ def _bags(
     extra: np.ndarray,
     prior: np.ndarray,
     second: np.ndarray,
-):
+) -> None:
     n_nodes = nodes.size
     values = np.empty(n_nodes)
     at = np.empty(n_nodes)
@@ -86,7 +86,9 @@ def _bags(
             prior[offsets[bag] + i] = p
 
 
-def intercept_posterior(logits: np.ndarray, offsets: np.ndarray, sizes: np.ndarray, counts: np.ndarray, scale: float):
+def intercept_posterior(
+    logits: np.ndarray, offsets: np.ndarray, sizes: np.ndarray, counts: np.ndarray, scale: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """What a random intercept of standard deviation ``scale`` changes in the likelihood of exact counts.
 
     Parameters

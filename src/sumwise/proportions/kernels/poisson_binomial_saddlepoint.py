@@ -15,7 +15,7 @@ TURN = 0.4  # variance around which the count of rare flips gives way to the exp
 
 
 @njit(cache=True, error_model="numpy")
-def _tilt_weighted(logits: np.ndarray, sizes: np.ndarray, target: float, start: float):
+def _tilt_weighted(logits: np.ndarray, sizes: np.ndarray, target: float, start: float) -> float:
     """The t with sum_i m_i sigmoid(logit_i + t) = target, to rounding."""
     total = sizes.sum()
     base = math.log(target) - math.log(total - target)
@@ -43,7 +43,7 @@ def _tilt_weighted(logits: np.ndarray, sizes: np.ndarray, target: float, start: 
 
 
 @njit(cache=True, error_model="numpy")
-def log_normaliser(var: float, turn: float):
+def log_normaliser(var: float, turn: float) -> tuple[float, float]:
     """-log P(sum = its mean) to first order, and twice its derivative in log(var).
 
     log sqrt(2 pi var) where labels are in doubt. Where nearly all are certain, flips up and flips down are rare and
@@ -67,7 +67,9 @@ def log_normaliser(var: float, turn: float):
 
 
 @njit(cache=True, error_model="numpy")
-def saddlepoint(logits: np.ndarray, sizes: np.ndarray, target: float, start: float, posterior: np.ndarray):
+def saddlepoint(
+    logits: np.ndarray, sizes: np.ndarray, target: float, start: float, posterior: np.ndarray
+) -> tuple[float, float, float]:
     """log P(count = target) and the posterior of each label, from the count's first five cumulants.
 
     Parameters
@@ -136,7 +138,7 @@ def saddlepoint_bags(
     posterior: np.ndarray,
     error: np.ndarray,
     tilts: np.ndarray,
-):
+) -> None:
     """`saddlepoint` for every bag, in place; a count of 0 or all is certain."""
     for b in range(offsets.size - 1):
         begin, end = offsets[b], offsets[b + 1]

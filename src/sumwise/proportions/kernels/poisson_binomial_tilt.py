@@ -22,7 +22,7 @@ TAIL = 42.0
 
 
 @njit(cache=True, error_model="numpy")
-def sigmoid(x: float):
+def sigmoid(x: float) -> float:
     if x >= 0.0:
         return 1.0 / (1.0 + math.exp(-x))
     e = math.exp(x)
@@ -30,13 +30,13 @@ def sigmoid(x: float):
 
 
 @njit(cache=True, error_model="numpy")
-def softplus(x: float):
+def softplus(x: float) -> float:
     """log(1 + exp(x)) without overflow."""
     return max(x, 0.0) + math.log1p(math.exp(-abs(x)))
 
 
 @njit(cache=True, error_model="numpy")
-def log_potential(kind: int, observed: float, scale: float, s: float):
+def log_potential(kind: int, observed: float, scale: float, s: float) -> float:
     """log p(observed | count s); 0 where the count is only known to lie in a range."""
     if kind == SUPPORT:
         return 0.0
@@ -54,7 +54,7 @@ def log_potential(kind: int, observed: float, scale: float, s: float):
 
 
 @njit(cache=True, error_model="numpy")
-def _moments(logits: np.ndarray, t: float):
+def _moments(logits: np.ndarray, t: float) -> tuple[float, float]:
     """Mean and variance of the count when ``t`` is added to every logit."""
     mean = 0.0
     var = 0.0
@@ -66,7 +66,7 @@ def _moments(logits: np.ndarray, t: float):
 
 
 @njit(cache=True, error_model="numpy")
-def tilt_to(logits: np.ndarray, target: float, start: float, tol: float):
+def tilt_to(logits: np.ndarray, target: float, start: float, tol: float) -> tuple[float, float]:
     """The t with E[count] = target (0 < target < n), to ``tol`` standard deviations; also the variance there.
 
     Newton's method inside a bracket that the extreme logits give; it falls back to bisection where the mean is flat.
@@ -96,7 +96,7 @@ def tilt_to(logits: np.ndarray, target: float, start: float, tol: float):
 
 
 @njit(cache=True, error_model="numpy")
-def _slope(kind: int, observed: float, scale: float, s: float):
+def _slope(kind: int, observed: float, scale: float, s: float) -> tuple[float, float]:
     """d log p(observed | s) / ds, and its derivative, for the smooth kinds of noise."""
     if kind == GAUSSIAN:
         return (observed - s) / (scale * scale), -1.0 / (scale * scale)
@@ -105,7 +105,7 @@ def _slope(kind: int, observed: float, scale: float, s: float):
 
 
 @njit(cache=True, error_model="numpy")
-def _tilt_smooth(logits: np.ndarray, kind: int, observed: float, scale: float):
+def _tilt_smooth(logits: np.ndarray, kind: int, observed: float, scale: float) -> float:
     """The t that is the noise's slope at the tilted mean: the most plausible count, for Gaussian and Poisson
     noise."""
     n = logits.size
@@ -136,7 +136,7 @@ def _tilt_smooth(logits: np.ndarray, kind: int, observed: float, scale: float):
 
 
 @njit(cache=True, error_model="numpy")
-def _tilt_kinked(logits: np.ndarray, observed: float, scale: float):
+def _tilt_kinked(logits: np.ndarray, observed: float, scale: float) -> float:
     """As `_tilt_smooth`, for the two-sided exponential kinds, whose slope jumps at the observed count."""
     n = logits.size
     above = _moments(logits, 1.0 / scale)[0]  # the mean when the noise pulls up with all its strength
@@ -151,7 +151,9 @@ def _tilt_kinked(logits: np.ndarray, observed: float, scale: float):
 
 
 @njit(cache=True, error_model="numpy")
-def centre(logits: np.ndarray, kind: int, observed: float, scale: float, low: int, high: int, start: float):
+def centre(
+    logits: np.ndarray, kind: int, observed: float, scale: float, low: int, high: int, start: float
+) -> tuple[float, float, float]:
     """Tilt, centre and variance of the count given what was observed; for bags whose count isn't certain to be 0
     or n."""
     n = logits.size
@@ -175,7 +177,7 @@ def centre(logits: np.ndarray, kind: int, observed: float, scale: float, low: in
 
 
 @njit(cache=True, error_model="numpy")
-def half_width(var: float):
+def half_width(var: float) -> float:
     """How far from its mean a sum of independent 0/1 labels stays but for exp(-TAIL) (Bennett's inequality)."""
     var = max(var, 1e-12)
     u = TAIL / 3.0 + math.sqrt(TAIL * TAIL / 9.0 + 2.0 * TAIL * var)  # Bernstein: above the root
@@ -189,7 +191,9 @@ def half_width(var: float):
 
 
 @njit(cache=True, error_model="numpy")
-def window_weights(kind: int, observed: float, scale: float, t: float, mean: float, first: int, last: int):
+def window_weights(
+    kind: int, observed: float, scale: float, t: float, mean: float, first: int, last: int
+) -> tuple[np.ndarray, float]:
     """exp(log potential - t (s - mean)) for s = first..last, scaled to a maximum of 1, and the log of the scale.
 
     With the tilt of `centre` and a log-concave potential the maximum is at the centre, so nothing is lost by the
@@ -207,7 +211,7 @@ def window_weights(kind: int, observed: float, scale: float, t: float, mean: flo
 
 
 @njit(cache=True, error_model="numpy")
-def log_tilt_factor(logits: np.ndarray, t: float):
+def log_tilt_factor(logits: np.ndarray, t: float) -> float:
     """K(t) - K(0) with K(t) = sum_i log(1 + exp(logit_i + t)), summed in blocks to keep rounding small."""
     total = 0.0
     for begin in range(0, logits.size, 256):

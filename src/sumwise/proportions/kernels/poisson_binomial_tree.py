@@ -11,7 +11,7 @@ import scipy.fft
 fft: Any = scipy.fft  # typed as dispatchers there; they take and return arrays
 
 
-def _convolve_pairs(level: np.ndarray):
+def _convolve_pairs(level: np.ndarray) -> np.ndarray:
     """Upward messages, eq. (4): the distributions of the sums of neighbours, (2m, w) -> (m, 2w - 1)."""
     left, right = level[0::2], level[1::2]
     width = level.shape[1]
@@ -25,7 +25,7 @@ def _convolve_pairs(level: np.ndarray):
     return fft.irfft(fft.rfft(left, length) * fft.rfft(right, length), length)[:, :size]
 
 
-def _correlate(parent: np.ndarray, other: np.ndarray, width: int):
+def _correlate(parent: np.ndarray, other: np.ndarray, width: int) -> np.ndarray:
     """Downward messages, eq. (5): sum over the sibling's count of parent(z + z') other(z')."""
     if width <= 17:
         out = np.zeros((parent.shape[0], width))
@@ -36,8 +36,8 @@ def _correlate(parent: np.ndarray, other: np.ndarray, width: int):
     return fft.irfft(fft.rfft(parent, length) * np.conj(fft.rfft(other, length)), length)[:, :width]
 
 
-def tree(probs: np.ndarray, first: int, weights: np.ndarray):
-    """As `cardinality_dp.direct`, in O(n log(n)^2) time and O(n log n) memory.
+def tree(probs: np.ndarray, first: int, weights: np.ndarray) -> tuple[float, np.ndarray]:
+    """As `poisson_binomial_dp.direct`, in O(n log(n)^2) time and O(n log n) memory.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ def tree(probs: np.ndarray, first: int, weights: np.ndarray):
 
     Returns
     -------
-    total, posterior : as `cardinality_dp.direct`.
+    total, posterior : as `poisson_binomial_dp.direct`.
     """
     n = probs.size
     leaves = 1 << max(n - 1, 0).bit_length()

@@ -39,7 +39,9 @@ class VectorPosterior(NamedTuple):
 
 
 @njit(cache=True, error_model="numpy")
-def _tilted(logs: np.ndarray, outcomes: np.ndarray, t: np.ndarray, sizes: np.ndarray, probs: np.ndarray):  # noqa: C901 (plain loops compile best)
+def _tilted(  # noqa: C901 (plain loops compile best)
+    logs: np.ndarray, outcomes: np.ndarray, t: np.ndarray, sizes: np.ndarray, probs: np.ndarray
+) -> tuple[float, np.ndarray, np.ndarray]:
     """Fill probs with softmax(logs + outcomes . t); return sum of log normalisers, mean and covariance of the sum."""
     n, m = logs.shape
     d = outcomes.shape[1]
@@ -88,7 +90,7 @@ def _tilt_to(
     start: np.ndarray,
     tol: float,
     probs: np.ndarray,
-):
+) -> tuple[np.ndarray, float, np.ndarray, bool]:
     """Damped Newton for the t whose mean is the target; True if it got there.
 
     It minimises the convex K(t) - t . target. On the edge of what is possible t grows until the distance is below
@@ -126,7 +128,7 @@ def _tilt_to(
 
 
 @njit(cache=True, error_model="numpy")
-def _active(outcomes: np.ndarray, target: np.ndarray, onehot: bool):
+def _active(outcomes: np.ndarray, target: np.ndarray, onehot: bool) -> tuple[np.ndarray, np.ndarray]:
     """Which outcomes and dimensions are left once counts of zero are ruled out; one class left out for class
     counts."""
     m, d = outcomes.shape
@@ -154,7 +156,7 @@ def _active(outcomes: np.ndarray, target: np.ndarray, onehot: bool):
 
 
 @njit(cache=True, error_model="numpy")
-def _choose(n: int, m: int, target: np.ndarray, cov: np.ndarray, budget: float):
+def _choose(n: int, m: int, target: np.ndarray, cov: np.ndarray, budget: float) -> int:
     frequencies = frequencies_needed(cov, n)
     box = 1.0
     for z in target:
@@ -175,7 +177,7 @@ def _restrict(
     keep: np.ndarray,
     dims: np.ndarray,
     start: np.ndarray,
-):
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, float]:
     """The bag's problem in what is left; also minus the log normalisers of all outcomes."""
     n, m = logs.shape
     sub, vecs = np.empty((n, keep.size)), np.empty((keep.size, dims.size))
@@ -201,7 +203,7 @@ def _restrict(
 
 
 @njit(cache=True, error_model="numpy")
-def _near(logs: np.ndarray, vecs: np.ndarray, goal: np.ndarray, sizes: np.ndarray):
+def _near(logs: np.ndarray, vecs: np.ndarray, goal: np.ndarray, sizes: np.ndarray) -> np.ndarray:
     """The tilt for class counts if all members had the mean logits."""
     middle, rest, total = np.zeros(logs.shape[1]), -1, 0.0
     for i in range(logs.shape[0]):
@@ -220,7 +222,7 @@ def _near(logs: np.ndarray, vecs: np.ndarray, goal: np.ndarray, sizes: np.ndarra
 
 
 @njit(cache=True, error_model="numpy")
-def _clear(posterior: np.ndarray, tilt: np.ndarray):
+def _clear(posterior: np.ndarray, tilt: np.ndarray) -> None:
     for i in range(posterior.shape[0]):
         for a in range(posterior.shape[1]):
             posterior[i, a] = 0.0
@@ -243,7 +245,7 @@ def _bags(  # noqa: C901
     error: np.ndarray,
     tilt: np.ndarray,
     fine: np.ndarray,
-):
+) -> None:
     logs, offsets, targets, sizes = data
     for b in range(start_bag, end_bag):
         begin, end = offsets[b], offsets[b + 1]
@@ -297,7 +299,7 @@ def _run(
     start: np.ndarray | None,
     multiplicity: np.ndarray | None,
     budget: float = BUDGET,
-):
+) -> VectorPosterior:
     if method not in VECTOR_METHODS:
         raise DataError(f"Unknown method {method!r}.", hint=f"one of {', '.join(VECTOR_METHODS)}.")
     logs, offsets = writable(logs), np.array(offsets, dtype=np.int64)

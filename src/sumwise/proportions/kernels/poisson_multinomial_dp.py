@@ -10,7 +10,7 @@ from sumwise.kernels.compiled import njit
 
 
 @njit(cache=True, error_model="numpy")
-def _reachable(outcomes: np.ndarray, target: np.ndarray):
+def _reachable(outcomes: np.ndarray, target: np.ndarray) -> np.ndarray:
     """For each cell of the box and each outcome: the cell after adding the outcome, or -1 outside; cells in
     row-major order."""
     m, d = outcomes.shape
@@ -38,7 +38,7 @@ def _reachable(outcomes: np.ndarray, target: np.ndarray):
 
 
 @njit(cache=True, error_model="numpy")
-def direct(probs: np.ndarray, outcomes: np.ndarray, target: np.ndarray):  # noqa: C901 (plain loops compile best)
+def direct(probs: np.ndarray, outcomes: np.ndarray, target: np.ndarray) -> tuple[float, np.ndarray]:  # noqa: C901 (plain loops compile best)
     """Forward-backward over partial sums; every term is positive, so there is no cancellation.
 
     Parameters

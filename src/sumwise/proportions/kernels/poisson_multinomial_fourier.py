@@ -1,6 +1,6 @@
 """The sum of outcome vectors by the trapezoidal rule on its characteristic function, in several dimensions.
 
-As in `cardinality_fourier`: after tilting, the sum keeps within an ellipsoid, and its characteristic function
+As in `poisson_binomial_fourier`: after tilting, the sum keeps within an ellipsoid, and its characteristic function
 within another around 0.
 """
 
@@ -18,7 +18,7 @@ CUT = 34.0  # frequencies whose term is below exp(-CUT) are left out
 
 
 @njit(cache=True, error_model="numpy")
-def _periods(cov: np.ndarray, n: int):
+def _periods(cov: np.ndarray, n: int) -> np.ndarray:
     d = cov.shape[0]
     periods = np.empty(d, np.int64)
     for j in range(d):
@@ -28,7 +28,7 @@ def _periods(cov: np.ndarray, n: int):
 
 
 @njit(cache=True, error_model="numpy")
-def _limits(cov: np.ndarray, periods: np.ndarray):
+def _limits(cov: np.ndarray, periods: np.ndarray) -> np.ndarray:
     """The largest frequency in each dimension: 1 - cos(x) >= 2 x^2 / pi^2 bounds the ellipsoid's box."""
     d = cov.shape[0]
     variances = inverse(cholesky(cov, 1e-9))
@@ -41,7 +41,7 @@ def _limits(cov: np.ndarray, periods: np.ndarray):
 
 
 @njit(cache=True, error_model="numpy")
-def frequencies_needed(cov: np.ndarray, n: int):
+def frequencies_needed(cov: np.ndarray, n: int) -> float:
     """About how many frequencies the sum takes: those of the ellipsoid, or of the whole box."""
     d = cov.shape[0]
     if d == 0:
@@ -65,7 +65,7 @@ def _add_term(  # noqa: C901
     turn_imag: float,
     work: np.ndarray,
     sums: np.ndarray,
-):
+) -> float:
     """Add one frequency: work holds f_i and the running product; sums[a, i] += Re(A u_a / f_i). Returns Re A."""
     m, n = probs.shape
     fr, fi, pr, pi = work[0], work[1], work[2], work[3]
@@ -107,7 +107,7 @@ def _add_term(  # noqa: C901
 
 
 @njit(cache=True, error_model="numpy")
-def _without(work: np.ndarray, turn_real: float, turn_imag: float):
+def _without(work: np.ndarray, turn_real: float, turn_imag: float) -> None:
     """A / f_i where some f_i is (nearly) zero: the product of the others, by prefixes and suffixes."""
     n = work.shape[1]
     prefix = np.ones(n + 1, np.complex128)
@@ -122,7 +122,7 @@ def _without(work: np.ndarray, turn_real: float, turn_imag: float):
 
 
 @njit(cache=True, error_model="numpy")
-def _pair_masses(probs: np.ndarray):
+def _pair_masses(probs: np.ndarray) -> np.ndarray:
     """sum_i p_ia p_ib, which bounds |phi(w)| by exp(-sum_{a<b} mass_ab (1 - cos(w . (v_a - v_b))))."""
     n, m = probs.shape
     masses = np.zeros((m, m))
@@ -134,7 +134,7 @@ def _pair_masses(probs: np.ndarray):
 
 
 @njit(cache=True, error_model="numpy")
-def _bound(masses: np.ndarray, real: np.ndarray, imag: np.ndarray):
+def _bound(masses: np.ndarray, real: np.ndarray, imag: np.ndarray) -> float:
     decay = 0.0
     for a in range(real.size):
         for b in range(a):
@@ -143,8 +143,8 @@ def _bound(masses: np.ndarray, real: np.ndarray, imag: np.ndarray):
 
 
 @njit(cache=True, error_model="numpy")
-def fourier(probs: np.ndarray, outcomes: np.ndarray, target: np.ndarray, cov: np.ndarray):  # noqa: C901, PLR0912 (plain loops compile best)
-    """As `cardinality_vectors_dp.direct`; ``cov`` is the covariance of the sum under ``probs``."""
+def fourier(probs: np.ndarray, outcomes: np.ndarray, target: np.ndarray, cov: np.ndarray) -> tuple[float, np.ndarray]:  # noqa: C901, PLR0912 (plain loops compile best)
+    """As `poisson_multinomial_dp.direct`; ``cov`` is the covariance of the sum under ``probs``."""
     n, m = probs.shape
     d = outcomes.shape[1]
     periods = _periods(cov, n)

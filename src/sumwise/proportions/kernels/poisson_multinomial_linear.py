@@ -10,7 +10,7 @@ from sumwise.kernels.compiled import njit
 
 
 @njit(cache=True, error_model="numpy")
-def cholesky(matrix: np.ndarray, ridge: float):
+def cholesky(matrix: np.ndarray, ridge: float) -> np.ndarray:
     """Lower triangular L with L L' = matrix + ridge I; pivots that rounding made negative count as the ridge."""
     d = matrix.shape[0]
     lower = np.zeros((d, d))
@@ -27,7 +27,7 @@ def cholesky(matrix: np.ndarray, ridge: float):
 
 
 @njit(cache=True, error_model="numpy")
-def solve(lower: np.ndarray, right: np.ndarray):
+def solve(lower: np.ndarray, right: np.ndarray) -> np.ndarray:
     """x with L L' x = right."""
     d = right.size
     x = right.copy()
@@ -43,7 +43,7 @@ def solve(lower: np.ndarray, right: np.ndarray):
 
 
 @njit(cache=True, error_model="numpy")
-def inverse(lower: np.ndarray):
+def inverse(lower: np.ndarray) -> np.ndarray:
     """The inverse of L L'."""
     d = lower.shape[0]
     out = np.empty((d, d))
@@ -59,7 +59,7 @@ def inverse(lower: np.ndarray):
 
 
 @njit(cache=True, error_model="numpy")
-def log_det(lower: np.ndarray):
+def log_det(lower: np.ndarray) -> float:
     """log det(L L')."""
     total = 0.0
     for j in range(lower.shape[0]):
@@ -68,7 +68,7 @@ def log_det(lower: np.ndarray):
 
 
 @njit(cache=True, error_model="numpy")
-def dot(x: np.ndarray, y: np.ndarray):
+def dot(x: np.ndarray, y: np.ndarray) -> float:
     """x . y"""
     total = 0.0
     for j in range(x.size):

@@ -14,7 +14,7 @@ SAMPLE = 4000  # members that the error estimate looks at
 
 
 @njit(cache=True, error_model="numpy")
-def _mean(probs: np.ndarray, outcomes: np.ndarray, mu: np.ndarray):
+def _mean(probs: np.ndarray, outcomes: np.ndarray, mu: np.ndarray) -> None:
     for j in range(mu.size):
         mu[j] = 0.0
         for a in range(probs.size):
@@ -22,7 +22,7 @@ def _mean(probs: np.ndarray, outcomes: np.ndarray, mu: np.ndarray):
 
 
 @njit(cache=True, error_model="numpy")
-def _distance(precision: np.ndarray, dev: np.ndarray):
+def _distance(precision: np.ndarray, dev: np.ndarray) -> float:
     """dev' B dev"""
     total = 0.0
     for j in range(dev.size):
@@ -31,7 +31,7 @@ def _distance(precision: np.ndarray, dev: np.ndarray):
 
 
 @njit(cache=True, error_model="numpy")
-def _normaliser(lower: np.ndarray):
+def _normaliser(lower: np.ndarray) -> tuple[float, np.ndarray]:
     """Log normaliser of the sum whose covariance is L L', and W with W' W the derivative of twice it in the covariance.
 
     Dimensions are taken one after the other, each with its variance given the ones before, L_jj^2.
@@ -56,7 +56,7 @@ def _normaliser(lower: np.ndarray):
 
 
 @njit(cache=True, error_model="numpy")
-def _second_order(probs: np.ndarray, outcomes: np.ndarray, white: np.ndarray, sizes: np.ndarray):  # noqa: C901 (plain loops compile best)
+def _second_order(probs: np.ndarray, outcomes: np.ndarray, white: np.ndarray, sizes: np.ndarray) -> float:  # noqa: C901 (plain loops compile best)
     """The size of the next term of the expansion of log P (McCullagh 1987, section 6.3), signs disregarded."""
     n, m = probs.shape
     d = outcomes.shape[1]
@@ -101,7 +101,9 @@ def _second_order(probs: np.ndarray, outcomes: np.ndarray, white: np.ndarray, si
 
 
 @njit(cache=True, error_model="numpy")
-def saddlepoint(probs: np.ndarray, outcomes: np.ndarray, cov: np.ndarray, sizes: np.ndarray):
+def saddlepoint(
+    probs: np.ndarray, outcomes: np.ndarray, cov: np.ndarray, sizes: np.ndarray
+) -> tuple[float, np.ndarray, float]:
     """log P(sum) and posteriors to first order, where ``probs`` are tilted exactly to the target.
 
     log P = -log det(2 pi cov) / 2, and the posterior is the gradient of log P in the log-potentials:

@@ -11,8 +11,8 @@ import scipy.fft
 fft: Any = scipy.fft  # typed as dispatchers there; they take and return arrays
 
 
-def tree(probs: np.ndarray, outcomes: np.ndarray, target: np.ndarray):
-    """As `cardinality_vectors_dp.direct`, in O(n^d log(n)^2) time.
+def tree(probs: np.ndarray, outcomes: np.ndarray, target: np.ndarray) -> tuple[float, np.ndarray]:
+    """As `poisson_multinomial_dp.direct`, in O(n^d log(n)^2) time.
 
     Parameters
     ----------

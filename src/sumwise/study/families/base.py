@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from sumwise import checks
-from sumwise.study.cached_steps import Work
+from sumwise.study.cached_steps import CachedSteps
 from sumwise.study.problem import Problem
 from sumwise.study.sources import OPENING
 
 if TYPE_CHECKING:
-    from sumwise.report import Report
+    from sumwise.report.model_report import Report
 
 
 class Study:
@@ -34,9 +34,9 @@ class Study:
     classes_of: dict[str, str] = {}  # noqa: RUF012  method -> the class that does it, where it has another name
     former: dict[str, str] = {}  # noqa: RUF012  earlier name of a method -> its name
 
-    def __init__(self, problem: Problem, work: Work | None = None):
+    def __init__(self, problem: Problem, work: CachedSteps | None = None):
         self.problem = problem
-        self.work = Work() if work is None else work
+        self.work = CachedSteps() if work is None else work
         self.notes: list[str] = []  # what was done to the data
         self.cautions: list[str] = []  # what a reader must know before the numbers
         self.model: Any = None
@@ -125,7 +125,7 @@ class Study:
 
     def report(self) -> Report:
         """The report on the fitted model: exactly what `sumwise.report.report` gives."""
-        from sumwise.report import report  # not needed, and heavy, for reading files
+        from sumwise.report.model_report import report  # not needed, and heavy, for reading files
 
         with self.problem.blamed():
             return report(

@@ -21,7 +21,7 @@ def read_functions(given: Any, model: Any) -> dict[str, dict[tuple[str, ...], np
     >>> import numpy as np
     >>> from sumwise import Domain
     >>> from sumwise.collective import TreeModel
-    >>> from sumwise.collective.linear import read_functions
+    >>> from sumwise.collective.linear_functions import read_functions
     >>> model = TreeModel(Domain({"t0": 2, "t1": 2}), [("t0", "t1")])
     >>> read_functions({"leave": {("t0", "t1"): [[0, 1], [0, 0]]}}, model)["leave"]
     {('t0', 't1'): array([[0., 1.],

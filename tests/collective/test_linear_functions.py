@@ -6,7 +6,7 @@ from scipy import sparse
 
 from sumwise import Domain
 from sumwise.collective import TreeModel
-from sumwise.collective.linear import read_functions
+from sumwise.collective.linear_functions import read_functions
 from sumwise.errors import SumwiseError
 
 MODEL = TreeModel(Domain({"a": 2, "b": 3, "c": 2}), [("a", "b"), ("b", "c")])

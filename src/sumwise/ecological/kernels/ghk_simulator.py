@@ -1,4 +1,4 @@
-"""Masses of normals on simplices, by sequential conditioning (GHK), and draws of normals between bounds."""
+"""The GHK simulator: masses of normals on simplices by sequential conditioning, and draws of normals between bounds."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ FAR = np.array(
 
 
 @njit(cache=True)
-def _ratio(table: np.ndarray, z: float):
+def _ratio(table: np.ndarray, z: float) -> float:
     top, bottom = 0.0, 0.0
     for k in range(8):
         top = top * z + table[0, k]
@@ -48,7 +48,7 @@ def _ratio(table: np.ndarray, z: float):
 
 
 @njit(cache=True)
-def _lower_ndtri(p: float):
+def _lower_ndtri(p: float) -> float:
     """The normal quantile of p (AS 241)."""
     q = p - 0.5
     if abs(q) <= 0.425:
@@ -59,12 +59,12 @@ def _lower_ndtri(p: float):
 
 
 @njit(cache=True)
-def quantile_between(a: float, b: float, uniform: float):
+def quantile_between(a: float, b: float, uniform: float) -> float:
     """Quantile `uniform` of a standard normal truncated to [a, b]; in either tail by its lower one.
 
     Examples
     --------
-    >>> from sumwise.ecological.kernels.transport_normal import quantile_between
+    >>> from sumwise.ecological.kernels.ghk_simulator import quantile_between
     >>> round(quantile_between(-1.0, 1.0, 0.5), 6), round(quantile_between(8.0, 9.0, 0.5), 4)
     (0.0, 8.0849)
     """
@@ -82,7 +82,7 @@ def quantile_between(a: float, b: float, uniform: float):
 
 
 @njit(cache=True)
-def _root(matrix: np.ndarray):
+def _root(matrix: np.ndarray) -> np.ndarray:
     """Cholesky's lower triangle, with a floor under the pivots."""
     size = matrix.shape[0]
     out = np.zeros((size, size))
@@ -96,7 +96,7 @@ def _root(matrix: np.ndarray):
 
 
 @njit(cache=True)
-def _walk(uniform: np.ndarray, mean: np.ndarray, root: np.ndarray, n_rows: int, z: np.ndarray):
+def _walk(uniform: np.ndarray, mean: np.ndarray, root: np.ndarray, n_rows: int, z: np.ndarray) -> float:
     """Fill the rows share by share, each from its normal given those before, truncated to what is left of its row.
 
     Returns the log of the product of masses; z holds the draws.
@@ -117,13 +117,13 @@ def _walk(uniform: np.ndarray, mean: np.ndarray, root: np.ndarray, n_rows: int, 
 
 
 @njit(cache=True)
-def _log_mean_exp(values: np.ndarray):
+def _log_mean_exp(values: np.ndarray) -> float:
     top = values.max()
     return top + math.log(np.exp(values - top).mean())
 
 
 @njit(cache=True)
-def log_simplices_mass(mean: np.ndarray, covariance: np.ndarray, n_rows: int, points: np.ndarray):
+def log_simplices_mass(mean: np.ndarray, covariance: np.ndarray, n_rows: int, points: np.ndarray) -> float:
     """Log of the mass of a normal of all rows' first C - 1 shares where every row's shares lie in the simplex.
 
     mean (R (C - 1),), row by row; points (m, R (C - 1)) in the unit cube. With one outcome and one row it is exact.
@@ -131,7 +131,7 @@ def log_simplices_mass(mean: np.ndarray, covariance: np.ndarray, n_rows: int, po
     Examples
     --------
     >>> import numpy as np
-    >>> from sumwise.ecological.kernels.transport_normal import log_simplices_mass
+    >>> from sumwise.ecological.kernels.ghk_simulator import log_simplices_mass
     >>> square = log_simplices_mass(np.full(2, 0.5), 0.25 * np.eye(2), 2, np.full((1, 2), 0.5))
     >>> round(float(np.exp(square)), 4)  # of two independent shares within one sd of their means
     0.4661

@@ -4,7 +4,7 @@ import numpy as np
 from scipy import stats
 from scipy.special import ndtri
 
-from sumwise.ecological.kernels import transport_normal as tp
+from sumwise.ecological.kernels import ghk_simulator as tp
 from sumwise.ecological.kernels import truncated_normal as tn
 
 MEAN = np.array([0.6, 0.3, 0.2, 0.3])
