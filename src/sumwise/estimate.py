@@ -11,6 +11,9 @@ from sumwise import checks
 from sumwise.display import finding_html
 from sumwise.errors import DataError
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 __all__ = ["Estimate"]
 
 ARRAYS = ("values", "low", "high", "lower_bound", "upper_bound")
@@ -119,7 +122,7 @@ class Estimate:
             raise DataError(f"The truth has shape {given.shape}; the estimate has {self.shape}.")
         return (low <= given) & (given <= high)
 
-    def to_frame(self):
+    def to_frame(self) -> pd.DataFrame:
         """Return a pandas frame with one row per number."""
         import pandas as pd
 

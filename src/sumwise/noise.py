@@ -138,22 +138,22 @@ class Exact(Noise):
     array([  0., -inf])
     """
 
-    def _log_density(self, y: np.ndarray, n: np.ndarray):
+    def _log_density(self, y: np.ndarray, n: np.ndarray) -> np.ndarray:
         return np.where(y == n, 0.0, -np.inf)
 
-    def _gradient(self, y: np.ndarray, n: np.ndarray):
+    def _gradient(self, y: np.ndarray, n: np.ndarray) -> np.ndarray:
         return np.where(y == n, 0.0, np.nan)
 
-    def _conjugate(self, y: np.ndarray, slope: np.ndarray):
+    def _conjugate(self, y: np.ndarray, slope: np.ndarray) -> np.ndarray:
         return slope * y
 
-    def _conjugate_point(self, y: np.ndarray, slope: np.ndarray):
+    def _conjugate_point(self, y: np.ndarray, slope: np.ndarray) -> np.ndarray:
         return y + 0.0 * slope
 
-    def _variance(self, n: np.ndarray):
+    def _variance(self, n: np.ndarray) -> np.ndarray:
         return np.zeros_like(n)
 
-    def _sample(self, n: np.ndarray, rng: np.random.Generator):
+    def _sample(self, n: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         del rng  # nothing is random
         return n.copy()
 
@@ -176,32 +176,32 @@ class Poisson(Noise):
 
     rate: float | np.ndarray = 1.0
 
-    def _log_density(self, y: np.ndarray, n: np.ndarray):
+    def _log_density(self, y: np.ndarray, n: np.ndarray) -> np.ndarray:
         mean = self.rate * n
         with np.errstate(divide="ignore", invalid="ignore"):
             log_mean = np.where(y > 0, y * np.log(np.maximum(mean, 0.0)), 0.0)
         legal = (n >= 0) & (y >= 0) & (y == np.floor(y))
         return np.where(legal, log_mean - mean - _log_factorial(y), -np.inf)
 
-    def _gradient(self, y: np.ndarray, n: np.ndarray):
+    def _gradient(self, y: np.ndarray, n: np.ndarray) -> np.ndarray:
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(y > 0, np.divide(y, n), 0.0) - self.rate
 
-    def _conjugate(self, y: np.ndarray, slope: np.ndarray):
+    def _conjugate(self, y: np.ndarray, slope: np.ndarray) -> np.ndarray:
         gap = self.rate - slope
         with np.errstate(divide="ignore", invalid="ignore"):
             value = np.where(y > 0, y * (np.log(self.rate * y) - np.log(gap)) - y, 0.0) - _log_factorial(y)
         return np.where((gap > 0) | ((gap == 0) & (y == 0)), value, np.inf)
 
-    def _conjugate_point(self, y: np.ndarray, slope: np.ndarray):
+    def _conjugate_point(self, y: np.ndarray, slope: np.ndarray) -> np.ndarray:
         gap = self.rate - slope
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(gap > 0, y / gap, np.where((gap == 0) & (y == 0), 0.0, np.nan))
 
-    def _variance(self, n: np.ndarray):
+    def _variance(self, n: np.ndarray) -> np.ndarray:
         return self.rate * n
 
-    def _sample(self, n: np.ndarray, rng: np.random.Generator):
+    def _sample(self, n: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         mean = self.rate * n
         bad = ~((mean >= 0) & (mean < 2.0**62))
         if bad.any():
@@ -237,7 +237,7 @@ class NegativeBinomial(Noise):
     rate: float | np.ndarray = 1.0
     dispersion: float | np.ndarray = 0.1
 
-    def _log_density(self, y: np.ndarray, n: np.ndarray):
+    def _log_density(self, y: np.ndarray, n: np.ndarray) -> np.ndarray:
         from scipy.special import gammaln
 
         mean, r = self.rate * n, 1.0 / self.dispersion
@@ -248,12 +248,12 @@ class NegativeBinomial(Noise):
         constant = gammaln(np.maximum(y, 0.0) + r) - gammaln(r) - _log_factorial(y)
         return np.where(legal, value + constant, -np.inf)
 
-    def _gradient(self, y: np.ndarray, n: np.ndarray):
+    def _gradient(self, y: np.ndarray, n: np.ndarray) -> np.ndarray:
         mean, r = self.rate * n, 1.0 / self.dispersion
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.where(y > 0, np.divide(y, n), 0.0) - self.rate * (y + r) / (mean + r)
 
-    def _conjugate_point(self, y: np.ndarray, slope: np.ndarray):
+    def _conjugate_point(self, y: np.ndarray, slope: np.ndarray) -> np.ndarray:
         # The positive root of c m^2 + r (c - 1) m + r y = 0 with m = rate * n, c = slope / rate; none for c > 0.
         y, slope = np.broadcast_arrays(y, slope)
         r, c = 1.0 / self.dispersion, slope / self.rate
@@ -262,11 +262,11 @@ class NegativeBinomial(Noise):
             mean = 2.0 * r * y / (b + np.sqrt(b**2 - 4.0 * c * r * y))
         return np.where(c < 0, mean / self.rate, np.where(c == 0, y / self.rate, np.nan))
 
-    def _variance(self, n: np.ndarray):
+    def _variance(self, n: np.ndarray) -> np.ndarray:
         mean = self.rate * n
         return mean + self.dispersion * mean**2
 
-    def _sample(self, n: np.ndarray, rng: np.random.Generator):
+    def _sample(self, n: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         shape = np.zeros_like(n) + 1.0 / self.dispersion
         return Poisson(self.rate).sample(n * rng.gamma(shape, 1.0 / shape), rng)
 
@@ -289,26 +289,26 @@ class Gaussian(Noise):
 
     scale: float | np.ndarray
 
-    def _log_density(self, y: np.ndarray, n: np.ndarray):
+    def _log_density(self, y: np.ndarray, n: np.ndarray) -> np.ndarray:
         return -0.5 * ((y - n) / self.scale) ** 2 - self._log_constant
 
-    def _gradient(self, y: np.ndarray, n: np.ndarray):
+    def _gradient(self, y: np.ndarray, n: np.ndarray) -> np.ndarray:
         return (y - n) / self.scale**2
 
-    def _conjugate(self, y: np.ndarray, slope: np.ndarray):
+    def _conjugate(self, y: np.ndarray, slope: np.ndarray) -> np.ndarray:
         return slope * y + 0.5 * (slope * self.scale) ** 2 - self._log_constant
 
-    def _conjugate_point(self, y: np.ndarray, slope: np.ndarray):
+    def _conjugate_point(self, y: np.ndarray, slope: np.ndarray) -> np.ndarray:
         return y + slope * self.scale**2
 
-    def _variance(self, n: np.ndarray):
+    def _variance(self, n: np.ndarray) -> np.ndarray:
         return np.zeros_like(n) + self.scale**2
 
-    def _sample(self, n: np.ndarray, rng: np.random.Generator):
+    def _sample(self, n: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return n + self.scale * rng.standard_normal(n.shape)
 
     @property
-    def _log_constant(self):
+    def _log_constant(self) -> Any:
         return np.log(self.scale * math.sqrt(2 * math.pi))
 
 
@@ -321,17 +321,17 @@ class _TwoSided(Noise):
     @abstractmethod
     def _log_constant(self) -> Any: ...
 
-    def _log_density(self, y: np.ndarray, n: np.ndarray):
+    def _log_density(self, y: np.ndarray, n: np.ndarray) -> np.ndarray:
         return -np.abs(y - n) / self.scale - self._log_constant
 
-    def _gradient(self, y: np.ndarray, n: np.ndarray):
+    def _gradient(self, y: np.ndarray, n: np.ndarray) -> np.ndarray:
         return np.sign(y - n) / self.scale
 
-    def _conjugate(self, y: np.ndarray, slope: np.ndarray):
+    def _conjugate(self, y: np.ndarray, slope: np.ndarray) -> np.ndarray:
         reached = np.abs(slope) * self.scale <= 1 + 1e-12
         return np.where(reached, slope * y - self._log_constant, np.inf)
 
-    def _conjugate_point(self, y: np.ndarray, slope: np.ndarray):
+    def _conjugate_point(self, y: np.ndarray, slope: np.ndarray) -> np.ndarray:
         return np.where(np.abs(slope) * self.scale <= 1 + 1e-12, y, np.nan)
 
 
@@ -353,14 +353,14 @@ class Laplace(_TwoSided):
 
     scale: float | np.ndarray
 
-    def _variance(self, n: np.ndarray):
+    def _variance(self, n: np.ndarray) -> np.ndarray:
         return np.zeros_like(n) + 2 * self.scale**2
 
-    def _sample(self, n: np.ndarray, rng: np.random.Generator):
+    def _sample(self, n: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return n + rng.laplace(scale=self.scale, size=n.shape)
 
     @property
-    def _log_constant(self):
+    def _log_constant(self) -> Any:
         return np.log(2 * self.scale)
 
 
@@ -384,15 +384,15 @@ class Geometric(_TwoSided):
 
     scale: float | np.ndarray
 
-    def _variance(self, n: np.ndarray):
+    def _variance(self, n: np.ndarray) -> np.ndarray:
         return np.zeros_like(n) + 0.5 / np.sinh(0.5 / self.scale) ** 2
 
-    def _sample(self, n: np.ndarray, rng: np.random.Generator):
+    def _sample(self, n: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         fail = -np.expm1(-1.0 / self.scale)  # success probability of each one-sided geometric
         return n + rng.geometric(fail, size=n.shape) - rng.geometric(fail, size=n.shape)
 
     @property
-    def _log_constant(self):
+    def _log_constant(self) -> Any:
         return -np.log(np.tanh(0.5 / self.scale))
 
 
@@ -462,7 +462,7 @@ class Summed(Noise):
             slopes.append(slope)
         return np.stack(logs), np.stack(slopes)
 
-    def _log_density(self, y: np.ndarray, n: np.ndarray):
+    def _log_density(self, y: np.ndarray, n: np.ndarray) -> np.ndarray:
         z = np.abs(y - n)
         logs, _ = self._terms(z)
         top = logs.max(axis=0)
@@ -471,16 +471,16 @@ class Summed(Noise):
             return value + 2 * self.times * math.log(-math.expm1(-1.0 / self.scale))
         return value - math.log(self.scale) - self.times * math.log(2.0)
 
-    def _steepness(self, z: np.ndarray):
+    def _steepness(self, z: np.ndarray) -> np.ndarray:
         """Minus the derivative of the log-density in z, from 0 at z = 0 towards 1 / scale."""
         logs, slopes = self._terms(z)
         weight = np.exp(logs - logs.max(axis=0))
         return 1.0 / self.scale - (weight * slopes).sum(axis=0) / weight.sum(axis=0)
 
-    def _gradient(self, y: np.ndarray, n: np.ndarray):
+    def _gradient(self, y: np.ndarray, n: np.ndarray) -> np.ndarray:
         return np.sign(y - n) * np.maximum(self._steepness(np.abs(y - n)), 0.0)
 
-    def _conjugate_point(self, y: np.ndarray, slope: np.ndarray):
+    def _conjugate_point(self, y: np.ndarray, slope: np.ndarray) -> np.ndarray:
         y, slope = np.broadcast_arrays(y, slope)
         low, high = np.zeros(y.shape), np.full(y.shape, self.scale)
         wanted = np.abs(slope)
@@ -495,10 +495,10 @@ class Summed(Noise):
             low, high = np.where(flat, middle, low), np.where(flat, high, middle)
         return np.where(wanted * self.scale < 1, y + np.sign(slope) * (low + high) / 2, np.nan)
 
-    def _variance(self, n: np.ndarray):
+    def _variance(self, n: np.ndarray) -> np.ndarray:
         return self.times * self.noise.variance(n)
 
-    def _sample(self, n: np.ndarray, rng: np.random.Generator):
+    def _sample(self, n: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         return n + sum(self.noise.sample(np.zeros_like(n), rng) for _ in range(self.times))
 
 

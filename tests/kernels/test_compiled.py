@@ -1,6 +1,7 @@
 """Kernels compile wherever sumwise is installed, and a wait is announced once."""
 
 import ast
+import importlib
 import logging
 import os
 import shutil
@@ -149,3 +150,35 @@ def test_first_fits_compile_few_kernels(tmp_path):
     assert ecological == 0  # small problems rake in NumPy
     assert proportions <= 30  # 91 before
     assert done.stderr.count("\n") == 1  # the notice, once
+
+
+RENAMED = """
+from typing import NamedTuple
+from sumwise.kernels.compiled import njit
+
+class {record}(NamedTuple):
+    x: float
+
+@njit(cache=True)
+def twice(given):
+    return {factor} * given.x
+"""
+
+
+def test_what_an_earlier_version_kept_with_a_renamed_record_is_compiled_anew(tmp_path, monkeypatch):
+    """Numba alone fails: ``Can't get attribute 'Before' on <module ...>``."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kept"))
+    numba.config.reload_config()
+    monkeypatch.syspath_prepend(tmp_path)
+    try:
+        for record, factor in (("Before", 2), ("Afterwards", 3)):
+            (tmp_path / "renamed_record.py").write_text(RENAMED.format(record=record, factor=factor))
+            sys.modules.pop("renamed_record", None)
+            importlib.invalidate_caches()
+            module = importlib.import_module("renamed_record")
+            assert module.twice(getattr(module, record)(1.0)) == factor
+        assert list((tmp_path / "kept").rglob("*.nbi"))
+    finally:
+        sys.modules.pop("renamed_record", None)
+        monkeypatch.undo()
+        numba.config.reload_config()

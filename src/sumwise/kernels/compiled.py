@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import pickle
 import time
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -51,9 +52,27 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
         if kept.get("cache") and not _notice.can_keep:
             kept["cache"] = False
         kept.setdefault("no_cfunc_wrapper", True)  # nobody takes a kernel's address; it costs a twentieth of the time
-        return numba.njit(**kept)(function)
+        return _forgetting(numba.njit(**kept)(function))
 
     return compiled
+
+
+def _forgetting(kernel: Any) -> Any:
+    """The kernel, compiled anew where what an earlier version of sumwise kept of it can't be read.
+
+    Numba reads the types of arguments before it sees that the source has changed, and fails where a record was renamed.
+    """
+    index = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
+    if (load := getattr(index, "_load_index", None)) is not None:
+
+        def loaded() -> dict[Any, str]:
+            try:
+                return load()
+            except (AttributeError, ImportError, EOFError, pickle.UnpicklingError):
+                return {}
+
+        setattr(index, "_load_index", loaded)  # noqa: B010 (it is Numba's own)
+    return kernel
 
 
 def _unequal(_src_shapes: tuple[int, ...], _index_shape: tuple[int, ...]) -> NoReturn:
