@@ -243,7 +243,7 @@ def energy_change(
             after += proposed[cliques.attribute[q]] * cliques.stride[q]
         start = cliques.start[c]
         ratio += weights[cell_of(c, after, start, sparse)] - weights[cell_of(c, before, start, sparse)]
-    return ratio
+    return ratio  # pyright: ignore[reportReturnType]  # a number: cells are found one by one
 
 
 @njit(forceinline=True, error_model="numpy")
