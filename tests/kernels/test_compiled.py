@@ -9,9 +9,11 @@ import subprocess
 import sys
 import textwrap
 from pathlib import Path
+from typing import Any
 
 import numba
 import pytest
+from numba.core import config
 
 from architecture import SOURCE
 from sumwise.kernels import compiled
@@ -44,7 +46,7 @@ def test_without_a_folder_kernels_compile_in_every_session(monkeypatch):
 def test_notice_comes_once_and_only_after_a_moment(monkeypatch, caplog):
     clock = iter([0.0, 0.1, 1.0, 1.2, 2.0, 2.2, 3.0])
     monkeypatch.setattr(compiled.time, "perf_counter", lambda: next(clock))
-    notice = compiled._Notice("compiling", True)
+    notice: Any = compiled._Notice("compiling", True)
     with caplog.at_level(logging.WARNING, "sumwise"):
         notice.on_start(None)
         notice.on_end(None)  # a tenth of a second in all
@@ -168,7 +170,7 @@ def twice(given):
 def test_what_an_earlier_version_kept_with_a_renamed_record_is_compiled_anew(tmp_path, monkeypatch):
     """Numba alone fails: ``Can't get attribute 'Before' on <module ...>``."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "kept"))
-    numba.config.reload_config()
+    config.reload_config()
     monkeypatch.syspath_prepend(tmp_path)
     try:
         for record, factor in (("Before", 2), ("Afterwards", 3)):
@@ -181,4 +183,4 @@ def test_what_an_earlier_version_kept_with_a_renamed_record_is_compiled_anew(tmp
     finally:
         sys.modules.pop("renamed_record", None)
         monkeypatch.undo()
-        numba.config.reload_config()
+        config.reload_config()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import warnings
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -123,7 +124,7 @@ def reported(family):
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model.fit(*held if isinstance(held, tuple) else (held,))
+        cast(Any, model).fit(*held if isinstance(held, tuple) else (held,))
         prepare_font_cache()  # the first figure of a process does; which test that is depends on their order
         passed = trace(run, without=(family, "kernels", "checks.py", "memory.py", "features.py", "nonvoting.py"))
     return found[0], passed
