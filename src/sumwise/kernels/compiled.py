@@ -57,7 +57,7 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
     return compiled
 
 
-def _forgetting(kernel: Any) -> Any:
+def _forgetting(kernel: Callable[..., Any]) -> Any:
     """The kernel, compiled anew where what an earlier version of sumwise kept of it can't be read.
 
     Numba reads the types of arguments before it sees that the source has changed, and fails where a record was renamed.
