@@ -121,3 +121,13 @@ def test_a_column_that_names_persons_with_several_rows_is_no_attribute(tmp_path)
     assert "--person person_id --max-rows 3" in found.ask[0]
     (found,) = guessed(tmp_path, frame.assign(person_id=person % 7, ill=rng.integers(0, 2, 300)))
     assert "attributes" not in found.columns  # seven values are levels
+    (found,) = guessed(tmp_path, frame[["person_id"]].assign(row=range(300), ill=rng.integers(0, 2, 300)))
+    assert found.columns["attributes"] == ["person_id"]  # nothing else is left
+
+
+@pytest.mark.parametrize("name", ["customer_age", "household_income", "patient_city", "number_of_visits", "product_id"])
+def test_what_is_measured_of_persons_is_an_attribute(tmp_path, name):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({name: rng.integers(18, 80, 300), "sex": rng.choice(["f", "m"], 300)})
+    (found,) = guessed(tmp_path, frame.assign(ill=rng.integers(0, 2, 300)))
+    assert found.columns == {"label": "ill"}

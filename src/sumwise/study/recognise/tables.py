@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ import pandas as pd
 
 from sumwise.errors import DataError
 from sumwise.readers.numerals import is_withheld
-from sumwise.study.not_features import IDS, not_features
+from sumwise.study.not_features import not_features
 from sumwise.study.profile_file import Column, FileProfile
 from sumwise.study.recognise.bags import COUNTED
 from sumwise.study.recognise.guess import Guess
@@ -20,7 +21,11 @@ SUMS = ("label_sum", "clicks", "conversions", "positives", "sales", "label sum")
 LABELS = ("label*", "class", "target", "y", "income*", "click*", "outcome*", "response*")
 EXTRA = ("table", "noise", "scale", "low", "high")  # columns of cells that are no attributes
 MOST_CLASSES, MOST_ATTRIBUTES = 10, 40
-PERSONS = (*IDS, "person*", "patient*", "customer*", "client*", "user*", "member*", "subject*", "household*")
+WHO = "(?:person|patient|customer|client|user|member|subject|household|respondent|case)s?"
+PERSONS = re.compile(  # customer, id, hashed_user_id; not customer_age, nor number_of_visits
+    rf"{WHO}|ids?|uuid|guid|ssn|seqn|(?:.*[\W_])?{WHO}[\W_]*(?:ids?|uuid|guid|key|serial|nr|no|num|number|code|name|hash)",
+    re.IGNORECASE,
+)
 FEWEST_PERSONS = 0.1  # different values per row from which a column called like that names persons
 
 
@@ -161,6 +166,8 @@ def _rows(profile: FileProfile) -> Guess | None:
     if any(c.amounts is not None and profile.is_called(c, COUNTED) for c in profile.columns):
         return None  # rows are counts or percents of many people
     out, person = not_features(profile, {label.name}), _person(profile, label)
+    if len({label.name, *out, *([] if person is None else [person.name])}) == len(profile.columns):
+        person = None  # nothing would be left to count
     if person is not None:
         out[person.name] = f"names persons: {person.distinct:,} values in {profile.n_rows:,} rows"
     data, comments = profile.opening()
@@ -186,7 +193,7 @@ def _person(profile: FileProfile, label: Column) -> Column | None:
     """The column that names persons of whom some have several rows."""
     least = FEWEST_PERSONS * profile.n_rows
     for c in profile.columns:
-        named = c is not label and profile.is_called(c, PERSONS) and (c.amounts is None or c.whole)
+        named = c is not label and PERSONS.fullmatch(c.name.strip()) and (c.amounts is None or c.whole)
         if named and least <= c.distinct < profile.n_rows - c.missing:
             return c
     return None

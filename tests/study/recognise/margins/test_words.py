@@ -57,9 +57,10 @@ def test_numbers_of_precincts_name_units(name):
     assert words.names_unit(column(name))
 
 
-@pytest.mark.parametrize("values", [[61.5, 40.0, 38.25], [50.0, 50.0, 61.0]])
-def test_percents_name_no_units(values):
+@pytest.mark.parametrize("values", [[61.5, 40.0, 38.25], [50.0, 50.0, 61.0, 40.0], [61.0, 40.0, 38.0]])
+@pytest.mark.parametrize("name", ["pct", "pct_no"])  # the percent of no
+def test_percents_name_no_units(name, values):
     numbers = np.array(values)
-    assert not words.names_unit(Column("pct", numbers, None, len(set(values)), 0))
+    assert not words.names_unit(Column(name, numbers, None, len(set(values)), 0))
     assert not words.names_unit(Column("pct_black", np.arange(3.0), None, 3, 0))
     assert words.names_unit(Column("pct_id", numbers, None, len(set(values)), 0))

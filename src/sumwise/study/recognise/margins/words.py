@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 
+import numpy as np
+
 from sumwise.nonvoting import is_nonvoting
 from sumwise.study.profile_file import Column, FileProfile, has_word, name_parts
 
@@ -85,7 +87,8 @@ def called(column: Column, words: tuple[str, ...]) -> bool:
 def names_unit(column: Column) -> bool:
     """Whether a column's name says that it holds names or numbers of units.
 
-    ``pct`` abbreviates precinct as well as percent: numbers of precincts are whole, and no two are the same.
+    ``pct`` abbreviates precinct as well as percent, and ``pct_no`` is the percent of no, too. Numbers of precincts are
+    whole, and either in order or beyond 100.
 
     Examples
     --------
@@ -94,16 +97,20 @@ def names_unit(column: Column) -> bool:
     >>> from sumwise.study.recognise.margins.words import names_unit
     >>> names_unit(Column("Pct", np.array([101.0, 102.0, 201.0]), None, distinct=3, missing=0))
     True
-    >>> names_unit(Column("Pct", np.array([61.5, 40.2, 38.3]), None, distinct=3, missing=0))
+    >>> names_unit(Column("Pct", np.array([61.0, 40.0, 38.0]), None, distinct=3, missing=0))
     False
     """
     if called(column, UNITS):
         return True
     found = PRECINCT.fullmatch(column.name.strip())
-    if found is None or found[1]:
+    if found is None or column.amounts is None:
         return found is not None
+    if found[1] and found[1].lower() != "no":
+        return True
     amounts = column.amounts
-    return amounts is None or (column.whole and column.missing == 0 and column.distinct == len(amounts) > 2)
+    numbered = column.whole and column.missing == 0 and len(amounts) > 2
+    alone = bool(found[1]) or column.distinct == len(amounts)
+    return bool(numbered and alone and ((np.diff(amounts) >= 0).all() or amounts.max() > 100))
 
 
 def stated_error(column: Column, names: Iterable[str]) -> tuple[str, str] | None:
