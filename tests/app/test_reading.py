@@ -76,6 +76,10 @@ def test_a_feature_of_levels_stays_a_feature_and_a_second_role_is_kept(tmp_path)
     found = {c["name"]: c for c in checked(str(tmp_path / "problem.toml"))["columns"]}
     assert (found["code"]["role"], found["code"]["also"]) == ("categorical", [])
     assert (found["age"]["role"], found["age"]["also"]) == ("features", ["subgroups"])
+    for lines in ('subgroups = ["age"]\n', 'subgroups = ["age"]\nfeatures = ["age"]\n'):  # all others, and named late
+        (tmp_path / "problem.toml").write_text(head + lines)
+        found = {c["name"]: c for c in checked(str(tmp_path / "problem.toml"))["columns"]}
+        assert (found["age"]["role"], found["age"]["also"]) == ("features", ["subgroups"])
 
 
 def test_counts_over_time_and_cells_offer_their_noise(tmp_path):

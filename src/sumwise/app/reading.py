@@ -123,7 +123,8 @@ def file_columns(problem: Any, rest: str = "") -> list[dict[str, Any]]:
     roles: dict[str, list[str]] = {}
     given = problem.values.get("columns", {})
     unnamed = "" if rest in given else rest
-    for key in sorted(given.keys() - {*NOT_COLUMNS}, key=lambda k: (k != "categorical", [*given].index(k))):
+    order = {key: i for i, key in enumerate(given)} | {"categorical": -1, "subgroups": len(given)}
+    for key in sorted(given.keys() - {*NOT_COLUMNS}, key=order.__getitem__):
         for name in given[key] if isinstance(given[key], list) else [given[key]]:
             roles.setdefault(name, []).append(key)
     contest = contest_columns(problem)
@@ -137,6 +138,8 @@ def file_columns(problem: Any, rest: str = "") -> list[dict[str, Any]]:
             first = [column.value(i) for i in range(n)]
             kind = "numbers" if column.numbers is not None else "text"
             role, *also = roles.get(column.name, [unnamed if key == "file" else ""])
+            if role == "subgroups" and unnamed and key == "file":
+                role, also = unnamed, [role]  # a feature, too, as all others are
             also = [other for other in also if role != "categorical" or other != rest]  # a feature anyway
             shown.append({"name": column.name, "kind": kind, "first": first, "role": role, "also": also})
             if column.name in contest:
