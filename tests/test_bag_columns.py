@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sumwise import Bags
+from sumwise import Bags, load, save
 from sumwise.bag_columns import BagColumn
 from sumwise.errors import DataError
 
@@ -63,3 +63,36 @@ def test_bags_that_are_no_copy_are_an_error(bags):
         bags.iloc[:, 0] = 1.0
     with pytest.raises(DataError, match="in all bags"):
         bags.copy().iloc[[0], 0] = 1.0
+
+
+def test_repeated_exchanges_lose_nothing(bags):
+    made = bags.copy()
+    for order in ([1, 0], [1, 0]):  # as permutation_importance shuffles what it shuffled before
+        made["x"] = made.iloc[order, 0]
+    assert made == bags
+
+
+def test_copies_and_parts_of_a_copy_keep_their_values(bags):
+    first = bags.copy()
+    first.iloc[:, 0] = 3.0
+    second, part = first.copy(), first[0:1]
+    first.iloc[:, 0] = 5.0
+    assert np.asarray(second.iloc[:, 0]).tolist() == [3.0, 3.0]
+    assert np.asarray(part.iloc[:, 0]).tolist() == [3.0]
+
+
+def test_a_column_of_fewer_bags_is_an_error(bags):
+    with pytest.raises(DataError):
+        bags.copy()["x"] = bags.iloc[[0], 0]
+
+
+def test_masks(bags):
+    assert bags.loc[np.array([False, True])].ids.tolist() == ["b"]
+    assert bags.loc[:, [True, False]].features == ("x",)
+    with pytest.raises(DataError, match="bags.iloc takes positions"):
+        bags.loc[0]
+
+
+def test_a_copy_is_saved_as_bags(bags, tmp_path):
+    save(bags.copy(), tmp_path / "bags")
+    assert load(tmp_path / "bags") == bags

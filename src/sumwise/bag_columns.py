@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.errors import DataError
 
@@ -57,9 +58,13 @@ class Positions:
         if not isinstance(key, tuple):
             return self.bags[key]
         rows, column = key
-        chosen = self.bags[rows if isinstance(rows, slice) else np.atleast_1d(rows)]
-        part = columns_of(chosen, np.atleast_1d(np.arange(chosen.n_features)[column]))
-        return BagColumn(part) if np.ndim(column) == 0 and not isinstance(column, slice) else part
+        rows = rows if isinstance(rows, slice) else np.atleast_1d(rows)
+        at = np.atleast_1d(np.arange(self.bags.n_features)[column])
+        if isinstance(column, slice) or np.ndim(column):
+            return columns_of(self.bags[rows], at)
+        if isinstance(self.bags, EditableBags) and at[0] in self.bags.exchanged:
+            return BagColumn(self.bags.exchanged[at[0]][rows])
+        return BagColumn(columns_of(self.bags[rows], at))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if not isinstance(self.bags, EditableBags):
@@ -70,11 +75,25 @@ class Positions:
         self.bags.shift_to(int(column), float(value))
 
 
+class Masks(Positions):
+    """What ``bags.loc`` is: ``bags.loc[mask]`` are bags, ``bags.loc[:, mask]`` have some of the columns."""
+
+    def __getitem__(self, key: Any) -> Any:
+        for part in key if isinstance(key, tuple) else (key,):
+            if not isinstance(part, slice) and np.asarray(part).dtype != bool:
+                raise DataError("bags.loc takes masks.", hint="bags.iloc takes positions.")
+        return super().__getitem__(key)
+
+
 class EditableBags(Bags):
     """A copy of bags whose columns can be replaced; made by `Bags.copy` and `Bags.take`."""
 
-    __slots__ = ("given",)
-    given: np.ndarray  # the values that were copied; they are shared until a column is replaced
+    __slots__ = ("exchanged", "given")
+    given: np.ndarray  # the values that were copied
+    exchanged: (
+        dict  # columns of other bags that were assigned, by position: bags of other sizes don't hold them exactly
+    )
+    _saved_as: ClassVar = Bags
 
     @classmethod
     def of(cls, bags: Bags) -> EditableBags:
@@ -83,12 +102,13 @@ class EditableBags(Bags):
         for name in Bags.__slots__:
             object.__setattr__(made, name, getattr(bags, name))
         object.__setattr__(made, "given", bags.values)
+        object.__setattr__(made, "exchanged", dict(getattr(bags, "exchanged", {})))
         return made
 
     def _replace(self, j: int, column: np.ndarray) -> None:
-        if self.values is self.given:
-            object.__setattr__(self, "values", np.array(self.given))
-        self.values[:, j] = column
+        values = np.array(self.values)  # other bags may share them
+        values[:, j] = column
+        object.__setattr__(self, "values", checks.frozen(values))
 
     @property
     def columns(self) -> tuple:
@@ -102,17 +122,20 @@ class EditableBags(Bags):
 
     def __setitem__(self, name: Any, column: BagColumn) -> None:
         """Give every bag the distribution that the column has in another bag."""
+        checks.same_length(bags=self, column=column)
         j, made = self.features.index(name), np.empty(self.n_rows)
         for k, source in enumerate(column.bags):
             rows = slice(self.offsets[k], self.offsets[k + 1])
             own, weights = self.given[rows, j], self.weights[rows]
             made[rows] = _with_ranks_of(own, weights, source[:, 0], _weights_of(column.bags, k))
         self._replace(j, made)
+        self.exchanged[j] = column.bags
 
     def shift_to(self, j: int, mean: float) -> None:
         """Shift column ``j`` in every bag, so that its mean is the given one."""
         means = np.asarray(BagColumn(columns_of(self, np.array([j]), self.given)))
         self._replace(j, self.given[:, j] + np.repeat(mean - means, self.sizes))
+        self.exchanged.pop(j, None)
 
 
 def columns_of(bags: Bags, chosen: np.ndarray, values: np.ndarray | None = None) -> Bags:

@@ -203,6 +203,13 @@ class Bags:
 
         return Positions(self)
 
+    @property
+    def loc(self) -> Any:
+        """Bags and columns by masks, as scikit-learn asks for them: ``bags.loc[mask]``."""
+        from sumwise.bag_columns import Masks
+
+        return Masks(self)
+
     def take(self, indices: Any, axis: int = 0) -> Bags:
         """Return some bags, or with ``axis=1`` the same bags with some of their columns, by position."""
         if axis == 0:

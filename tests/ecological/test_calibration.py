@@ -145,3 +145,10 @@ def test_intervals_grow_with_the_standard_deviation(share, level):
     assert (np.diff(high) > -0.01).all()
     assert (np.diff(low) < 0.01).all()
     assert high[-1] - low[-1] > 0.4  # of a share that may be anything, near 0, too
+
+
+@pytest.mark.parametrize("sizes", [[500.0, 0.0], [7e9, 1.0], [1.0, 7e9]])
+def test_draws_of_a_group_beside_a_far_larger_one_vary(sizes):
+    shares = np.array([[0.7, 0.3], [0.2, 0.8]])
+    draws = beta_sample(shares, 0.05 + 0 * shares, 0 * shares, 1 + 0 * shares, 1000, sizes=sizes, rng=generator())
+    np.testing.assert_allclose(draws.std(axis=0), 0.05, rtol=0.1)

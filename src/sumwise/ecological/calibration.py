@@ -305,6 +305,7 @@ def zero_sum_correlation(variances: np.ndarray) -> np.ndarray:
     """
     if len(variances) == 1:
         return np.ones((1, 1))
+    variances = np.maximum(variances, 1e-10 * variances.max())  # a group without members has errors, too
     part = variances / variances.sum()
     for _ in range(50):
         part = variances / (1 - part)

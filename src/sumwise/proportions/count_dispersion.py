@@ -8,6 +8,7 @@ import numpy as np
 from scipy.special import expit, log_softmax
 
 from sumwise.errors import ModelWarning
+from sumwise.memory import at_caller
 from sumwise.proportions.share_classifier import linear_logits
 from sumwise.proportions.shares import BagShares
 
@@ -47,5 +48,5 @@ def warn_of_dispersion(times: float, why: str, hint: str) -> None:
         f"Counts of the bags vary {times:,.3g} times as much as the probabilities of this fit allow: they are too "
         f"certain, or {why}. Hint: {hint}",
         ModelWarning,
-        stacklevel=4,
+        stacklevel=at_caller(4),
     )

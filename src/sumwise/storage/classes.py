@@ -77,7 +77,7 @@ def public_class(name: Any, where: str) -> type:
 
 def encode(encoder: Encoder, value: Any, where: str) -> Any:
     """Encode a container by the arguments of its constructor, an estimator by its attributes."""
-    cls = type(value)
+    cls = getattr(type(value), "_saved_as", type(value))
     if not (_is_noun(cls) or _is_estimator(cls)):
         return None
     name = public_name(cls)
