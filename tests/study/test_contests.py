@@ -5,7 +5,7 @@ import pytest
 
 from study_cases import votes
 from sumwise.errors import DataError
-from sumwise.study.cached_steps import Work
+from sumwise.study.cached_steps import CachedSteps
 from sumwise.study.contests import contest_problems, fit_together, folder_names
 from sumwise.study.fitting import fit_problem, read_result
 from sumwise.study.problem import Problem
@@ -88,7 +88,7 @@ def test_contests_with_the_same_groups_are_fitted_together(tmp_path):
     text = TEXT.replace("Bounds", "EcologicalEM").replace('["no", "yes"]', '["for", "against"]')
     (tmp_path / "p.toml").write_text(text)
     problem = Problem.from_file(tmp_path / "p.toml")
-    fits = fit_together(problem, contest_problems(problem), Work())
+    fits = fit_together(problem, contest_problems(problem), CachedSteps())
     assert list(fits) == ["first / 1", "first ? 1"]
     assert all(fit.pooling_ in ("alone", "pooled") for fit in fits.values())
     fit_problem(problem, tmp_path / "r")
@@ -99,9 +99,9 @@ def test_contests_with_the_same_groups_are_fitted_together(tmp_path):
     assert "All contests" in page
     assert "The report of each contest" in page
     apart = Problem.parse("pool = false\n" + text, tmp_path / "p.toml")
-    assert fit_together(apart, contest_problems(apart), Work()) == {}
+    assert fit_together(apart, contest_problems(apart), CachedSteps()) == {}
     other = Problem.parse(text.replace('outcomes = ["for"', 'groups = ["yes", "no"]\noutcomes = ["for"'), problem.path)
-    assert fit_together(other, contest_problems(other), Work()) == {}
+    assert fit_together(other, contest_problems(other), CachedSteps()) == {}
 
 
 def test_the_problem_of_a_contest_is_toml_whatever_names_it_has():

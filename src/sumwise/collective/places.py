@@ -7,7 +7,6 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from sumwise.display import finding_html
 from sumwise.errors import DataError
 from sumwise.extras import require
 from sumwise.frames import in_one_order, is_frame, to_pandas
+from sumwise.storage.documents import read_json
 
 EARTH = 6371.0088  # km, mean radius
 
@@ -211,8 +211,11 @@ class Places:
         """
         from sumwise.collective.kernels.polygons import centroid_and_area
 
-        found = source if isinstance(source, dict) else json.loads(Path(source).read_text("utf-8"))
-        features = found.get("features")
+        try:
+            found = source if isinstance(source, dict) else read_json(source)
+        except ValueError as error:
+            raise DataError(f"{str(source)!r} is no JSON: {error}.", hint="is the file whole?") from None
+        features = found.get("features") if isinstance(found, dict) else None
         if not features:
             raise DataError("The GeoJSON has no features.", hint="give a FeatureCollection.")
         names = [f.get("properties", {}).get(name) for f in features]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -14,6 +12,7 @@ from typing import Any
 from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Noise, Poisson
+from sumwise.storage.documents import read_json, read_toml
 
 NOISES = {"geometric": Geometric, "laplace": Laplace, "gaussian": Gaussian, "poisson": Poisson}
 ROLES = ("attribute", "measure", "table")
@@ -268,8 +267,7 @@ def _load(source: str | PathLike) -> tuple[dict, str]:
     path = Path(source)
     name = f"the key file {str(path)!r}"
     try:
-        text = path.read_text("utf-8")
-        data = json.loads(text) if path.suffix == ".json" else tomllib.loads(text)
+        data = read_json(path) if path.suffix == ".json" else read_toml(path)
     except (OSError, ValueError) as error:
         raise DataError(f"{name[0].upper() + name[1:]} can't be read: {error}.") from None
     if not isinstance(data, dict):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import sqlite3
 from collections.abc import Sequence
@@ -16,10 +15,10 @@ from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.readers.grid import column_values
 from sumwise.readers.sheet import Sheet
+from sumwise.storage.documents import read_json
 
 GEOJSON, GEOPACKAGE = {".geojson", ".json"}, {".gpkg"}
 LONGEST_VALUE = 2**28  # bytes; shapes of countries in full detail have some millions
-HALF_A_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
 PLAIN_NAME = re.compile(r"\w[\w .-]*")  # what a name may be that stands in a statement
 
 
@@ -27,11 +26,8 @@ def open_geojson(path: Path) -> Sheet:
     """The properties of a FeatureCollection's features; shapes are left out."""
     shown = repr(str(path))
     try:
-        text = path.read_text("utf-8-sig")
-        read = json.loads(text)
-        if HALF_A_PAIR.search(text):
-            json.dumps(read, ensure_ascii=False).encode()  # a ValueError where half of a surrogate pair stands alone
-    except (ValueError, OSError, RecursionError) as error:
+        read = read_json(path)
+    except (ValueError, OSError) as error:
         raise DataError(f"{shown} is no JSON: {error}.", hint="is the file whole?") from error
     features = read.get("features") if isinstance(read, dict) else None
     if not isinstance(features, list) or read.get("type") != "FeatureCollection":

@@ -15,6 +15,7 @@ import pandas as pd
 from sumwise.contests import Contests
 from sumwise.errors import DataError
 from sumwise.persistence import load
+from sumwise.storage.documents import read_json
 from sumwise.study.cached_steps import CachedSteps
 from sumwise.study.families import study_class, study_of
 from sumwise.study.problem import Problem
@@ -130,6 +131,22 @@ def fit_contests(
         summary |= _overview(problem, folder, places, summary, {name: r["findings"] for name, r in results.items()})
     summary["files"] = sorted(p.name for p in folder.iterdir() if not p.name.startswith("."))
     return summary
+
+
+def read_index(folder: Path) -> dict[str, str]:
+    """The folder of each contest, as the index of a result says it; only folders inside that one are taken."""
+    try:
+        places = read_json(folder / INDEX)
+    except ValueError as error:
+        raise DataError(f"The result in {str(folder)!r} is damaged ({error}).", hint="fit it again.") from None
+    inside = isinstance(places, dict) and all(
+        isinstance(place, str) and place not in ("", ".", "..") and not re.search(r"[/\\\0]", place)
+        for place in places.values()
+    )
+    if not inside or not places:
+        said = f"The result in {str(folder)!r} is damaged: {INDEX} names no folders of contests in it."
+        raise DataError(said, hint="fit it again.")
+    return places
 
 
 def _done(folder: Path, places: dict[str, str], problems: Mapping[str, Problem]) -> list[str]:

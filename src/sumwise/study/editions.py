@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from sumwise.report.court import court_edition, polarised_table
 from sumwise.report.court_contests import ContestResult, court_edition_contests
 from sumwise.report.exports import export_figures, export_tables
 from sumwise.report.model_report import Report
-from sumwise.study.contests import INDEX
+from sumwise.study.contests import INDEX, read_index
 from sumwise.study.problem import Problem
 
 EDITIONS = ("plain", "court")
@@ -62,7 +61,7 @@ def write_edition(folder: Any, edition: str = "court") -> list[Path]:
 
 
 def _of_contests(folder: Path) -> list[Path]:
-    places = json.loads((folder / INDEX).read_text("utf-8"))
+    places = read_index(folder)
     contests = {name: _result(folder / place) for name, place in places.items()}
     problem = Problem.from_file(folder / next(iter(places.values())) / "problem.toml")  # covers are alike
     whole = folder / "problem.toml"

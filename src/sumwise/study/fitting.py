@@ -11,7 +11,6 @@ from typing import Any
 
 import pandas as pd
 
-from sumwise import checks
 from sumwise.checkpoint import fingerprint
 from sumwise.errors import DataError
 from sumwise.persistence import save
@@ -21,9 +20,10 @@ from sumwise.report.html import page
 from sumwise.report.model_report import Report, warned
 from sumwise.report.summary import plain, with_provenance
 from sumwise.storage.atomic import new_file
+from sumwise.storage.documents import read_json
 from sumwise.storage.temporary import temporary_files_beside
 from sumwise.study.cached_steps import CachedSteps
-from sumwise.study.contests import INDEX, fit_contests
+from sumwise.study.contests import INDEX, fit_contests, read_index
 from sumwise.study.families import study_of
 from sumwise.study.folder import ResultFolder
 from sumwise.study.problem import Problem
@@ -153,13 +153,11 @@ def read_result(folder: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     folder = Path(folder)
     if folder.is_file():
         raise DataError(f"{str(folder)!r} is a file.", hint="give the folder of a result, which `sumwise fit` wrote.")
-    for name in ("summary.json", "provenance.json", "problem.toml"):
-        checks.ordinary_file(folder / name)
     try:
-        read = [json.loads((folder / name).read_text("utf-8")) for name in ("summary.json", "provenance.json")]
+        read = [read_json(folder / name) for name in ("summary.json", "provenance.json")]
     except FileNotFoundError:
         if (folder / INDEX).exists():
-            names = ", ".join(json.loads((folder / INDEX).read_text("utf-8")).values())
+            names = ", ".join(read_index(folder).values())
             raise DataError(f"{str(folder)!r} holds several contests.", hint=f"name one of {names} in it.") from None
         hint = f"sumwise fit problem.toml --out {folder}"
         raise DataError(f"There is no result in {str(folder)!r}.", hint=hint) from None

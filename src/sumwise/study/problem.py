@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from typing import Any, NoReturn
 from sumwise import checks
 from sumwise.errors import DataError, SumwiseError, UnknownName
 from sumwise.report.court import CASE
+from sumwise.storage.documents import parse_toml
 from sumwise.study.toml_lines import key_lines, value_line
 
 KEYS: dict[str, type] = {  # of the file, and what each holds
@@ -117,8 +117,8 @@ class Problem:
         """Read the text of a problem file."""
         name = "problem" if path is None else path.name
         try:
-            values = tomllib.loads(text)
-        except tomllib.TOMLDecodeError as error:
+            values = parse_toml(text)
+        except ValueError as error:
             place = re.search(r"line (\d+)", str(error))
             last = len(text.splitlines())
             words = str(error).partition(" (at ")[0]

@@ -183,23 +183,17 @@ def _value(text: str, kind: str, condition: str) -> Any:
 
 
 def _encoding(source: str, encode: str | None, encoding: str | None, label: str | None, options: dict[str, Any]) -> Any:
-    import json
-    import tomllib
-    from pathlib import Path
-
-    from sumwise import checks
     from sumwise.encoding import Encoding
     from sumwise.errors import DataError
+    from sumwise.storage.documents import read_json, read_toml
 
     if encode is not None and encoding is not None:
         raise DataError("Both --encode and --encoding are given.", hint="learn rules, or use those of earlier tables.")
     path = encode or encoding
     if path is None:
         return None
-    checks.ordinary_file(path)
     try:
-        text = Path(path).read_text("utf-8")
-        data = tomllib.loads(text) if encode else json.loads(text)
+        data = read_toml(path) if encode else read_json(path)
     except (OSError, ValueError) as error:
         raise DataError(f"The file {path!r} can't be read: {error}.") from None
     if encoding is not None:

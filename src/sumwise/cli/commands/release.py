@@ -188,19 +188,16 @@ class Release:
 def _private_encoding(
     rows: str, encode: str | None, options: Release, levels: Any, person: str | None, ledger: Any
 ) -> Any:
-    import tomllib
-
-    from sumwise import checks
     from sumwise.errors import DataError
     from sumwise.privacy import PersonBounds
     from sumwise.privacy.private_levels import learned_privately
     from sumwise.readers.files import open_sheet
+    from sumwise.storage.documents import read_toml
 
     if encode is None:
         return None
-    checks.ordinary_file(encode)
     try:
-        spec = tomllib.loads(Path(encode).read_text("utf-8"))
+        spec = read_toml(encode)
     except (OSError, ValueError) as error:
         raise DataError(f"The file {encode!r} can't be read: {error}.") from None
     spec = {n: rule["at"] if isinstance(rule, dict) and set(rule) == {"at"} else rule for n, rule in spec.items()}

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from sumwise import checks
+from sumwise.errors import DataError
+from sumwise.storage.documents import read_json
 from sumwise.study.cached_steps import CachedSteps
 from sumwise.study.problem import Problem
 from sumwise.study.sources import OPENING
@@ -97,6 +99,17 @@ class Study:
     def kept(self) -> dict[str, Any] | None:
         """What prediction needs beside the model, for ``features.json``."""
         return None
+
+    def kept_by_the_fit(self, *lists: str) -> dict[str, Any]:
+        """What `kept` gave when the result was fitted, for prediction; what it must hold are lists."""
+        try:
+            kept = read_json(self.folder / "features.json")
+            if not isinstance(kept, dict) or not all(isinstance(kept.get(name), list) for name in lists):
+                raise ValueError(f"it lacks {' or '.join(lists)}")
+        except ValueError as error:
+            said = f"features.json in {str(self.folder)!r} is damaged ({error})."
+            raise DataError(said, hint="fit the problem file again.") from None
+        return kept
 
     def train(self, estimator: Any) -> Any:
         """Fit an estimator to the data."""

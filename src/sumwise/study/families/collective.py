@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import warnings
 from pathlib import Path
@@ -17,6 +16,7 @@ from sumwise.collective.flow_data import times_in_order
 from sumwise.collective.places import western_longitudes
 from sumwise.errors import DataError
 from sumwise.plots.maps import rings
+from sumwise.storage.documents import read_json
 from sumwise.study.families.base import Study
 from sumwise.study.flow_files import birdflow_rows, counted_rows
 from sumwise.study.noises import NEGATIVE, NOISES, noise_of
@@ -220,7 +220,7 @@ class Collective(Study):
         if path is None:
             return
         try:
-            found = json.loads(path.read_text("utf-8"))
+            found = read_json(path)
             rings(found)
         except (ValueError, KeyError, TypeError, AttributeError, IndexError):
             raise DataError(f"{path.name!r} is no GeoJSON of polygons.", hint="give a FeatureCollection.") from None

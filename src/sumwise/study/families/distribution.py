@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -169,7 +168,7 @@ class Distribution(Study):
 
     def predict(self, model: Any, source: Path) -> pd.DataFrame:
         """Responses of other bags."""
-        kept = json.loads((self.folder / "features.json").read_text("utf-8"))
+        kept = self.kept_by_the_fit()
         if "columns" not in kept:
             raise DataError(
                 f"{self.folder} was written by an earlier version, which kept its columns in another way.",

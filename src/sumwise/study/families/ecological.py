@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import warnings
 from collections.abc import Iterable
 from dataclasses import replace
@@ -18,6 +17,7 @@ from sumwise.errors import DataError, ModelWarning
 from sumwise.margins import ROWS_TOTAL, Margins
 from sumwise.readers import read_margins
 from sumwise.readers.sheet import Sheet
+from sumwise.storage.documents import read_json
 from sumwise.study.families.base import Study
 from sumwise.study.sources import join, named_together, numbered_again, only_rows, open_source
 from sumwise.study.uncertain_groups import with_row_sd
@@ -98,10 +98,9 @@ class Ecological(Study):
         path = Path(str(given["file"]))
         path = path if path.is_absolute() or p.path is None else p.path.parent / path
         with p.blamed(("map", "file")):
-            checks.ordinary_file(path)
             try:
-                read = json.loads(path.read_text("utf-8-sig"))
-            except (OSError, ValueError, RecursionError) as error:
+                read = read_json(path)
+            except (OSError, ValueError) as error:
                 raise DataError(f"The map {str(path)!r} can't be read: {error}.", hint="give a GeoJSON file.") from None
             from sumwise.diagnostics import unit_shapes
 
@@ -267,7 +266,7 @@ class Ecological(Study):
         """Names by side and code: as the fit kept them, or from `names_file`."""
         of_the_fit = self.folder / "features.json"
         if self.folder != Path() and of_the_fit.exists():  # a prediction: the names file may be elsewhere by now
-            kept = json.loads(of_the_fit.read_text("utf-8"))["option_names"]
+            kept = self.kept_by_the_fit("option_names")["option_names"]
             return {(side, code): name for side, code, name in kept}
         path = self.problem.file("names_file", needed=False)
         if path is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -220,7 +219,7 @@ class Proportions(Study):
 
     def predict(self, model: Any, source: Path) -> pd.DataFrame:
         """Class probabilities of other individuals."""
-        kept = json.loads((self.folder / "features.json").read_text("utf-8"))
+        kept = self.kept_by_the_fit("classes")
         known = model.features_
         bag = self.problem.column("bag")
         with self.problem.blamed():
