@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from sumwise import Margins
 from sumwise.ecological import Goodman
@@ -162,6 +163,17 @@ def test_draws_of_groups_are_correlated_as_the_regression_says():
     expected = inverse[0, 1] / np.sqrt(inverse[0, 0] * inverse[1, 1])
     assert expected < -0.2
     np.testing.assert_allclose(np.corrcoef(draws[:, :, 0].T)[0, 1], expected, atol=0.04)
+
+
+def test_draws_of_a_difference_follow_the_t_distribution():
+    x = np.array([0.35, 0.42, 0.5, 0.58, 0.65])
+    rows, chosen = 1000 * np.column_stack([x, 1 - x]), np.array([460, 500, 480, 540, 510])
+    est = Goodman().fit(Margins(rows, np.column_stack([chosen, 1000 - chosen])))
+    gap = np.subtract(*est.sample(40_000)[:, :, 0].T)
+    inverse = np.linalg.inv(rows.T @ rows / 1e6)
+    se = np.sqrt((inverse[0, 0] + inverse[1, 1] - 2 * inverse[0, 1]) / inverse[0, 0]) * est.standard_errors_[0, 0]
+    half = np.subtract(*np.quantile(gap, [0.975, 0.025])) / 2
+    np.testing.assert_allclose(half, stats.t.ppf(0.975, 3) * se, rtol=0.025)
 
 
 @pytest.mark.filterwarnings("ignore:Unit .* of the weight")

@@ -208,7 +208,8 @@ class Goodman(EcologicalEstimator):
             groups, parts = np.linalg.eigh(self.group_correlation_)
             z = np.einsum("rs,nsc->nrc", parts * np.sqrt(np.maximum(groups, 0.0)), z)
             freedom = self.freedom_by_group_[:, None]
-            z *= np.sqrt(freedom / rng.chisquare(freedom, (n_draws, len(freedom), 1)))  # the t distribution's tails
+            squares = stats.chi2.ppf(rng.uniform(size=(n_draws, 1, 1)), freedom)  # all groups share the residuals
+            z *= np.sqrt(freedom / squares)  # the t distribution's tails
             drawn = self.shares_ + scale[:, None] * (z @ root.T)
         if self.unidentified_.any():  # anything inside the bounds
             low, high = np.maximum(self.lower_bound_, 1e-9), np.maximum(self.upper_bound_, 2e-9)
