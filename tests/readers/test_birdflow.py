@@ -146,6 +146,9 @@ def _linked(path, other, kind):
             layout = h5py.VirtualLayout((2, 2), "f8")
             layout[:] = h5py.VirtualSource(str(other), "distr", (2, 2))
             file.create_virtual_dataset("distr", layout)
+        elif kind == "soft":
+            file["distr"] = h5py.SoftLink("/z/e")
+            file.create_group("z")["e"] = h5py.ExternalLink(str(other), "/distr")
         elif kind == "loop":
             file["geom/again"] = file["geom"]
         else:
@@ -155,7 +158,8 @@ def _linked(path, other, kind):
 @pytest.mark.parametrize(
     ("kind", "words"),
     [
-        ("link", "is a link to another file"),
+        ("link", "is a link to another place or file"),
+        ("soft", "is a link to another place or file"),
         ("raw", "lies in another file"),
         ("virtual", "lies in another file"),
         ("loop", "is linked more than once"),
@@ -170,6 +174,42 @@ def test_what_leads_elsewhere_or_nowhere_is_refused(tmp_path, kind, words):
     _linked(tmp_path / "a.hdf5", tmp_path / "b.hdf5", kind)
     with pytest.raises(DataError, match=words):
         read_birdflow(tmp_path / "a.hdf5")
+
+
+def _small(path):
+    geom = {"nrow": 1, "ncol": 2, "res": [1.0, 1.0], "ext": [0.0, 2.0, 0.0, 1.0], "crs": "", "mask": [[True, True]]}
+    write_birdflow(BirdFlow(geom, np.array([[0.5, 0.4], [0.5, 0.6]]), pd.DataFrame({"timestep": [1, 2]})), path)
+    return path
+
+
+def test_a_text_that_is_named_again_and_again_is_refused_before_it_is_read(tmp_path, monkeypatch):
+    h5py = pytest.importorskip("h5py")
+    monkeypatch.setattr("sumwise.readers.birdflow.FREE_SIZE", 2**16)
+    monkeypatch.setattr("sumwise.readers.birdflow.EXPANSION", 4)
+    path = _small(tmp_path / "a.hdf5")
+    with h5py.File(path, "a") as file:
+        texts = file.create_dataset("metadata/x", (2000,), h5py.string_dtype())
+        texts[0], texts[1:] = "A" * 10_000, "b"
+        file.flush()
+        place = texts.id.get_offset()
+    assert read_birdflow(path).metadata["x"][0] == "A" * 10_000
+    with open(path, "r+b") as raw:
+        raw.seek(place)
+        first = raw.read(16)
+        raw.seek(place)
+        raw.write(first * 2000)
+    with pytest.raises(DataError, match=r"bytes and declares [\d,]+; it isn't read"):
+        read_birdflow(path)
+
+
+@pytest.mark.parametrize("name", ["Week0_to_1", "Week3_to_1", "Week99999999999999999999_to_1"])
+def test_flows_from_a_week_that_is_not_there_are_refused(name, tmp_path):
+    h5py = pytest.importorskip("h5py")
+    path = _small(tmp_path / "a.hdf5")
+    with h5py.File(path, "a") as file:
+        file[f"marginals/{name}"] = np.eye(2)
+    with pytest.raises(DataError, match="there are 2 weeks"):
+        read_birdflow(path)
 
 
 def test_the_dynamic_mask_says_which_cells_flows_are_stored_over(tmp_path):

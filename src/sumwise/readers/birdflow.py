@@ -208,8 +208,8 @@ def _check_contents(file: Any, path: Path) -> None:
     while waiting:
         group = waiting.pop()
         for name in group:
-            if isinstance(group.get(name, getlink=True), h5py.ExternalLink):
-                raise DataError(f"{path.name!r}: {name!r} is a link to another file; it isn't followed.")
+            if not isinstance(group.get(name, getlink=True), h5py.HardLink):  # a soft one may lead to one of these
+                raise DataError(f"{path.name!r}: {name!r} is a link to another place or file; it isn't followed.")
             node = group[name]
             if isinstance(node, h5py.Group):
                 if node.id in seen or len(seen) > MOST_GROUPS:
@@ -220,8 +220,26 @@ def _check_contents(file: Any, path: Path) -> None:
                 if node.external or node.is_virtual:
                     raise DataError(f"{path.name!r}: {name!r} lies in another file; it isn't read.")
                 size += math.prod(node.shape or ()) * node.dtype.itemsize
+                size += _text_size(node, path.stat().st_size, limit - size)
         if size > limit:
             raise DataError(f"{path.name!r} has {path.stat().st_size:,} bytes and declares {size:,}; it isn't read.")
+
+
+def _text_size(node: Any, longest: int, most: int) -> int:
+    """Bytes of texts or lists of any length, each of which is in the file but may be named again and again.
+
+    They are counted one by one where they could be more than `most`, up to there.
+    """
+    n = math.prod(node.shape or ())
+    if node.dtype.kind != "O" or n * longest <= most:
+        return 0
+    size = 0
+    for place in np.ndindex(*node.shape):
+        value = node[place]
+        size += value.nbytes if isinstance(value, np.ndarray) else len(value) if isinstance(value, bytes | str) else 0
+        if size > most:
+            break
+    return size
 
 
 def _dynamic_mask(given: Any, distr: np.ndarray, path: Path) -> np.ndarray | None:
@@ -314,6 +332,8 @@ def _flows(node: Any, distr: np.ndarray, used: Any, path: Path) -> dict[tuple[in
             raise DataError(f"marginals of {path.name!r} has {name!r}.", hint="names are Week1_to_2, Week2_to_3, ...")
         n_weeks = distr.shape[1]
         week = int(found[1]), (int(found[2]) - 1) % n_weeks + 1
+        if not 1 <= week[0] <= n_weeks:
+            raise DataError(f"marginals of {path.name!r} has {name!r}; there are {n_weeks} weeks.")
         out[week] = _spread(np.asarray(node[name], dtype=float), week, distr > 0 if used is None else used, path)
     return dict(sorted(out.items()))
 
