@@ -96,3 +96,8 @@ def test_masks(bags):
 def test_a_copy_is_saved_as_bags(bags, tmp_path):
     save(bags.copy(), tmp_path / "bags")
     assert load(tmp_path / "bags") == bags
+
+
+def test_a_missing_mean_is_no_value_to_shift_to(bags):
+    with pytest.raises(DataError, match="'x' has no mean in some bags"):
+        bags.copy().iloc[:, 0] = np.nan

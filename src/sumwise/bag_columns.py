@@ -133,6 +133,11 @@ class EditableBags(Bags):
 
     def shift_to(self, j: int, mean: float) -> None:
         """Shift column ``j`` in every bag, so that its mean is the given one."""
+        if np.isnan(mean):
+            raise DataError(
+                f"Column {self.features[j]!r} has no mean in some bags: all its values are missing there.",
+                hint="leave such bags out, or give custom_values.",
+            )
         means = np.asarray(BagColumn(columns_of(self, np.array([j]), self.given)))
         self._replace(j, self.given[:, j] + np.repeat(mean - means, self.sizes))
         self.exchanged.pop(j, None)
