@@ -36,7 +36,7 @@ def test_findings_name_the_largest_groups_with_interval_and_bounds():
 
 @pytest.mark.filterwarnings("ignore:There are 3 units for 4 cells")
 def test_fewer_units_than_shares_are_no_more_than_low_confidence():
-    m = Margins([[820, 310], [130, 990], [400, 610]], [[700, 430], [420, 700], [520, 490]])
+    m = Margins([[820, 310], [130, 990], [400, 610], [0, 0]], [[700, 430], [420, 700], [520, 490], [0, 0]])  # one empty
     found = report(EcologicalEM().fit(m), m).summary["findings"]
     assert {f["trust"] for f in found} == {"low"}
     assert "3 units are few for 4 shares" in found[0]["because"]

@@ -131,3 +131,13 @@ def test_what_is_measured_of_persons_is_an_attribute(tmp_path, name):
     frame = pd.DataFrame({name: rng.integers(18, 80, 300), "sex": rng.choice(["f", "m"], 300)})
     (found,) = guessed(tmp_path, frame.assign(ill=rng.integers(0, 2, 300)))
     assert found.columns == {"label": "ill"}
+
+
+def test_a_label_among_several_columns_of_two_values_is_a_guess(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({name: rng.integers(0, 2, 300) for name in ("smoker", "sick")})
+    frame = frame.assign(age=rng.integers(18, 80, 300), female=rng.integers(0, 2, 300))
+    (found,) = guessed(tmp_path, frame)
+    assert found.ask == ["which column is the label was guessed; it may also be smoker, sick."]
+    (found,) = guessed(tmp_path, frame.rename(columns={"female": "label"}))
+    assert found.ask == []

@@ -379,7 +379,7 @@ def _difference(context: Context, order: np.ndarray, real: list[int], curved: bo
 
 def _fewer_units_than_cells(context: Context) -> bool:
     """Whether the fit warned that the answer leans on the model."""
-    return len(context.model.cells_) < context.model.shares_.size
+    return len(counted_units(context.data)) < context.model.shares_.size
 
 
 def _trust(context: Context, r: int, c: int, low: Any, high: Any, curved: bool) -> tuple[str, str]:
@@ -393,7 +393,8 @@ def _trust(context: Context, r: int, c: int, low: Any, high: Any, curved: bool) 
     if curved:
         return "low", "Behaviour appears to vary with composition; the method assumes that it does not."
     if _fewer_units_than_cells(context):
-        return "low", f"{len(est.cells_)} units are few for {est.shares_.size} shares: the model decides much of it."
+        n = plural(len(counted_units(context.data)), "unit is", "units are")
+        return "low", f"{n} few for {est.shares_.size} shares: the model decides much of it."
     if apart > 0.1:
         return "low", f"Other methods differ by up to {100 * apart:.0f} percentage points."
     if high[r, c] - low[r, c] > 0.25:

@@ -182,6 +182,9 @@ def _rows(profile: FileProfile) -> Guess | None:
         comments["data", "missing"] = "these stand for missing values"
     columns: dict[str, Any] = {"label": label.name}
     ask = _same_but_case(label) + ([] if person is None else [_several_rows(profile, label, person)])
+    others = [c.name for c in profile.columns if c is not label and c.distinct == 2 and c.missing == 0]
+    if others and not profile.is_called(label, LABELS):
+        ask.append(f"which column is the label was guessed; it may also be {', '.join(others)}.")
     if out:
         columns["attributes"] = [c.name for c in profile.columns if c is not label and c.name not in out]
         comments["columns", "attributes"] = f"all but {', '.join(out)}"
