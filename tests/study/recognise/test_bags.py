@@ -170,3 +170,4 @@ def test_counts_that_run_0_1_2_are_a_class_where_the_sizes_of_bags_need_them(tmp
     frame = pd.DataFrame({"area": np.repeat([f"A{k}" for k in range(25)], 40), "age": rng.integers(18, 90, 1000)})
     counts = pd.DataFrame({"area": [f"A{k}" for k in range(25)], "ill": range(25), "well": 40 - np.arange(25)})
     assert guessed(tmp_path, frame, counts).columns["counts"] == ["ill", "well"]
+    assert guessed(tmp_path, frame, counts.assign(all=40)).columns["counts"] == ["ill", "well"]

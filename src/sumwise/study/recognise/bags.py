@@ -197,11 +197,10 @@ def _joined(people: FileProfile, results: FileProfile, bag: Column, key: Column,
     data, comments = people.opening()
     columns: dict[str, Any] = {"bag": bag.name}
     numbers = [c for c in results.columns if c is not key and c.amounts is not None]
-    counts = [c for c in numbers if c.whole and not results.is_called(c, TOTALS)]
+    found = [c for c in numbers if c.whole and not results.is_called(c, TOTALS)]
+    counts, whole = _without_sum(found)
     if not _add_up(people, bag, results, key, counts):  # 0, 1, 2, ... may be a count, where the bags' sizes need it
-        counts = [c for c in counts if not is_row_number(c)]
-    whole = next((c for c in counts if len(counts) > 2 and _is_sum(c, counts)), None)
-    counts = [c for c in counts if c is not whole]
+        counts, whole = _without_sum([c for c in found if not is_row_number(c)])
     ask = []
     refusal = _refuse_results(results, bag, numbers, counts)
     if refusal is not None:
@@ -238,6 +237,12 @@ def _joined(people: FileProfile, results: FileProfile, bag: Column, key: Column,
     if others:
         ask.append(f"which column is the response was guessed; it may also be {', '.join(list(others)[:6])}.")
     return Guess("distribution", 0.9, seen, data, columns, {}, comments, ask, unused=unused)
+
+
+def _without_sum(counts: list[Column]) -> tuple[list[Column], Column | None]:
+    """The counts without the one that is the sum of the others, and that one."""
+    whole = next((c for c in counts if len(counts) > 2 and _is_sum(c, counts)), None)
+    return [c for c in counts if c is not whole], whole
 
 
 def _is_sum(column: Column, counts: list[Column]) -> bool:
