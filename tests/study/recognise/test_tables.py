@@ -119,6 +119,8 @@ def test_a_column_that_names_persons_with_several_rows_is_no_attribute(tmp_path)
     assert found.unused == {"person_id": "names persons: 100 values in 300 rows"}
     assert "a person_id has up to 3 rows" in found.ask[0]
     assert "--person person_id --max-rows 3" in found.ask[0]
+    (found,) = guessed(tmp_path, frame.rename(columns={"person_id": "person id"}).assign(ill=rng.integers(0, 2, 300)))
+    assert "--person 'person id' --max-rows 3" in found.ask[0]
     (found,) = guessed(tmp_path, frame.assign(person_id=person % 7, ill=rng.integers(0, 2, 300)))
     assert "attributes" not in found.columns  # seven values are levels
     (found,) = guessed(tmp_path, frame[["person_id"]].assign(row=range(300), ill=rng.integers(0, 2, 300)))

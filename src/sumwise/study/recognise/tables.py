@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import Any
 
 import numpy as np
@@ -205,10 +206,10 @@ def _person(profile: FileProfile, label: Column) -> Column | None:
 def _several_rows(profile: FileProfile, label: Column, person: Column) -> str:
     """Words on persons with several rows."""
     most = int(np.bincount(person.codes[person.codes >= 0]).max())
+    named = shlex.join([profile.path.name, "--label", label.name, "--person", person.name])
     return (
         f"a {person.name} has up to {most} rows. Intervals take rows for independent, and a release must bound what "
-        f"one person adds: sumwise aggregate {profile.path.name} --label {label.name} --person {person.name} "
-        f"--max-rows {most} --out tables, then sumwise release tables."
+        f"one person adds: sumwise aggregate {named} --max-rows {most} --out tables, then sumwise release tables."
     )
 
 
