@@ -125,7 +125,18 @@ def test_notes_that_can_only_be_read_are_kept_to(tables, tmp_path, monkeypatch):
         spend(tables, tmp_path / "other.json")
 
 
-@pytest.mark.parametrize("content", ["[" * 100_000, '{"epsilon": 1' + "0" * 400 + ', "delta": 0, "entries": []}'])
+HALF = '[{"what": "\\ud800", "epsilon": 1, "when": ""}]'  # it was spent from, and could not be written after
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "[" * 100_000,
+        '{"epsilon": 1' + "0" * 400 + ', "delta": 0, "entries": []}',
+        f'{{"epsilon": 9, "delta": 0, "entries": {HALF}}}',
+    ],
+    ids=["deep", "large", "half"],
+)
 def test_a_ledger_that_no_program_wrote_is_an_error(tables, tmp_path, content):
     (tmp_path / "budget.json").write_text(content)
     with pytest.raises(DataError, match="can't be read"):
@@ -137,6 +148,15 @@ def test_a_pipe_is_no_ledger(tables, tmp_path):
     os.mkfifo(tmp_path / "budget.json")
     with pytest.raises(DataError, match="is a pipe"):
         spend(tables, tmp_path / "budget.json")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are Unix's")
+def test_notes_in_a_pipe_are_an_error_at_once(tables, tmp_path, monkeypatch):
+    monkeypatch.setenv("SUMWISE_STATE", str(tmp_path))
+    os.mkfifo(tmp_path / "ledgers.json")
+    with pytest.raises(DataError, match="are damaged"):
+        spend(tables, tmp_path / "budget.json")
+    assert not (tmp_path / "budget.json").exists()
 
 
 def test_damaged_notes_are_an_error(tables, tmp_path, monkeypatch):

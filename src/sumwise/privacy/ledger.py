@@ -27,6 +27,7 @@ import numpy as np
 
 from sumwise.errors import DataError
 from sumwise.storage.atomic import open_lock
+from sumwise.storage.documents import read_json
 from sumwise.table import Table
 from sumwise.tables import Tables
 
@@ -80,7 +81,7 @@ def locked(path: Path) -> Iterator[None]:
 def read(path: Path) -> Kept:
     """Epsilon, delta and entries of a ledger; anything that isn't exactly that is an error."""
     try:
-        data = json.loads(path.read_text("utf-8"), object_pairs_hook=_once, parse_constant=_no_constant)
+        data = read_json(path, object_pairs_hook=_once, parse_constant=_no_constant)
         if not isinstance(data, dict) or not {"epsilon", "delta", "entries"} <= set(data) <= {
             "epsilon",
             "delta",
@@ -94,7 +95,7 @@ def read(path: Path) -> Kept:
             raise ValueError("id must be text")
         epsilon, delta = _number(data["epsilon"], "epsilon"), _number(data["delta"], "delta", least=0.0)
         return Kept(epsilon, delta, [_entry(e) for e in data["entries"]], data.get("id"))
-    except (OSError, ValueError, OverflowError, RecursionError) as error:
+    except (OSError, ValueError, OverflowError) as error:
         raise DataError(
             f"The budget file {str(path)!r} can't be read: {error}.",
             hint="restore it from a copy: what was spent stays spent, and a new ledger would forget it.",
@@ -213,10 +214,10 @@ def _known(place: Path) -> dict[str, dict[str, Any]]:
     if not place.exists():
         return {}
     try:
-        known = json.loads(place.read_text("utf-8"), object_pairs_hook=_once)
+        known = read_json(place, object_pairs_hook=_once, parse_constant=_no_constant)
         if all(set(v) in ({"ledger", "id"}, {"ledger", "id", "entries", "digest"}) for v in known.values()):
             return known
-    except (ValueError, AttributeError, TypeError, RecursionError):
+    except (ValueError, AttributeError, TypeError):
         pass
     raise DataError(f"The notes on ledgers in {str(place)!r} are damaged.", hint="restore them from a copy.")
 

@@ -14,10 +14,10 @@ from sumwise import checks
 HALF_A_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
 
 
-def read_json(path: str | PathLike) -> Any:
-    """The JSON of a file; a pipe or a device is a DataError."""
+def read_json(path: str | PathLike, **hooks: Any) -> Any:
+    """The JSON of a file, by `hooks` of `json.loads`; a pipe or a device is a DataError."""
     checks.ordinary_file(path)
-    return parse_json(Path(path).read_text("utf-8-sig"))
+    return parse_json(Path(path).read_text("utf-8-sig"), **hooks)
 
 
 def read_toml(path: str | PathLike) -> dict[str, Any]:
@@ -26,7 +26,7 @@ def read_toml(path: str | PathLike) -> dict[str, Any]:
     return parse_toml(Path(path).read_text("utf-8-sig"))
 
 
-def parse_json(text: str) -> Any:
+def parse_json(text: str, **hooks: Any) -> Any:
     r"""The JSON of a text, of which no value is too deep for Python or can't be written again.
 
     Examples
@@ -39,7 +39,7 @@ def parse_json(text: str) -> Any:
     ValueError: half of a surrogate pair stands alone
     """
     try:
-        read = json.loads(text)
+        read = json.loads(text, **hooks)
         if HALF_A_PAIR.search(text):
             json.dumps(read, ensure_ascii=False).encode()
     except RecursionError:
