@@ -15,8 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from sumwise.distribution.kernels.fastfood import draw_fastfood, mean_fastfood_waves
-from sumwise.distribution.kernels.fourier_features import mean_waves
+from sumwise.distribution.kernels.fastfood import draw_fastfood, mean_fastfood_features
+from sumwise.distribution.kernels.fourier_features import mean_fourier_features
 
 RESULTS = Path(__file__).parent / "results" / "fastfood.json"
 CELLS = [(16, 512), (64, 512), (256, 1024), (1024, 2048)]  # columns, frequencies
@@ -37,8 +37,8 @@ def drawn(d, n, seed):
     blocks = draw_fastfood(d, n, rng=rng)
     of = {"columns": np.arange(d), "centre": np.zeros(d)}
     dense = blocks.dense(d, n)
-    slow, plain = timed(mean_waves, values, offsets, None, dense, **of)
-    fast, quick = timed(mean_fastfood_waves, values, offsets, None, blocks, n, factor=np.ones(d), **of)
+    slow, plain = timed(mean_fourier_features, values, offsets, None, dense, **of)
+    fast, quick = timed(mean_fastfood_features, values, offsets, None, blocks, n, factor=np.ones(d), **of)
     return plain, quick, dense.size, 4 * blocks.signs.size, float(np.abs(fast - slow).max())
 
 
