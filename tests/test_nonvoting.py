@@ -40,3 +40,9 @@ def test_no_votes_beside_yes_votes_are_votes_against():
 )
 def test_states_are_not_chosen_and_candidates_are(name, words):
     assert chose([name, "Adams"], 0) == words
+
+
+def test_a_contest_before_a_dash_is_no_part_of_the_name():
+    names = ["Mayor - O'Neil", "Mayor - Arthur Blank", "Mayor - Blank", "Mayor: spoiled", "no vote"]
+    assert no_candidates(names) == [False, False, True, True, True]
+    assert chose(names, 2) == "was counted as “Mayor - Blank”"

@@ -16,6 +16,7 @@ WHOLE = {
 PART = re.compile(r"abstain|abstention|abstenci|didnt?vote|did ?not ?vote|no[nt]? ?vot(e|es|er|ers|ing)\b|no ?turnout")
 
 
+HEADING = (":", " - ", " \u2013 ", " \u2014 ", "|")  # between a contest and a candidate
 INVALID = re.compile(
     r"^(not[\s_-]*counted|blank|null|invalid|spoil(ed|t)?|informal|under[\s_-]*votes?|over[\s_-]*votes?|"
     r"ungültig\w*|nuls?|nul[oa]s?)\b",
@@ -36,8 +37,20 @@ def is_abstention(name: object) -> bool:
     >>> from sumwise.nonvoting import is_abstention
     >>> [name for name in ("no vote", "No", "abstained", "Novak", "nonvoters", "Blank votes") if is_abstention(name)]
     ['no vote', 'abstained', 'nonvoters', 'Blank votes']
+
+    A contest before a colon or a dash is no part of the name:
+
+    >>> is_abstention("Mayor - Blank"), is_abstention("Mayor - Arthur Blank")
+    (True, False)
     """
-    return is_nonvoting(name) or INVALID.match(str(name).strip()) is not None
+    return is_nonvoting(name) or INVALID.match(_of_contest(name)) is not None
+
+
+def _of_contest(name: object) -> str:
+    """An outcome's name without the contest before it."""
+    text = str(name).strip()
+    tails = [text.partition(sign)[2].strip() for sign in HEADING if sign in text]
+    return min(filter(None, tails), key=len, default=text)
 
 
 def is_nonvoting(name: object) -> bool:
@@ -132,7 +145,7 @@ def chose(names: Sequence, c: int) -> str:
     ['chose “Adams”', 'was counted as “illiterate”', 'was counted as “blank votes”', 'did not vote']
     """
     name = str(names[c])
-    state = INVALID.match(name) or STATES.search(re.sub(r"[\W_]+", " ", name).strip().lower())
+    state = INVALID.match(_of_contest(name)) or STATES.search(re.sub(r"[\W_]+", " ", name).strip().lower())
     if no_candidates(names)[c] and not state:
         return "did not vote"
     return f"was counted as “{name}”" if state else f"chose “{name}”"

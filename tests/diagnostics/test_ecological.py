@@ -108,15 +108,20 @@ def test_unit_cells_add_up_and_lie_in_their_bounds():
 
 def test_first_choices_leave_abstention_out():
     from sumwise.diagnostics import first_choices
-    from sumwise.ecological import EcologicalEM
+    from sumwise.ecological import EcologicalEM, turnout
 
     base = synthetic.precincts(40, random_state=0).margins
     cols = np.column_stack([base.cols, 3 * base.totals])
     est = EcologicalEM().fit(Margins(4 * base.rows, cols, col_names=["yes", "no", "no vote"]))
     found = first_choices(est)
-    real = est.shares_[:, :2]
+    real = est.shares_[:, :2] / est.shares_[:, :2].sum(axis=1, keepdims=True)  # of those who voted
     assert found["first choice"].tolist() == [est.col_names_[c] for c in real.argmax(axis=1)]
     np.testing.assert_allclose(found["support"], real.max(axis=1))
+    voted = est.group_sizes_ * est.shares_[:, :2].sum(axis=1)
+    c = int(real[0].argmax())
+    np.testing.assert_allclose(found["support elsewhere"][0], voted[1:] @ real[1:, c] / voted[1:].sum())
+    choice = turnout(est).choice
+    np.testing.assert_allclose(found["low"], choice.interval[0][np.arange(len(real)), real.argmax(axis=1)])
     with pytest.raises(DataError, match="All outcomes are abstentions"):
         est.col_names_ = ("no vote", "blank", "abstained")
         first_choices(est)

@@ -63,3 +63,11 @@ def test_origins_parties_and_units_are_written_out_where_two_are_known():
 
 def test_names_that_would_be_the_same_stay():
     assert display_names([["white", "wht", "black"], ["yes", "no"]]) == {}
+
+
+def test_candidates_lose_the_contest_before_them():
+    mayor, clerk = ["Mayor - O'Neil", "Mayor - Blank"], ["Clerk - Reyes-Ortiz", "Clerk - Blank"]
+    found = display_names([["black", "white"], mayor, clerk])
+    assert [found[c] for c in (*mayor, *clerk)] == ["O'Neil", "Blank", "Reyes-Ortiz", "Blank"]
+    assert display_names([["black", "white"], mayor], taken=["O'Neil"]) == {}  # another column has that name
+    assert display_names([["Mayor - Hale", "Clerk - Voss"]]) == {}  # no contest that all share

@@ -390,7 +390,7 @@ def _unit_ends(est: Any, margins: Margins, level: float) -> dict[str, np.ndarray
 
 
 def first_choices(est: Any, level: float = 0.95, random_state: Any = 0, n_draws: int = 2000) -> Any:
-    """Return the first choice of every group as a frame; not voting is no choice.
+    """Return the first choice of every group as a frame; not voting is no choice, and shares are of those who chose.
 
     Parameters
     ----------
@@ -417,21 +417,25 @@ def first_choices(est: Any, level: float = 0.95, random_state: Any = 0, n_draws:
     real = choices(est.col_names_)
     if not real:
         raise DataError("All outcomes are abstentions.", hint="name the outcomes that people chose.")
-    draws = est.sample(n_draws, random_state)[:, :, real].argmax(axis=2)
-    low, high = est.interval(level)
-    counts = est.shares_ * est.group_sizes_[:, None]
+    sizes, shares, drawn = est.group_sizes_, est.shares_[:, real], est.sample(n_draws, random_state)[:, :, real]
+    low, high = (end[:, real] for end in est.interval(level))
+    if 1 < len(real) < len(est.col_names_):
+        sizes = np.maximum(sizes * shares.sum(axis=1), 1e-300)  # those who chose
+        shares, drawn = (part / np.maximum(part.sum(axis=-1, keepdims=True), 1e-9) for part in (shares, drawn))
+        low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    counts, first = shares * sizes[:, None], drawn.argmax(axis=2)
     rows = []
     for r, group in enumerate(est.row_names_):
-        order = np.argsort(-est.shares_[r, real], kind="stable")
-        c = real[order[0]]
-        rest = est.group_sizes_.sum() - est.group_sizes_[r]
+        order = np.argsort(-shares[r], kind="stable")
+        c = order[0]
+        rest = sizes.sum() - sizes[r]
         rows.append(
             {
                 "group": group,
-                "first choice": est.col_names_[c],
-                "probability": float(np.mean(draws[:, r] == order[0])),
+                "first choice": est.col_names_[real[c]],
+                "probability": float(np.mean(first[:, r] == c)),
                 "runner-up": est.col_names_[real[order[1]]] if len(order) > 1 else "",
-                "support": est.shares_[r, c],
+                "support": shares[r, c],
                 "low": low[r, c],
                 "high": high[r, c],
                 "support elsewhere": (counts[:, c].sum() - counts[r, c]) / rest if rest > 0 else np.nan,

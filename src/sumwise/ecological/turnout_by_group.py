@@ -63,8 +63,8 @@ def abstentions(names: Sequence, given: Any = None) -> np.ndarray:
     hint = "name them: abstention=['NoVote']." if given is None else "leave at least one candidate."
     if not found.any() or found.all():
         listed = ", ".join(map(str, names))
-        what = "none" if not found.any() else "all"
-        raise DataError(f"Of the outcomes {listed}, {what} counts as not voting.", hint=hint)
+        what = "none counts" if not found.any() else "all count"
+        raise DataError(f"Of the outcomes {listed}, {what} as not voting.", hint=hint)
     return found
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 
-from sumwise.nonvoting import no_candidates
+from sumwise.nonvoting import HEADING, no_candidates
 
 MEASURES = {  # what a column holds; the groups of one side are called without it where all of them have it
     "pct", "perc", "percent", "percentage", "prop", "share", "shares", "votes", "vote", "count", "counts", "num", "pop",
@@ -33,7 +33,8 @@ def display_names(
 
     A side's columns lose a word for what they hold that all of them share (``pct_white``, ``pct_black``), and a unit
     at the end is put in brackets. Where a side has two names of origins or two of parties as American files abbreviate
-    them, they are written out, and so is a letter of a party after two candidates. Other abbreviations stay.
+    them, they are written out, and so is a letter of a party after two candidates. Other abbreviations stay. Candidates
+    lose the contest that their names begin with (``Mayor - O'Neil``, ``Mayor - Reyes``).
 
     Parameters
     ----------
@@ -58,8 +59,19 @@ def display_names(
     {'vap_natam': 'Native American', 'vap_white': 'White', 'ADAMS_D': 'Adams (D)', 'BROWN_R': 'Brown (R)'}
     >>> display_names([], ["income_usd", "day_of_week", "B01001_001E", "age"])
     {'income_usd': 'income (USD)', 'day_of_week': 'day of week'}
+    >>> display_names([["a", "b"], ["Mayor: Hale", "Mayor: Blank"], ["Clerk: Voss", "Clerk: Blank"]])
+    {'Mayor: Hale': 'Hale', 'Mayor: Blank': 'Blank', 'Clerk: Voss': 'Voss', 'Clerk: Blank': 'Blank'}
     """
-    others = list(others)
+    headed = {c: name for side in sides for c, name in _without_heading(side).items()}
+    found = _column_names([[c for c in side if c not in headed] for side in sides], list(others), taken)
+    here = [c for side in sides for c in side if c not in headed]
+    if {*headed.values()} & {*found.values(), *here, *others, *taken}:
+        return found
+    return {**found, **headed}
+
+
+def _column_names(sides: Sequence[Sequence[str]], others: Sequence[str], taken: Iterable[str]) -> dict[str, str]:
+    """As `display_names`, for columns that no contest's name begins."""
     columns = [*(c for side in sides for c in side), *others]
     plain = {c: name for c in columns if (name := _words(c)) is not None}
     short = {}
@@ -71,6 +83,16 @@ def display_names(
         again = {*taken} - {*columns}
         if len(set(shown)) == len(shown) and again.isdisjoint(found.values()):
             return {c: name for c, name in found.items() if name != c}
+    return {}
+
+
+def _without_heading(side: Sequence[str]) -> dict[str, str]:
+    """The side's names after a contest that all of them begin with, put before a colon, a dash or a bar."""
+    for sign in HEADING:
+        cut = {c: [part.strip() for part in c.partition(sign)[::2]] for c in side}
+        heads, tails = {head for head, _ in cut.values()}, {tail for _, tail in cut.values()}
+        if len(side) > 1 and len(heads) == 1 and len(tails) == len(side) and all((*heads, *tails)):
+            return {c: tail for c, (_, tail) in cut.items()}
     return {}
 
 

@@ -453,7 +453,8 @@ def _estimates(context: Context, summary: Summary, frame: pd.DataFrame, voters: 
                 "First choice of every group",
                 kinds,
                 about="probability: that this outcome has the group's largest share. support: that share, with its "
-                f"{context.percent} interval (low, high). support elsewhere: its share among everybody else.",
+                f"{context.percent} interval (low, high). support elsewhere: its share among everybody else."
+                + (f" Shares are of {_valid(context.data)}." if voters is not None else ""),
             ),
         )
         _polarisation(context, summary)

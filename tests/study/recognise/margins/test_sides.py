@@ -100,3 +100,14 @@ def test_one_group_of_counts_is_a_side_where_a_total_counts_everybody(tmp_path):
     found = sides_of(tmp_path, columns)
     assert found.groups.names == ["black"]
     assert sides_of(tmp_path, {"age": groups[:, 0] // 9, **{k: v for k, v in columns.items() if k != "black"}}) is None
+
+
+def test_incomes_and_ages_beside_candidates_are_no_outcomes(tmp_path):
+    groups, votes = election()
+    n = len(votes)
+    columns = {"black": groups[:, 0], "white": groups[:, 1], "Mayor - Hale": votes[:, 0], "Mayor - Voss": votes[:, 1]}
+    columns |= {"Clerk - Ames": votes[:, 1], "Clerk - Ruiz": votes[:, 2]}
+    columns |= {"Income": 40_000 + np.arange(n) * 37 % 9_000, "Median age": 30 + np.arange(n) % 17}
+    found = sides_of(tmp_path, columns)
+    assert [s.names for s in found.contests] == [["Mayor - Hale", "Mayor - Voss"], ["Clerk - Ames", "Clerk - Ruiz"]]
+    assert all("covariate" in found.unused[name] for name in ("Income", "Median age"))

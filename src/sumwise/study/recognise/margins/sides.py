@@ -82,7 +82,8 @@ def find_sides(profile: FileProfile) -> Sides | None:
     pool = [c for c in pool if np.isfinite(c.amounts).any()]
     names = [c.name for c in pool]
     errors = [c for c in pool if words.called(c, words.ERRORS) or words.stated_error(c, names)]
-    pool = [c for c in pool if c not in errors]
+    averages = [c for c in pool if words.called(c, words.AVERAGES)]
+    pool = [c for c in pool if c not in errors and c not in averages]
     if profile.n_rows < 2 or len(pool) < 2:
         return None
     kinds = {c.name: kind_of(c) for c in pool}
@@ -98,6 +99,7 @@ def find_sides(profile: FileProfile) -> Sides | None:
         sides = sides if rest is None else replace(rest, unused={**rest.unused, **again})
     if sides is not None:
         sides.unused |= {c.name: "a margin of error or a difference, no count of people" for c in errors}
+        sides.unused |= {c.name: "no count of people; it may be a covariate" for c in averages}
     return sides
 
 
@@ -274,6 +276,7 @@ def _loose(pool: list[Column], kinds: dict[str, str], closed: list[Side], n_rows
         groups = _with_neighbours([c for c in plain if words.like_group(c)], plain)
         named = [c for c in plain if c not in groups and words.like_outcome(c)]
         others = [c for c in plain if c not in groups and c not in named and (kind != "count" or c.whole)]
+        others = _within(groups, others) if kind == "count" and groups else others
         found += [Side(side, kind) for side in (groups, named) if side]
         if others and not named:
             found.append(Side(others, kind))
@@ -286,6 +289,14 @@ def _loose(pool: list[Column], kinds: dict[str, str], closed: list[Side], n_rows
         voted = [c for c in free if kinds[c.name] == "count" and words.called(c, words.VOTED)]
         kept += [Side(voted[:1], "count")] if voted else []
     return kept
+
+
+def _within(groups: list[Column], others: list[Column]) -> list[Column]:
+    """Columns that no word shows to be outcomes, without those that exceed all groups together, as incomes do."""
+    rows = clean_rows([*groups, *others])
+    whole = sums(groups)[rows]
+    kept = [c for c in others if not len(whole) or float((c.amounts[rows] > whole).mean()) <= 0.5]
+    return kept if len(kept) > 1 else others
 
 
 def _of_a_total(side: Side, closed: list[Side]) -> bool:

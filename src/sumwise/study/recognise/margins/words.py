@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sumwise.nonvoting import is_nonvoting
+from sumwise.nonvoting import HEADING, is_nonvoting
 from sumwise.study.profile_file import Column, FileProfile, has_word, name_parts
 
 UNITS = (
@@ -61,7 +61,7 @@ COUNTED = (
 )  # fmt: skip
 """Words beside one of the totals that change nothing: ballots cast, number of voters."""
 ERRORS = ("moe", "margin*", "error*", "stderr", "diff*")  # margins of error, and differences: no counts of people
-HEADING = (":", " - ", " \u2013 ", " \u2014 ", "|")  # between a contest and a candidate
+AVERAGES = ("median*", "average*", "avg", "mean", "density", "percapita")  # of people, and no counts of them
 STATED_ERROR = re.compile(
     r"(.+?)[\s_.]*(?:(se|sd|stderr|std[_ ]err(?:or)?|standard[_ ]error)|(moe|margin[_ ]of[_ ]error))"
 )
