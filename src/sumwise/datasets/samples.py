@@ -72,7 +72,7 @@ def musk1() -> tuple[Bags, np.ndarray]:
     --------
     >>> from sumwise import datasets
     >>> datasets.musk1()[0].shape
-    (92,)
+    (92, 166)
     """
     frame = read_csv("musk1", header=None)
     cut = frame.isna().any(axis=1).to_numpy()
@@ -95,7 +95,7 @@ def elephant() -> tuple[Bags, np.ndarray]:
     --------
     >>> from sumwise import datasets
     >>> datasets.elephant()[0].shape
-    (200,)
+    (200, 230)
     """
     return _labelled(read_csv("elephant", header=None))
 
