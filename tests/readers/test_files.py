@@ -89,3 +89,17 @@ def test_two_kinds_of_line_endings_are_named_or_read(tmp_path, packed):
     except DataError as error:
         found = str(error)
     assert found == [9 * i for i in range(40)] or "some lines end as on Windows and some as on Unix" in found
+
+
+@pytest.mark.parametrize(("size", "error"), [(1_852_376_640, DataError), (7, MemoryError)])
+def test_a_schema_larger_than_its_file_is_damage_and_not_a_lack_of_memory(size, error, tmp_path, monkeypatch):
+    """What a process without that much to spare sees of a stream of 666 bytes that declares it."""
+    import pyarrow as pa
+
+    def scarce(_):
+        raise pa.ArrowMemoryError(f"malloc of size {size} failed")
+
+    (tmp_path / "a.arrow").write_bytes(b"damaged ")
+    monkeypatch.setattr(pa.ipc, "open_stream", scarce)
+    with pytest.raises(error, match="declares 1,852,376,640 bytes" if error is DataError else "malloc"):
+        open_sheet(tmp_path / "a.arrow", None, None)

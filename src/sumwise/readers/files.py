@@ -313,11 +313,7 @@ def _open_arrow(path: Path, columns: Sequence | None) -> Sheet:
     import pyarrow as pa
 
     with _foreign(path), pa.OSFile(str(path), "rb") as stream:
-        try:
-            reader = pa.ipc.open_file(stream)
-        except pa.ArrowInvalid:
-            stream.seek(0)
-            reader = pa.ipc.open_stream(stream)
+        reader = _arrow_reader(stream, path)
         names = tuple(reader.schema.names)
         _no_twins(path, names)
         wanted = [c for c in names if columns is None or c in set(columns)]
@@ -331,6 +327,23 @@ def _open_arrow(path: Path, columns: Sequence | None) -> Sheet:
         empty = pa.schema([reader.schema.field(c) for c in wanted])
         frame = pa.Table.from_batches(batches, schema=None if batches else empty).to_pandas(ignore_metadata=True)
     return Sheet(repr(str(path)), names, frame, _numbered_row)
+
+
+def _arrow_reader(stream: Any, path: Path) -> Any:
+    """A reader of an Arrow file or stream, whose schema can't be larger than all of it."""
+    import pyarrow as pa
+
+    try:
+        return pa.ipc.open_file(stream)
+    except pa.ArrowInvalid:
+        stream.seek(0)
+    try:
+        return pa.ipc.open_stream(stream)
+    except pa.ArrowMemoryError as error:
+        declared = re.search(r"size (\d+)", str(error))
+        if declared is None or int(declared[1]) <= path.stat().st_size:
+            raise
+        raise pa.ArrowInvalid(f"its schema declares {int(declared[1]):,} bytes, more than the file has") from error
 
 
 def arrow_batches(reader: Any) -> Iterator[Any]:
