@@ -203,3 +203,14 @@ def test_two_units_have_about_the_bounds_as_intervals():
         est = King(n_draws=60).fit(Margins(cells.sum(axis=2), cells.sum(axis=1)))
     np.testing.assert_allclose(est.interval(), [est.lower_bound_, est.upper_bound_])
     assert est.sample(500).std(axis=0).min() > 0.01
+
+
+def test_unanimous_units_that_inflate_the_standard_errors_are_named_too():
+    rng = np.random.default_rng(5)
+    x, n = rng.beta(2, 2, 75), rng.integers(200, 900, 75)
+    a = rng.binomial(n, x)
+    rates = [np.clip(rng.normal(mean, 0.12, 75), 0, 1) for mean in (0.7, 0.35)]
+    yes = rng.binomial(a, rates[0]) + rng.binomial(n - a, rates[1])
+    yes[:5] = n[:5]
+    with pytest.warns(ModelWarning, match=r"5 of 75 units are unanimous, and they move the fit"):
+        King(n_draws=50).fit(Margins(np.stack([a, n - a], 1), np.stack([yes, n - yes], 1)))

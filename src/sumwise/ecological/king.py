@@ -250,8 +250,9 @@ class King(EcologicalEstimator):
         if n == 0 or len(data.t) - n < 10:
             return
         rest = kernel.KingData(*(side[~unanimous] for side in data))
-        without, *_ = kernel.maximise(rest, priors, self.max_iter)
-        moved = np.abs(without - self.phi_) / np.sqrt(np.maximum(np.diag(self.phi_covariance_), 1e-12))
+        without, covariance, *_ = kernel.maximise(rest, priors, self.max_iter)
+        variance = np.minimum(np.diag(self.phi_covariance_), np.diag(covariance))  # such units inflate their own error
+        moved = np.abs(without - self.phi_) / np.sqrt(np.maximum(variance, 1e-12))
         if moved.max() > 1:
             k = int(np.argmax(moved))
             name = PARAMETERS[k] if k < len(PARAMETERS) else f"coefficient {k - len(PARAMETERS)} of the covariates"
