@@ -41,7 +41,7 @@ def test_outcomes_without_a_candidate_can_be_named():
     assert turnout(EcologicalEM().fit(m), abstention=["rest"]).abstention == ("rest",)
     with pytest.raises(UnknownName, match="'nobody'"):
         two_stage_turnout(m, abstention="nobody")
-    with pytest.raises(DataError, match="all counts as not voting"):
+    with pytest.raises(DataError, match="all count as not voting"):
         two_stage_turnout(m, abstention=["A", "B", "rest"])
 
 
