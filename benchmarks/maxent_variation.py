@@ -1,12 +1,14 @@
-"""What rules of MaxEntClassifier's sampler are worth for the distribution of x, which a held-out score doesn't show.
+"""What rules of MaxEntClassifier's sampler and steps are worth: held-out score, distribution of x, and time.
 
-Usage: python benchmarks/maxent_variation.py [--draws 10] [--first 0] [--kinds determined correlated survey] writes
-benchmarks/results/maxent_variation.json (or --out FILE); --merge FILE ... puts such parts together. Kinds:
-"determined", six attributes of Adult one of which determines another (education by name, and its number cut at
-deciles); "correlated" and "survey" as in maxent_heuristics.py. Each draw takes half of the rows at random. The figure
-is the total variation, a mean over all pairs of attributes, of the model's expected tables from those of the rows that
-were counted; exact tables, and tables with Gaussian noise of standard deviation 40. Gains are means over draws of
-(variation without the rule) - (variation with it), with their errors; 3,000 chains.
+Usage: python benchmarks/maxent_variation.py [--draws 10] [--first 0] [--kinds determined nested correlated survey
+large] [--chains 10000] writes benchmarks/results/maxent_variation.json (or --out FILE); --merge FILE ... puts such
+parts together, --seconds N begins no draw after so many. Kinds: "determined", six attributes of Adult one of which
+determines another (education by name, and its number cut at deciles); "nested", generated rows of six attributes beside
+a coarse version of the first; "correlated", "survey" and "large" as in maxent_heuristics.py. Each draw takes half of
+the rows at random and counts them exactly. Figures of one fit: held-out NLLH; the total variation, a mean over all
+pairs of attributes, of the model's expected tables from those of the rows that were counted; CPU seconds of the fit
+(kernels compiled before); steps. Gains are means over draws with their errors, positive if the rule helps: NLLH with
+it minus without it, variation without it minus with it, and the share of CPU time saved.
 """
 
 import argparse
@@ -18,60 +20,102 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from maxent_heuristics import FIRST, public, rows, summary, switched_off
+from maxent_heuristics import FIRST, public, rows
 from private_tables import variation
 
-from sumwise import NotConverged, Table, Tables
-from sumwise.maxent import MaxEntClassifier, SolverOptions
-from sumwise.noise import Gaussian
+from sumwise import NotConverged, Tables, synthetic
+from sumwise.maxent import MaxEntClassifier, SolverOptions, engines, trainers
+from sumwise.metrics import nllh
 
-KINDS = ("determined", "correlated", "survey")
+KINDS = ("determined", "nested", "correlated", "survey", "large")
 SIX = ["education", "education_num", "age", "workclass", "occupation", "sex"]
-RULES = ("blocks", "jumps", "preconditioning")
+RULES = {
+    "preconditioning by effects, against the diagonal": ({"precondition": "diagonal"}, {}),
+    "associated pairs redrawn together (blocks)": ({"blocks": ()}, {}),
+    "associated attributes proposed together (jumps)": ({}, {(engines, "ASSOCIATED"): 2.0}),
+    "blocks and jumps": ({"blocks": ()}, {(engines, "ASSOCIATED"): 2.0}),
+    "blocks, against jumps in their place": ({"blocks": ()}, {(engines, "strong_pairs"): lambda stats: (),
+                                                              (engines, "PAIR_COST"): 0}),
+    "one chain in five until moments agree": ({}, {(trainers, "FEWER"): 1}),
+}  # fmt: skip
 
 
 def drawn(kind: str, seed: int) -> tuple[pd.DataFrame, list[str]]:
     """Rows of one kind, and their features."""
+    if kind == "nested":
+        made = synthetic.rows(40_000, sizes=[12, 4, 5, 3, 6, 4], rate=0.25, correlation=0.4, random_state=seed)
+        frame, names = made.frame(), list(made.domain.attributes)
+        return frame.assign(coarse=frame[names[0]].astype(int) // 3), [*names, "coarse"]
     if kind != "determined":
         return rows(kind, seed)
     frame, names = public("adult", seed)
     return frame, [n for n in names if n in SIX]
 
 
-def fitted(tables: Tables, exact: Tables, options: dict, settings: dict) -> float:
-    """The variation of a model's expected tables from the exact ones."""
+def fitted(tables: Tables, test: pd.DataFrame, chains: int, options: dict, settings: dict) -> dict[str, float]:
+    """The figures of one fit."""
     kept = {place: getattr(*place) for place in settings}
     for (module, name), value in settings.items():
         setattr(module, name, value)
     try:
-        given = SolverOptions(n_chains=3_000, **options)
-        return float(variation(MaxEntClassifier(options=given, engine="gibbs", random_state=0).fit(tables), exact))
+        model = MaxEntClassifier(options=SolverOptions(n_chains=chains, **options), engine="gibbs", random_state=0)
+        begin = time.process_time()
+        model.fit(tables)
+        cpu_s = time.process_time() - begin
     finally:
         for (module, name), value in kept.items():
             setattr(module, name, value)
+    return {
+        "nllh": round(nllh(test["label"].to_numpy(), model.predict_proba(test)), 6),
+        "variation": round(float(variation(model, tables)), 6),
+        "cpu_s": round(cpu_s, 3),
+        "steps": model.fit_.n_iter,
+        "converged": bool(model.fit_.converged),
+    }
 
 
-def gains(kind: str, draw: int) -> dict[str, float]:
-    """What each rule gains on one draw, and the variation with all of them."""
+def figures(kind: str, draw: int, chains: int) -> dict[str, dict[str, float]]:
+    """Figures with every rule, and without each; a rule that touches nothing here has those with it."""
     frame, names = drawn(kind, FIRST + draw)
     half = len(frame) // 2
-    exact = Tables.from_frame(frame.iloc[:half], names, label="label")
-    rng, noise = np.random.default_rng(draw), Gaussian(40.0)
-    made = [Table(t.attributes, noise.sample(t.counts, rng), noise.sample(t.label_sums, rng), noise) for t in exact]
-    noisy = Tables(made, exact.domain, n=half, label="label", classes=exact.classes)
-    out = {}
-    for sort, tables in (("exact", exact), ("noisy", noisy)):
-        out[f"{sort}: as it is"] = usual = fitted(tables, exact, {}, {})
-        for rule, (_, options, settings) in switched_off().items():
-            if any(word in rule for word in RULES):
-                out[f"{sort}: {rule}"] = fitted(tables, exact, options, settings) - usual
-    return {rule: round(value, 7) for rule, value in out.items()}
+    tables, test = Tables.from_frame(frame.iloc[:half], names, label="label"), frame.iloc[half:]
+    out = {"as it is": fitted(tables, test, chains, {}, {})}
+    return out | {rule: fitted(tables, test, chains, *without) for rule, without in RULES.items()}
 
 
-def write(path: Path, found: dict, cpu_s: float) -> None:
+def mean(values: list[float], digits: int = 4) -> dict[str, float | None]:
+    """The mean of some draws and its standard error."""
+    error = float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else None
+    return {
+        "mean": round(float(np.mean(values)), digits),
+        "error": None if error is None else round(error, digits),
+        "draws": len(values),
+    }
+
+
+def summary(found: dict[str, list[dict]]) -> dict[str, dict]:
+    """By rule and kind: gains, with their errors."""
+    out: dict[str, dict] = {"as it is": {}} | {rule: {} for rule in RULES}
+    for kind, draws in found.items():
+        usual = [d["as it is"] for d in draws]
+        out["as it is"][kind] = {k: mean([u[k] for u in usual]) for k in ("nllh", "variation", "cpu_s", "steps")}
+        for rule in RULES:
+            without = [d[rule] for d in draws]
+            out[rule][kind] = {
+                "nllh": mean([u["nllh"] - w["nllh"] for u, w in zip(usual, without)]),
+                "variation": mean([w["variation"] - u["variation"] for u, w in zip(usual, without)]),
+                "share of time": round(
+                    float(np.mean([1 - u["cpu_s"] / w["cpu_s"] for u, w in zip(usual, without)])), 3
+                ),
+                "converged without": sum(w["converged"] for w in without),
+            }
+    return out
+
+
+def write(path: Path, found: dict, cpu_s: float, chains: int) -> None:
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
     record = {"command": "python benchmarks/maxent_variation.py", "commit": commit.stdout.strip(), "seed": FIRST}
-    record |= {"cpu_s": round(cpu_s), "summary": summary(found), "gain": found}
+    record |= {"cpu_s": round(cpu_s), "chains": chains, "summary": summary(found), "figures": found}
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
@@ -80,6 +124,8 @@ def main() -> None:
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=KINDS)
+    parser.add_argument("--chains", type=int, default=10_000)
+    parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "maxent_variation.json")
     parser.add_argument("--merge", type=Path, nargs="+", default=[])
     given = parser.parse_args()
@@ -87,17 +133,19 @@ def main() -> None:
     found: dict = {}
     parts = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(given.merge)]
     for part in parts:
-        for rule, by_kind in part["gain"].items():
-            for kind, values in by_kind.items():
-                found.setdefault(rule, {}).setdefault(kind, []).extend(values)
+        for kind, draws in part["figures"].items():
+            found.setdefault(kind, []).extend(draws)
     if parts:
-        write(given.out, found, sum(part["cpu_s"] for part in parts))
+        write(given.out, found, sum(part["cpu_s"] for part in parts), parts[0]["chains"])
         return
-    for kind in given.kinds:
-        for draw in range(given.first, given.first + given.draws):
-            for rule, gain in gains(kind, draw).items():
-                found.setdefault(rule, {}).setdefault(kind, []).append(gain)
-            write(given.out, found, time.process_time())
+    for draw in range(given.first, given.first + given.draws):
+        for kind in given.kinds:
+            if time.process_time() > given.seconds:
+                return
+            if kind not in found:
+                figures(kind, 10_000, 500)  # compiles what this kind needs
+            found.setdefault(kind, []).append(figures(kind, draw, given.chains))
+            write(given.out, found, time.process_time(), given.chains)
             print(kind, draw, f"{time.process_time():.0f} CPU-s", flush=True)
 
 

@@ -1,0 +1,123 @@
+"""Figures of the estimates and of every unit: intervals, polarisation, tomography, scatter, maps."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from sumwise import diagnostics
+from sumwise.ecological import voting_patterns
+from sumwise.nonvoting import choices
+from sumwise.plots.share_heatmap import turned
+from sumwise.report.context import Context
+from sumwise.report.summary import Summary, figure, table
+from sumwise.report.text.ecological.findings import people_who
+from sumwise.report.text.ecological.wording import BOUNDS, SHARES
+
+MOST_LINES = 24  # of one interval figure; larger tables are drawn as a heat map
+MOST_MAPPED = 3000  # units of a map on the page
+_SPREAD = (
+    "Dots are the estimates of the units, orange lines their 80% intervals. Blue curves enclose 50% and 95% of units "
+    "by a normal distribution with the mean and the covariance of the units' shares: spread of the estimates plus "
+    "their uncertainty."
+)
+_TOMOGRAPHY = {
+    "Bounds": "Without a model, every point on a line is possible.",
+    "King": "Dots are the estimates of the units, orange lines their 80% intervals. Blue curves are contours of the "
+    "fitted truncated normal distribution before truncation.",
+}
+
+
+def add_main_figure(context: Context, summary: Summary) -> None:
+    numbers = diagnostics.interval_numbers(context.model, context.level)
+    frame = context.frames["estimates"].rename(columns=BOUNDS)
+    data = table(frame, "Shares of every group", SHARES)
+    if numbers["share"].size > MOST_LINES:
+        group, outcome = ("column", "row") if turned(numbers["share"].shape) else ("row", "column")
+        caption = (
+            f"Estimated share of each group ({group}) for each outcome ({outcome}). Darker cells are larger shares."
+            if context.method != "Bounds"
+            else f"Share of each group ({group}) for each outcome ({outcome}) if everybody in a unit behaved alike: "
+            "points inside the bounds, and no estimates."
+        )
+        summary.add("found", figure("share_heatmap", numbers, caption, data))
+        return
+    bounds = "the bounds: what the totals alone imply, whatever the model."
+    caption = f"Share of each group for each outcome. The bar shows {bounds}"
+    if context.method != "Bounds":
+        drawn = f"estimate (dot) and {context.percent} interval (line)"
+        caption = f"Share of each group for each outcome: {drawn}. The grey bar shows {bounds}"
+    summary.add("found", figure("intervals", numbers, caption, data))
+
+
+def add_polarisation(context: Context, summary: Summary) -> None:
+    if len(choices(context.model.col_names_)) < 2:
+        return
+    found = voting_patterns(context.model, context.level, random_state=context.random_state)
+    numbers = diagnostics.polarisation_numbers(found)
+    if numbers["gap"].size > MOST_LINES:
+        return
+    data = table(found.polarisation.to_frame(), "Differences", dict.fromkeys(("polarisation", "low", "high"), "points"))
+    caption = (
+        f"Polarisation: a group's share less the share of everybody else, with {context.percent} interval. Where the "
+        "interval crosses zero (hollow dots), the data do not settle which is larger."
+    )
+    summary.add("estimates", figure("polarisation", numbers, caption, data))
+
+
+def add_unit_figures(context: Context, summary: Summary) -> None:
+    m, est = context.data, context.model
+    if (m.n_rows, m.n_cols) == (2, 2) and m.n_units <= 2000:
+        numbers = diagnostics.tomography(m, est)
+        ends = pd.DataFrame(np.asarray(numbers["lines"]).reshape(-1, 4))
+        ends.columns = [f"{name}, {end}" for end in ("from", "to") for name in m.row_names]
+        caption = (
+            f"Tomography plot. Each grey line holds all pairs of shares for “{m.col_names[0]}” that the totals of one "
+            f"unit allow. {_TOMOGRAPHY.get(context.method, _SPREAD)}"
+        )
+        kinds = dict.fromkeys(ends.columns, "share")
+        mixed = (m.row_shares[:, 0] > 0) & (m.row_shares[:, 0] < 1)  # units with a line
+        ends.insert(0, "unit", m.units[mixed].astype(str))
+        summary.add("certainty", figure("tomography", numbers, caption, table(ends, "Ends of the lines", kinds)))
+    if min(m.n_rows, m.n_cols) < 2 or not 1 < m.n_units <= 5000:
+        return
+    real = choices(m.col_names) or [0]
+    r, c = int(m.rows.sum(axis=0).argmax()), real[int(m.cols[:, real].sum(axis=0).argmax())]
+    numbers = diagnostics.unit_scatter(m, r, c) | {"head_counts": context.head_counts}
+    frame = pd.DataFrame({"unit": m.units[m.totals > 0].astype(str), "group share": numbers["x"]})
+    frame["outcome share"] = numbers["t"]
+    if context.head_counts:
+        frame["people"] = numbers["size"]
+    caption = (
+        f"Units by their share of “{m.row_names[r]}” and of “{m.col_names[c]}”, with Goodman's regression line. "
+        "Vertical lines are the bounds of that group's share in the unit."
+    )
+    kinds = {"group share": "share", "outcome share": "share", "people": "count"}
+    title = f"Units: {m.row_names[r]} (group) and {m.col_names[c]} (outcome)"
+    summary.add("certainty", figure("unit_scatter", numbers, caption, table(frame, title, kinds)))
+
+
+def add_maps(context: Context, summary: Summary) -> None:
+    """Maps of the largest share of the two largest groups, of its uncertainty, and of what the fit leaves."""
+    est, m = context.model, context.data
+    if context.shapes is None or context.method == "Bounds" or m.n_units > MOST_MAPPED:
+        return
+    real = choices(est.col_names_) or [0]
+    for place, r in enumerate(np.argsort(-est.group_sizes_, kind="stable")[:2]):
+        c = real[int(est.shares_[r, real].argmax())]
+        phrase = people_who(est, r, c)
+        captions = {
+            "share": f"Map: the estimated share of {phrase} in every unit. Grey units have nobody of the group.",
+            "uncertainty": f"Map: the width of the {context.percent} interval of the share of {phrase} in every unit. "
+            "Darker units are less certain.",
+            "residual": f"Map: the share of “{est.col_names_[c]}” in every unit, observed less expected from the "
+            "groups' overall shares. Neighbours of one colour show that behaviour varies by place.",
+        }
+        for what in captions if place == 0 else ("share",):
+            if what == "uncertainty" and "low" not in context.frames["units"]:
+                continue  # the method gives no intervals of units
+            names = est.row_names_[r], est.col_names_[c]
+            numbers = diagnostics.map_numbers(est, m, context.shapes, *names, what, context.level)
+            frame = pd.DataFrame({"unit": numbers["units"], numbers["label"]: numbers["values"]})
+            data = table(frame, f"Map of {what}, {phrase}", {numbers["label"]: "share"})
+            summary.add("certainty", figure("unit_map", numbers, captions[what], data))

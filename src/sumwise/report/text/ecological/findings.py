@@ -1,0 +1,176 @@
+"""Findings of a report on ecological inference: shares of the largest groups, their difference, how far to trust."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from sumwise.ecological import Turnout, sensitivity
+from sumwise.ecological.identification import counted_units
+from sumwise.ecological.turnout_by_group import among_voters
+from sumwise.nonvoting import choices, chose, is_nonvoting, no_candidates
+from sumwise.report.context import Context, listed, plural
+from sumwise.report.summary import finding
+
+FEWEST_PEOPLE, SMALLEST_GROUP = 30, 0.0005  # of a group that gets a finding
+MOST_GROUPS = 5  # with a finding of their own
+ALIKE = 0.01  # a group's share of a unit, less its mean: all below this say next to nothing
+
+
+def findings(context: Context, curved: bool, voters: Turnout | None) -> list[dict[str, Any]]:
+    """The largest share of the largest groups, then the difference between the two largest."""
+    est = context.model
+    low, high = est.interval(context.level)
+    real = choices(est.col_names_) or [0]
+    order = np.argsort(-est.group_sizes_, kind="stable")[:MOST_GROUPS]
+    order = np.array([r for r in order if not _almost_nobody(est, r)] or [order[0]])
+    known = len(real) > 1 and context.data.n_rows > 1
+    doubt: list[dict] = sensitivity(est, context.data).to_dict("records") if known else []
+    out = []
+    for r in order:
+        c = real[int(est.shares_[r, real].argmax())]
+        bounds = float(est.lower_bound_[r, c]), float(est.upper_bound_[r, c])
+        ends: dict[str, Any] = {"lower_bound": bounds[0], "upper_bound": bounds[1]}
+        what = f"Share of {people_who(est, r, c)}"
+        doubtful = ""
+        if _too_narrow(est, r, c, float(high[r, c] - low[r, c]), context.level):
+            doubtful = "The model's interval is narrower than a sample of this size allows, so no estimate is quoted."
+        elif not ends["lower_bound"] - 1e-6 <= est.shares_[r, c] <= ends["upper_bound"] + 1e-6:
+            doubtful = f"The estimate, {100 * est.shares_[r, c]:.1f}%, lies outside these bounds, which is impossible."
+        if context.method == "Bounds" or doubtful:
+            out.append(finding(what, None, **ends, because=None if context.method == "Bounds" else doubtful))
+            continue
+        trust, because = _trust(context, r, c, low, high, curved)
+        if voters is not None and len(real) > 1:
+            choice = voters.choice
+            share, start, end = (
+                100 * np.asarray(part)[r, real.index(c)] for part in (choice.values, choice.low, choice.high)
+            )
+            because = f"Among {voters_meant(context.data)}: {share:.0f}% ({start:.0f}% to {end:.0f}%). {because}"
+        if doubt and doubt[r]["bounds settle"]:
+            because += " The totals alone settle that no other outcome has a larger share of the group."
+        elif doubt:
+            need = min(100 * doubt[r]["tipping"], 100)
+            need = "more than 100 points" if need == 100 else f"{need:.0f} points"
+            because += (
+                f" Dependence on composition would have to reach {need} for “{doubt[r]['runner-up']}” to draw level."
+            )
+        inside: dict[str, Any] = {"low": float(low[r, c]), "high": float(high[r, c]), "level": context.level}
+        if context.truth is not None:
+            inside["truth"] = float(context.truth[r, c])
+        out.append(finding(what, float(est.shares_[r, c]), **inside, **ends, trust=trust, because=because))
+    if len(order) > 1 and all(f["value"] is not None for f in out[:2]):
+        of_voters = voters is not None and len(real) > 1
+        out.append(_difference(context, order, real, curved, of_voters))
+    return out
+
+
+def _difference(context: Context, order: np.ndarray, real: list[int], curved: bool, of_voters: bool) -> dict[str, Any]:
+    """The difference between the two largest groups, among voters where turnout is known: groups differ in that too."""
+    est = context.model
+    one, two = (int(r) for r in order[:2])
+    c = real[int(est.total_[:, real].sum(axis=0).argmax())]
+    shares, draws, among, ends = est.shares_, est.sample(2000, context.random_state), "", {}
+    if of_voters:
+        away = np.array(no_candidates(est.col_names_))
+        (_, voted), (_, drawn) = among_voters(shares, away), among_voters(draws, away)
+        value, gap = (v[..., one, real.index(c)] - v[..., two, real.index(c)] for v in (voted, drawn))
+        among = f", among {voters_meant(context.data)},"
+    else:
+        value, gap = (v[..., one, c] - v[..., two, c] for v in (shares, draws))
+        ends["lower_bound"] = float(est.lower_bound_[one, c] - est.upper_bound_[two, c])
+        ends["upper_bound"] = float(est.upper_bound_[one, c] - est.lower_bound_[two, c])
+    value = float(value)
+    tails = np.quantile(gap, [(1 - context.level) / 2, (1 + context.level) / 2])
+    low, high = min(float(tails[0]), value), max(float(tails[1]), value)
+    settled, few = low > 0 or high < 0, _fewer_units_than_cells(context)
+    because = (
+        ("The interval excludes 0: the two groups differ" + (", if the assumptions hold." if curved or few else "."))
+        if settled
+        else "The interval includes 0: whether the two groups differ is open."
+    )
+    return finding(
+        f"Difference between the groups “{est.row_names_[one]}” and “{est.row_names_[two]}”{among} in the share that "
+        f"{chose(est.col_names_, c)}",
+        value,
+        "points",
+        low=low,
+        high=high,
+        level=context.level,
+        **ends,
+        trust="moderate" if settled and not curved and not few else "low",
+        because=because,
+    )
+
+
+def _trust(context: Context, r: int, c: int, low: Any, high: Any, curved: bool) -> tuple[str, str]:
+    """A plain word for how far to trust a share, and why."""
+    est = context.model
+    if est.upper_bound_[r, c] - est.lower_bound_[r, c] <= 0.1:
+        rest = ", however behaviour varies with composition" if curved else ""
+        return "high", f"The totals alone determine it to within 10 percentage points{rest}."
+    others = [m.shares_[r, c] for m in context.compare.values() if hasattr(m, "shares_")]
+    apart = max((abs(s - est.shares_[r, c]) for s in others), default=0.0)
+    if curved:
+        return "low", "Behaviour appears to vary with composition; the method assumes that it does not."
+    if _fewer_units_than_cells(context):
+        n = plural(len(counted_units(context.data)), "unit is", "units are")
+        return "low", f"{n} few for {est.shares_.size} shares: the model decides much of it."
+    if apart > 0.1:
+        return "low", f"Other methods differ by up to {100 * apart:.0f} percentage points."
+    if high[r, c] - low[r, c] > 0.25:
+        return "low", "The interval is wide."
+    agree = "other methods agree" if others else "no other method was compared"
+    return "moderate", f"It rests on the method's assumptions; {agree}."
+
+
+def _too_narrow(est: Any, r: int, c: int, width: float, level: float) -> bool:
+    """Whether an interval is far narrower than asking the whole group once would give, though the bounds are wide."""
+    from scipy.stats import norm
+
+    share, size = float(np.clip(est.shares_[r, c], 0, 1)), float(est.group_sizes_[r])
+    asked = 2 * norm.ppf((1 + level) / 2) * np.sqrt(max(share * (1 - share), 1e-4) / max(size, 1.0))
+    return bool(est.upper_bound_[r, c] - est.lower_bound_[r, c] > 0.1 and width < 0.25 * asked)
+
+
+def _fewer_units_than_cells(context: Context) -> bool:
+    """Whether the fit warned that the answer leans on the model."""
+    return len(counted_units(context.data)) < context.model.shares_.size
+
+
+def _almost_nobody(est: Any, r: int) -> bool:
+    """Whether a group has too few people for a finding: fewer than 30, or less than one in two thousand."""
+    sizes = np.asarray(est.group_sizes_, dtype=float)
+    return bool(sizes[r] < FEWEST_PEOPLE or sizes[r] < SMALLEST_GROUP * sizes.sum())
+
+
+def small_groups(est: Any) -> list[str]:
+    """A caution on groups with almost nobody: tables show them, and no finding does."""
+    sizes = np.asarray(est.group_sizes_, dtype=float)
+    small = [r for r in range(len(sizes)) if _almost_nobody(est, r)]
+    named = [f"“{est.row_names_[r]}” ({100 * sizes[r] / sizes.sum():.2g}% of all people)" for r in small]
+    groups = "group" if len(named) == 1 else "groups"
+    return [f"Almost nobody is in the {groups} {listed(named)}: too few for a finding."] if named else []
+
+
+def alike_units(margins: Any) -> list[str]:
+    """A caution where all units have nearly the same composition, so that the model alone separates the groups."""
+    full = margins[margins.totals > 0]
+    spread = float(np.abs(full.row_shares - full.row_shares.mean(axis=0)).max()) if len(full) > 1 else 1.0
+    if margins.n_rows < 2 or not 1e-9 <= spread < ALIKE:
+        return []
+    return [
+        f"All {len(full)} units have nearly the same composition (within {100 * spread:.2g} percentage points of the "
+        "mean): the data say next to nothing about differences between groups, whatever the intervals."
+    ]
+
+
+def voters_meant(margins: Any) -> str:
+    """Whom shares among voters are of, in words: blank and invalid ballots are left out, as are people at home."""
+    away = [name for name, none in zip(margins.col_names, no_candidates(margins.col_names)) if none]
+    return "those who voted" if all(map(is_nonvoting, away)) else "those whose vote was valid"
+
+
+def people_who(est: Any, r: Any, c: Any) -> str:
+    return f"the group “{est.row_names_[r]}” that {chose(est.col_names_, c)}"

@@ -1,0 +1,203 @@
+"""The report on group behaviour from aggregate totals: its summary, from the lead to the assumptions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sumwise import diagnostics
+from sumwise.ecological import Turnout, doubts, turnout
+from sumwise.ecological.calibration import REGRESSED
+from sumwise.ecological.identification import counted_units
+from sumwise.ecological.king import FEW_UNITS as KING_UNITS
+from sumwise.errors import DataError
+from sumwise.frames import by_names
+from sumwise.margins import Margins
+from sumwise.nonvoting import choices, is_nonvoting, no_candidates
+from sumwise.report.context import Context, listed, plural
+from sumwise.report.summary import Summary, bullets, facts, note, table
+from sumwise.report.text.ecological.certainty import add_certainty, add_context_effects
+from sumwise.report.text.ecological.figures import add_main_figure, add_polarisation
+from sumwise.report.text.ecological.findings import alike_units, findings, small_groups, voters_meant
+from sumwise.report.text.ecological.wording import ASSUMED, BOUNDS, RISKS, SHARES
+
+LONG_TITLE = 120  # characters, from which groups and outcomes are counted rather than listed
+
+
+def write(context: Context) -> Summary:
+    """The summary of a method fitted to margins."""
+    est, m = context.model, context.data
+    if context.truth is not None:
+        context.truth = _true_shares(context.truth, m)
+    estimates = est.estimate(context.level).to_frame()
+    estimates["count"] = est.total_.ravel()
+    units = diagnostics.unit_cells(est, m, context.level)
+    if not context.head_counts:
+        estimates, units = (frame.drop(columns="count") for frame in (estimates, units))
+    context.frames |= {"estimates": estimates, "units": units}
+    groups, outcomes = list(map(str, est.row_names_)), list(map(str, est.col_names_))
+    chosen = [outcomes[c] for c in choices(outcomes)] or outcomes
+    about = f"{listed(chosen)} by {listed(groups)}"
+    if len(about) > LONG_TITLE:
+        about = f"{plural(len(chosen), 'outcome')} by {plural(len(groups), 'group')}"
+    summary = Summary(context.titled(about), "ecological", context.method)
+    low, high = est.interval(context.level)
+    summary.record = {
+        "units": m.n_units,
+        "people": float(m.totals.sum()) if context.head_counts else None,
+        "groups": groups,
+        "outcomes": outcomes,
+        "shares": est.shares_,
+        "low": low,
+        "high": high,
+        "level": context.level,
+    }
+    curved = add_context_effects(context, summary)
+    beyond = int(((est.shares_ < est.lower_bound_ - 1e-6) | (est.shares_ > est.upper_bound_ + 1e-6)).sum())
+    impossible = [
+        f"{beyond} of {len(estimates)} estimates lie outside their bounds, which is impossible: the data contradict "
+        f"the assumptions of {context.method}."
+    ]
+    impossible = impossible if beyond else []
+    cautions = [
+        *context.cautions,
+        *doubts(m),
+        *impossible,
+        *small_groups(est),
+        *alike_units(m),
+        *curved,
+    ]
+    away = no_candidates(m.col_names)
+    some_voted = any(away) and not all(away) and context.method != "Bounds" and min(est.shares_.shape) > 1
+    voters = turnout(est, level=context.level, random_state=context.random_state) if some_voted else None
+    summary.findings = findings(context, bool(curved), voters)
+    summary.lead = [_verdict(context, summary.findings, voters is not None), *cautions]
+    add_main_figure(context, summary)
+    _estimates(context, summary, estimates, voters)
+    add_certainty(context, summary)
+    _assumptions(context, summary)
+    return summary
+
+
+def _true_shares(truth: Any, m: Margins) -> np.ndarray:
+    """True shares in the order of the margins: a frame by its labels, an array as it is."""
+    if isinstance(truth, pd.DataFrame) and set(truth.index) == set(m.row_names):
+        truth = truth.loc[list(m.row_names)]
+    true = by_names(truth, m.col_names, "truth")
+    if true.shape != (m.n_rows, m.n_cols):
+        raise DataError(
+            f"truth has shape {true.shape}; there are {m.n_rows} groups and {m.n_cols} outcomes.",
+            hint="give the share of every outcome in every group.",
+        )
+    return true
+
+
+def _verdict(context: Context, found: list[dict[str, Any]], of_voters: bool) -> str:
+    m = context.data
+    sizes, totals, people = "sizes", "totals", f" ({plural(m.totals.sum(), 'person', 'people')})"
+    if not context.head_counts:
+        sizes, totals, people = "shares", "shares", ""
+    chosen = [m.col_names[c] for c in choices(m.col_names)]
+    everyone = 0 < len(chosen) < m.n_cols
+    away = [name for name in m.col_names if name not in chosen]
+    at_home = any(map(is_nonvoting, away))  # blank and invalid ballots are votes
+    outcomes = f"{listed(chosen)}; {'not voting' if at_home else listed(away)}" if everyone else listed(m.col_names)
+    divides = ", but not how each group divides among the outcomes" if m.n_rows > 1 else ""
+    known = (
+        f"The data give the {sizes} of the groups ({listed(m.row_names)}) and the {totals} of the outcomes "
+        f"({outcomes}) in {plural(m.n_units, 'unit')}{people}{divides}."
+    )
+    if context.method == "Bounds":
+        return f"{known} This report shows what the totals imply without any model: a range for every share."
+    best = [f for f in found if f["value"] is not None and f["kind"] == "share"][:2]
+    if not best:
+        return f"{known} {context.method} was fitted, but none of its estimates is credible: the findings are bounds."
+    shares = (f["what"].removeprefix("Share of ").rsplit("” that ", 1) for f in best)
+    phrase = " and ".join(f"{100 * f['value']:.0f}% of {'” '.join(words)}" for f, words in zip(best, shares))
+    widest = max((f["high"] - f["low"] for f in best), default=0.0)
+    if len(best) == 1:
+        sure = f"The {context.percent} interval is {100 * widest:.0f} percentage points wide."
+    elif widest < 0.15:
+        sure = f"Their {context.percent} intervals are at most {100 * widest:.0f} percentage points wide."
+    else:
+        sure = f"Their {context.percent} intervals are wide: up to {100 * widest:.0f} percentage points."
+    of = ""
+    if everyone:
+        of = (
+            f" Shares are of everybody in a group, whether {'they voted' if at_home else 'their vote was valid'} or not"
+        )
+        of += f"; findings on a group add the share among {voters_meant(m)}." if of_voters and len(chosen) > 1 else "."
+    return f"{known} {context.method} estimates that {phrase}.{of} {sure}"
+
+
+def _estimates(context: Context, summary: Summary, frame: pd.DataFrame, voters: Turnout | None) -> None:
+    est = context.model
+    summary.add(
+        "estimates",
+        table(
+            frame.rename(columns=BOUNDS),
+            "Shares of every group",
+            SHARES,
+            "estimates.csv",
+            about=(
+                "share: if everybody in a unit behaved alike, a point inside the bounds and no estimate. low, high, "
+                if context.method == "Bounds"
+                else f"low, high: the {context.percent} interval. "
+            )
+            + "lower bound, upper bound: the range that the totals of all units imply, whatever the model."
+            + (" count: the number of people that the share amounts to." if context.head_counts else ""),
+        ),
+    )
+    if context.method != "Bounds" and min(est.shares_.shape) > 1:
+        chosen = diagnostics.first_choices(est, context.level, context.random_state)
+        kinds = dict.fromkeys(("support", "low", "high", "support elsewhere"), "share") | {"probability": "chance"}
+        summary.add(
+            "estimates",
+            table(
+                chosen,
+                "First choice of every group",
+                kinds,
+                about="probability: that this outcome has the group's largest share. support: that share, with its "
+                f"{context.percent} interval (low, high). support elsewhere: its share among everybody else."
+                + (f" Shares are of {voters_meant(context.data)}." if voters is not None else ""),
+            ),
+        )
+        add_polarisation(context, summary)
+    if voters is not None:
+        shown = dict.fromkeys(("turnout", "share", "low", "high"), "share")
+        away = f"Counted as not voting: {', '.join(map(str, voters.abstention))}."
+        summary.add(
+            "estimates",
+            table(voters.turnout.to_frame(), "Turnout by group", shown, about=away),
+            table(
+                voters.choice.to_frame(),
+                "Choice among voters",
+                shown,
+                about=f"Shares are of {voters_meant(context.data)}.",
+            ),
+        )
+    units = context.frames["units"].rename(columns=BOUNDS)
+    summary.add("appendix", table(units, "Every unit", SHARES, "units.csv", folded=True))
+
+
+def _assumptions(context: Context, summary: Summary) -> None:
+    m = context.data
+    summary.add(
+        "assumptions",
+        bullets(ASSUMED.get(context.method, ["See the documentation of the method."]), f"{context.method} assumes"),
+        bullets(RISKS, "What could go wrong"),
+        facts({"population of each unit": m.denominator}),
+    )
+    if context.method == "King" and (n := len(counted_units(m))) < KING_UNITS:
+        few = f"King's own intervals are too narrow with fewer than {KING_UNITS} units (here {n}). "
+        if m.n_rows <= REGRESSED and n > m.n_rows:
+            few += "They are widened to those of a regression over units, which take the model as true too. "
+        summary.add("found", note(f"{few}Compare them with those of EcologicalEM."))
+    if context.method == "King" and (m.n_rows, m.n_cols) == (2, 2):
+        found = context.model.assumptions(m)
+        rows = [{"claim": v["claim"], "p value": v["p_value"], "result": v["verdict"]} for v in found.values()]
+        summary.add("assumptions", table(pd.DataFrame(rows), "Tests of King's assumptions", {"p value": "p"}))
+    if not getattr(context.model.fit_, "converged", True):
+        summary.add("found", note("The fit stopped before it converged; raise max_iter."))
