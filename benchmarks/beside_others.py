@@ -1,12 +1,15 @@
 """Other systems and ours on the same task: error, CPU seconds and peak memory, each in a process of its own.
 
-    python benchmarks/beside_others.py                       # all tasks, about ten CPU minutes
-    python benchmarks/beside_others.py senc --only fastei     # systems of a task whose name has this in it
+    python benchmarks/beside_others.py                          # all tasks, about forty CPU minutes
+    python benchmarks/beside_others.py senc --only fastei       # systems of a task whose name has this in it
+    python benchmarks/beside_others.py bags --first 5 --draws 5 --out part.json     # some of the draws of a task
+    python benchmarks/beside_others.py --merge part.json ...    # draws of parts together
 
 senc: registration by race in 212 precincts, by PyEI, five R packages and ours. king: King's model on the example of R's
 ei. adult: eight attributes and a label released at epsilon 1, by AIM, MST and our model of noisy pairs; a logistic
 regression on the rows. blackbirds: a year of abundance by BirdFlow's training code and ours, scored by banded birds.
-bags: Adult in random bags of 100, by llp-learn and ours; a logistic regression on the rows.
+flows: the most likely flows on a 15 x 15 grid over 20 weeks, by mbi and ours, ten draws of counts. bags: Adult in
+random bags of 100, by llp-learn and ours, ten draws of bags; a logistic regression on the rows.
 
 Python systems are installed when they are first used, each in an environment under .cache/others; R packages must be
 installed (``R_LIBS`` or .cache/others/R), and BirdFlowPy checked out as .cache/others/BirdFlowPy. A system's imports
@@ -27,6 +30,8 @@ from typing import NamedTuple
 
 import numpy as np
 from private_tables import ADULT, DELTA, load, mbi_python
+from run_record import run_record
+from scipy.special import xlogy
 from simulated_release import rho_by_formula
 
 HERE = Path(__file__).parent
@@ -104,7 +109,7 @@ def in_r(method: str) -> System:
     return System(["Rscript", script, method, senc], ["Rscript", script, package, senc], libraries)
 
 
-def senc(folder: Path) -> Iterator[tuple[str, System]]:
+def senc(folder: Path, _draw: int, _mbi: Path | None) -> Iterator[tuple[str, System]]:
     """One county whose table is known."""
     from sumwise import datasets
 
@@ -141,7 +146,7 @@ print(json.dumps({"shares": est.shares_[:, 0].tolist(), "phi": est.phi_.tolist()
 """
 
 
-def king(_: Path) -> Iterator[tuple[str, System]]:
+def king(_: Path, _draw: int, _mbi: Path | None) -> Iterator[tuple[str, System]]:
     """King's model on the example of his package."""
     yield "R, ei", in_r("ei:king")
     yield "sumwise, King", ours("from sumwise.ecological import King", KING)
@@ -171,12 +176,12 @@ print(json.dumps({"NLLH": float(nllh(data.y_test, found))}))
 """
 
 
-def adult(folder: Path) -> Iterator[tuple[str, System]]:
+def adult(folder: Path, _: int, mbi: Path | None) -> Iterator[tuple[str, System]]:
     """Eight attributes and a label, released."""
     tables, _, _, codes = load("adult", None, ADULT.split(), True)
     source, rho = folder / "in.npz", str(rho_by_formula(1.0, DELTA))
     np.savez(source, codes=codes, sizes=np.array([*tables.domain.shape, 2]))
-    python, environment = mbi_python(None)
+    python, environment = mbi_python(mbi)
     for way in ("aim", "mst"):
         command = [python, "-W", "ignore", str(SCRIPTS / f"{way}_rows.py"), str(source), str(folder / "out.npz"), rho]
         yield f"{way.upper()} (mbi)", System([*command, "0"], [python, "-W", "ignore", "-c", "import mbi"], environment)
@@ -200,7 +205,7 @@ print(json.dumps({k: found[k]["score"] for k in ("all", "16 or more", "moved")})
 """
 
 
-def blackbirds(folder: Path) -> Iterator[tuple[str, System]]:
+def blackbirds(folder: Path, _draw: int, _mbi: Path | None) -> Iterator[tuple[str, System]]:
     """A year of abundance, and birds that were seen twice."""
     import bands
 
@@ -228,6 +233,55 @@ def blackbirds_score(folder: Path, printed: dict) -> dict:
     return {k: round(found[k]["score"], 3) for k in ("all", "16 or more", "moved")}
 
 
+FLOWS = """
+import time
+import numpy as np
+from collective_map import chain, node_tables, reached
+from sumwise.noise import Poisson
+given = np.load(sys.argv[1])
+model, n = chain(given["theta"]), int(given["n"])
+tables = node_tables(model, given["y"], Poisson(), n)
+map_counts(model, tables, tol=1e-2)  # compiles
+before = time.process_time()
+fit = map_counts(model, tables, tol=1e-6)
+spent = time.process_time() - before
+_, early = reached(fit.history, float(given["ours"]), 1e-4)
+print(json.dumps({"s to 1e-4": early, "s to gap 1e-6": spent, "relative gap": float(fit.gap / abs(fit.objective))}))
+"""
+
+
+def flows(folder: Path, draw: int, mbi: Path | None) -> Iterator[tuple[str, System]]:
+    """Poisson counts of a thousand birds on a grid, each week."""
+    from collective_map import chain, node_tables
+
+    from sumwise import synthetic
+    from sumwise.collective import map_counts
+    from sumwise.noise import Poisson
+
+    season, n = synthetic.birds(15, 20, 1000, random_state=draw), 1000
+    theta = np.stack([season.log_potentials[e] for e in season.edges])
+    theta[0] += season.log_potentials["t0"][:, None]
+    y = np.stack([t.counts for t in season.tables]).astype(float)
+    model = chain(theta)
+    best = map_counts(model, node_tables(model, y, Poisson(), n), tol=1e-10)
+    flow = np.stack([best.table(*e) for e in zip(list(model.domain), list(model.domain)[1:])])
+    path = folder / "flows.npz"
+    np.savez(path, theta=theta, y=y, n=n, ours=best.objective, optimum=energy(theta, y, flow))
+    python, environment = mbi_python(mbi)
+    for name, step in (("mbi, default step", []), ("mbi, tuned step", ["0.1"])):
+        command = [python, "-W", "ignore", str(SCRIPTS / "mbi_flows.py"), str(path), *step]
+        yield name, System(command, [python, "-W", "ignore", "-c", "import mbi"], environment)
+    imports = f"import sys\nsys.path.insert(0, {str(HERE)!r})\nfrom sumwise.collective import map_counts"
+    yield "sumwise, dual", ours(imports, FLOWS, str(path))
+
+
+def energy(theta: np.ndarray, y: np.ndarray, flow: np.ndarray) -> float:
+    """The Bethe free energy of flows (T - 1, L, L) and the Poisson loss of their places, as mbi is given it."""
+    places = np.concatenate([flow.sum(axis=2), flow[-1:].sum(axis=1)])
+    entropy = xlogy(flow, flow).sum() - xlogy(places[1:-1], places[1:-1]).sum()
+    return float(entropy - (theta * flow).sum() + (places - xlogy(y, places)).sum())
+
+
 BAGS = """
 import numpy as np
 from sumwise import Bags
@@ -248,13 +302,13 @@ p = LogisticRegression(max_iter=200).fit(given["train"], given["labels"]).predic
 """
 
 
-def bags(folder: Path) -> Iterator[tuple[str, System]]:
+def bags(folder: Path, draw: int, _: Path | None) -> Iterator[tuple[str, System]]:
     """Adult in random bags of 100."""
     from proportions import adult_people, make_bags
 
     values, labels, _, test, truth = adult_people()
-    order = np.random.default_rng(0).permutation(len(values))
-    made, counts = make_bags(values, labels, 100, 0)
+    order = np.random.default_rng(draw).permutation(len(values))
+    made, counts = make_bags(values, labels, 100, draw)
     path = folder / "bags.npz"
     bag = np.repeat(np.arange(len(made)), made.sizes)
     given = {"train": made.values, "labels": labels[order], "bag": bag, "shares": counts / made.sizes}
@@ -289,29 +343,80 @@ def scored(task: str, folder: Path, name: str, printed: dict) -> dict:
     return {k: round(v, 4) for k, v in printed.items()}
 
 
-TASKS = {"senc": senc, "king": king, "adult": adult, "blackbirds": blackbirds, "bags": bags}
+TASKS = {"senc": senc, "king": king, "adult": adult, "flows": flows, "blackbirds": blackbirds, "bags": bags}
+DRAWN = {"flows": "s to 1e-4", "bags": "accuracy"}  # tasks with many draws, and the score that is compared by draw
+OURS = {"flows": "sumwise, dual", "bags": "sumwise, CardinalityClassifier"}
+
+
+def mean_of(task: str, runs: dict[str, list[dict]]) -> dict[str, dict]:
+    """Means over draws, and how far each system is from ours on the same draws, with its standard error."""
+    out, score = {}, DRAWN[task]
+    for name, lines in runs.items():
+        named = [{k: v for k, v in line.items() if k != "draw"} for line in lines]
+        found: dict = {k: round(float(np.mean([line[k] for line in named])), 4) for k in named[0]}
+        apart = [line[score] - own[score] for line, own in zip(lines, runs[OURS[task]]) if line["draw"] == own["draw"]]
+        found |= {k: round(found[k]) for k in found if k.startswith("MiB")} | {"draws": len(lines)}
+        if len(apart) > 1 and name != OURS[task]:
+            error = np.std(apart, ddof=1) / np.sqrt(len(apart))
+            found |= {f"{score} apart": round(float(np.mean(apart)), 4), f"{score} error": round(float(error), 4)}
+        out[name] = found | {"each": lines}
+    return out
+
+
+def keep(target: Path, task: str, name: str, found: dict, record: dict) -> None:
+    """One more result in a file."""
+    out = json.loads(target.read_text("utf-8")) if target.exists() else {}
+    out.setdefault("runs", {})[task] = record
+    if task in DRAWN:
+        held = out.setdefault(task, {}).setdefault(name, {"each": []})["each"]
+        held[:] = sorted([line for line in held if line["draw"] != found["draw"]] + [found], key=lambda r: r["draw"])
+        runs = {k: v["each"] for k, v in out[task].items()}
+        if OURS[task] in runs:
+            out[task] = mean_of(task, runs)
+    else:
+        out.setdefault(task, {})[name] = found
+    target.write_text(json.dumps(out, indent=1) + "\n", encoding="utf-8")
+
+
+def merge(parts: list[Path], target: Path) -> None:
+    """Put the draws of parts, and their records, into one file."""
+    for path in parts:
+        held = json.loads(path.read_text("utf-8"))
+        for task, record in held.pop("runs").items():
+            for name, found in held[task].items():
+                for line in found["each"] if task in DRAWN else [found]:
+                    keep(target, task, name, line, record)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tasks", nargs="*", default=list(TASKS), choices=list(TASKS))
     parser.add_argument("--only", default="")
+    parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--draws", type=int, default=10, help="of the tasks that are drawn")
+    parser.add_argument("--mbi", type=Path, help="a folder with mbi for this Python")
+    parser.add_argument("--machine", default="two shared cores")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--merge", type=Path, nargs="+")
     given = parser.parse_args()
-    command = ["git", "rev-parse", "--short", "HEAD"]
-    commit = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT).stdout.strip()
+    if given.merge:
+        merge(given.merge, given.out)
+        return
     for task in given.tasks:
-        with tempfile.TemporaryDirectory() as made:
-            folder = Path(made)
-            for name, system in TASKS[task](folder):
-                if given.only not in name:
-                    continue
-                found = measured(system)
-                found |= scored(task, folder, name, found.pop("printed")) | {"commit": commit}
-                print(task, name, json.dumps(found), flush=True)
-                out = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
-                out |= {"command": "python benchmarks/beside_others.py", "seed": 0}
-                out.setdefault(task, {})[name] = found
-                RESULTS.write_text(json.dumps(out, indent=1) + "\n", encoding="utf-8")
+        seeds = list(range(given.first, given.first + given.draws)) if task in DRAWN else [0]
+        record = run_record(seeds=seeds, machine=given.machine) | {
+            "command": f"python benchmarks/beside_others.py {task}"
+        }
+        for draw in seeds:
+            with tempfile.TemporaryDirectory() as made:
+                folder = Path(made)
+                for name, system in TASKS[task](folder, draw, given.mbi):
+                    if given.only in name:
+                        found = measured(system)
+                        found |= scored(task, folder, name, found.pop("printed"))
+                        found |= {"draw": draw} if task in DRAWN else {}
+                        print(task, name, json.dumps(found), flush=True)
+                        keep(given.out, task, name, found, record)
 
 
 if __name__ == "__main__":
