@@ -150,6 +150,19 @@ def test_a_pipe_is_no_ledger(tables, tmp_path):
         spend(tables, tmp_path / "budget.json")
 
 
+@pytest.mark.parametrize("target", ["budget.json", "gone/real.json"])
+def test_a_link_that_leads_nowhere_is_no_new_ledger(tables, tmp_path, target):
+    (tmp_path / "budget.json").symlink_to(tmp_path / target)
+    with pytest.raises(DataError, match="leads nowhere: what was spent can't be read"):
+        spend(tables, tmp_path / "budget.json")
+    assert [f.name for f in tmp_path.iterdir()] == ["budget.json"]
+
+
+def test_a_name_with_a_nul_is_an_error(tables):
+    with pytest.raises(DataError, match="can't be the name of a budget file"):
+        spend(tables, "a\0b")
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="named pipes are Unix's")
 def test_notes_in_a_pipe_are_an_error_at_once(tables, tmp_path, monkeypatch):
     monkeypatch.setenv("SUMWISE_STATE", str(tmp_path))

@@ -49,12 +49,21 @@ class Kept:
 
 def real_path(path: Any) -> Path:
     """The file behind a path: all links to one ledger are that ledger."""
-    found = Path(os.path.realpath(path))
+    try:
+        found = Path(os.path.realpath(path))
+        linked, there = os.path.islink(path), found.exists()
+    except (ValueError, OSError) as error:
+        raise DataError(f"{str(path)!r} can't be the name of a budget file: {error}.") from None
+    if linked and not there and (found.is_symlink() or not found.parent.is_dir()):
+        raise DataError(
+            f"The budget file {str(path)!r} is a link that leads nowhere: what was spent can't be read.",
+            hint="restore the folder behind the link, or name the new ledger itself.",
+        )
     if found.is_dir():
         raise DataError(f"The budget file {str(path)!r} is a folder.", hint="name a file in it, as budget.json.")
-    if found.exists() and not found.is_file():
+    if there and not found.is_file():
         raise DataError(f"The budget file {str(path)!r} is a pipe or a device.", hint="name an ordinary file.")
-    if found.exists() and os.stat(found).st_nlink > 1:
+    if there and os.stat(found).st_nlink > 1:
         raise DataError(
             f"The budget file {str(path)!r} has a second name (a hard link), which would keep the old entries.",
             hint="remove the other name, or use a symbolic link.",
