@@ -19,13 +19,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import time
 import warnings
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+from run_record import run_record
 from sklearn.base import clone
 
 from proportions import adult_people, puma_people, table
@@ -230,9 +230,8 @@ def main():
         kept |= {"cells": list(cells.values()), "summary": {row["data"]: row for row in lines(cells.values())}}
         RESULTS.write_text(json.dumps(kept) + "\n")
     for name in () if args.show or args.merge else args.sets or TASKS:
-        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
         for seed in range(args.first, args.first + args.draws):
-            draw = measured(name, seed) | {"commit": commit.stdout.strip()}
+            draw = measured(name, seed) | {"commit": run_record()["commit"]}
             before = [d for d in cells.get(name, {}).get("draws", []) if d["seed"] != seed]
             cells[name] = joined(name, [*before, draw])
             kept = {"command": "python benchmarks/distribution_recommend.py", "cells": list(cells.values())}

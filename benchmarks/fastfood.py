@@ -9,11 +9,11 @@ largest difference of any feature. Writes benchmarks/results/fastfood.json.
 from __future__ import annotations
 
 import json
-import subprocess
 import time
 from pathlib import Path
 
 import numpy as np
+from run_record import run_record
 
 from sumwise.distribution.kernels.fastfood import draw_fastfood, mean_fastfood_features
 from sumwise.distribution.kernels.fourier_features import mean_fourier_features
@@ -54,8 +54,7 @@ def main():
         row |= {"dense_numbers": int(dense[0]), "fastfood_numbers": int(kept[0]), "difference": apart.max()}
         rows.append(row)
         print(row, flush=True)
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-    kept = {"command": "python benchmarks/fastfood.py", "commit": commit.stdout.strip(), "seed": 0, "cells": rows}
+    kept = {"command": "python benchmarks/fastfood.py", "commit": run_record()["commit"], "seed": 0, "cells": rows}
     RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
 
 

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
+from run_record import run_record
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.metrics import roc_auc_score
@@ -320,14 +320,21 @@ def franco(seeds, some=()):
     return {"franco": table(f"Published bag assignments, accuracy, mean of {seeds} splits", rows)}
 
 
-def puma_people():
-    """The American Community Survey: features, who has a bachelor's degree, and areas."""
+def survey_adults():
+    """People of 25 and older in the American Community Survey, both given samples."""
     import pandas as pd
 
     from sumwise import datasets
 
     frame = pd.concat([datasets.pums_national().frame, datasets.pums_ma().frame], ignore_index=True)
-    frame = frame[frame["EDU"].notna() & (frame["AGEP"] >= 25)]
+    return frame[frame["EDU"].notna() & (frame["AGEP"] >= 25)].reset_index(drop=True)
+
+
+def puma_people():
+    """The American Community Survey: features, who has a bachelor's degree, and areas."""
+    import pandas as pd
+
+    frame = survey_adults()
     labels = (frame["EDU"].astype(int) >= 10).to_numpy().astype(int)
     numbers = ["AGEP", "NOC", "NPF", "DENSITY"]
     features = frame[["AGEP", "SEX", "MSP", "HISP", "RAC1P", "NOC", "NPF", "HOUSING_TYPE", "OWN_RENT", "INDP_CAT",
@@ -365,12 +372,11 @@ def puma(seeds):
         for name, scores in _others(bags, counts, test_values).items():
             found.setdefault(name, []).append(max(roc_auc_score(test_labels, s) for s in scores))
         print(seed, {name: round(v[-1], 4) for name, v in found.items()}, flush=True)
-    head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
     rows = []
     for name, v in found.items():
         gain = np.array(found["linear"]) - v
         row = {"method": name, "auc": float(np.mean(v)), "gain": float(gain.mean()), "splits": seeds}
-        row |= {"first": 0, "commit": head.stdout.strip()}
+        row |= {"first": 0, "commit": run_record()["commit"]}
         rows.append(row | {"gain error": float(gain.std(ddof=1) / np.sqrt(seeds))})
     return {
         "puma": table(f"{len(np.unique(people[2]))} areas, bachelor's degree, test AUC, mean of {seeds} splits", rows)

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import time
 import warnings
 from dataclasses import replace
@@ -27,6 +26,7 @@ from pathlib import Path
 
 import numpy as np
 import proportions_few_bags as few
+from run_record import run_record
 
 from proportions import puma_people, table
 from sumwise import Bags, synthetic
@@ -141,7 +141,6 @@ def main():
     kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"cases": {}}
     for case in () if args.show else args.cases or CASES:
         begin, held = time.process_time(), []
-        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
         for seed in range(args.first, args.first + args.trials):
             held.append(CASES[case](case, seed))
             if len(held) % 20 and len(held) < args.trials:
@@ -155,7 +154,7 @@ def main():
                 "trials": len(held),
                 "first": args.first,
                 "cpu_seconds": round(time.process_time() - begin, 1),
-                "commit": commit.stdout.strip(),
+                "commit": run_record()["commit"],
             }
             kept["command"] = "python benchmarks/proportions_coverage.py"
             RESULTS.parent.mkdir(exist_ok=True)

@@ -21,17 +21,17 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import time
 import warnings
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+from run_record import run_record
 from sklearn.metrics import log_loss, roc_auc_score
 
-from proportions import adult_people, puma_people, table
-from sumwise import Bags, datasets, synthetic
+from proportions import adult_people, puma_people, survey_adults, table
+from sumwise import Bags, synthetic
 from sumwise import proportions as p
 from sumwise.features import Features
 
@@ -87,16 +87,35 @@ def people(name):
             features.pop("INDP_CAT").astype("category").cat.codes.to_numpy(),
         )
     if name != "bachelor":
-        frame = pd.concat([datasets.pums_national().frame, datasets.pums_ma().frame], ignore_index=True)
-        frame = frame[frame["EDU"].notna() & (frame["AGEP"] >= 25)]
+        frame = survey_adults()
         column, *between = LABELS[name]
         labels = pd.to_numeric(frame[column], errors="coerce").between(*between).to_numpy().astype(int)
         same = [column, *(["PINCP_DECILE"] if name == "poor" else [])]  # what says the same is no feature
         features = features.drop(columns=same, errors="ignore").assign(EDU=frame["EDU"].astype(str))
-    rows = Bags.from_frame(features.assign(all=0), bag="all")
+    return encoded(features), labels, groups
+
+
+def encoded(frame):
+    """Features as numbers, without levels that 60 rows can hardly show."""
+    rows = Bags.from_frame(frame.assign(all=0), bag="all")
     values = Features.learn(rows).matrix(rows)
-    kept = (values != 0).mean(axis=0) > 0.005  # levels that 60 rows can show at all
-    return values[:, kept], labels, groups
+    return values[:, (values != 0).mean(axis=0) > 0.005]
+
+
+def drawn_groups(individuals, sizes, least, room, rng):
+    """Bags of some groups, counts of class 1, and features and labels of other individuals of the same groups.
+
+    `sizes` are the members of every bag; groups have `least` individuals and `room` more, which stay outside the bag.
+    """
+    values, labels, groups = individuals
+    ids, members = np.unique(groups, return_counts=True)
+    chosen = rng.permutation(ids[members >= least + room])[: len(sizes)]
+    rows = [rng.permutation(np.flatnonzero(groups == i)) for i in chosen]
+    sizes = np.minimum(sizes[: len(chosen)], [len(r) - room for r in rows])
+    train = np.concatenate([r[:n] for r, n in zip(rows, sizes)])
+    test = np.concatenate([r[n : n + max(N_TEST // len(chosen), 30)] for r, n in zip(rows, sizes)])
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    return Bags(values[train], offsets), np.add.reduceat(labels[train], offsets[:-1]), values[test], labels[test]
 
 
 def draw(setting, seed):
@@ -107,18 +126,20 @@ def draw(setting, seed):
         made = synthetic.election(n_bags, size, n_categorical=3, mean_weight=1, weight_spread=0, random_state=seed)
         return made.bags, made.counts[:, 1], made.test_values[:N_TEST], made.test_labels[:N_TEST]
     values, labels, groups = people(name)
-    if name == "adult, random":
-        groups = np.zeros_like(groups)
-        train, test = np.split(rng.permutation(len(labels))[: n_bags * size + N_TEST], [n_bags * size])
-    else:
-        ids, members = np.unique(groups, return_counts=True)
-        chosen = rng.permutation(ids[members >= size + 30])[:n_bags]
-        rows = [rng.permutation(np.flatnonzero(groups == i)) for i in chosen]
-        n_bags = len(chosen)
-        train = np.concatenate([r[:size] for r in rows])
-        test = np.concatenate([r[size : size + max(N_TEST // n_bags, 30)] for r in rows])
+    if name != "adult, random":
+        return drawn_groups((values, labels, groups), np.full(n_bags, size), size, 30, rng)
+    train, test = np.split(rng.permutation(len(labels))[: n_bags * size + N_TEST], [n_bags * size])
     counts = labels[train].reshape(n_bags, size).sum(axis=1)
     return Bags(values[train], np.arange(n_bags + 1) * size), counts, values[test], labels[test]
+
+
+def scores_of(drawn):
+    """AUC and log-loss of every method on one draw."""
+    bags, counts, test_values, test_labels = drawn
+    for method, make in METHODS.items():
+        chance = make().fit(bags, counts).predict_proba(test_values)[:, 1]
+        loss = log_loss(test_labels, np.clip(chance, 1e-6, 1 - 1e-6))
+        yield method, [round(float(roc_auc_score(test_labels, chance)), 5), round(float(loss), 5)]
 
 
 def measured(setting, n_draws, before=None):
@@ -126,11 +147,8 @@ def measured(setting, n_draws, before=None):
     found = before["scores"] if before else {method: [] for method in METHODS}
     begin = time.process_time() - (before["cpu_seconds"] if before else 0.0)
     for seed in range(FIRST + len(found["cardinality"]), FIRST + n_draws):
-        bags, counts, test_values, test_labels = draw(setting, seed)
-        for method, make in METHODS.items():
-            chance = make().fit(bags, counts).predict_proba(test_values)[:, 1]
-            loss = log_loss(test_labels, np.clip(chance, 1e-6, 1 - 1e-6))
-            found[method].append([round(float(roc_auc_score(test_labels, chance)), 5), round(float(loss), 5)])
+        for method, scores in scores_of(draw(setting, seed)):
+            found[method].append(scores)
     name, n_bags, size = setting
     seconds = round(time.process_time() - begin, 1)
     return {"data": name, "bags": n_bags, "size": size, "cpu_seconds": seconds, "scores": found}
@@ -171,9 +189,8 @@ def main():
     for setting in () if args.show else wanted:
         found = {(c["data"], c["bags"], c["size"]): c for c in kept["cells"]}
         found[setting] = cell = measured(setting, args.draws, found.get(setting) if args.more else None)
-        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
         command = "python benchmarks/proportions_few_bags.py" + " --other" * args.other
-        made = commit.stdout.strip()
+        made = run_record()["commit"]
         if args.more and not kept["commit"].endswith(made):
             made = f"{kept['commit']}, draws added {made}"
         least = min(len(c["scores"]["cardinality"]) for c in found.values())

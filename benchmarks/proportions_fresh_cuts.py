@@ -1,7 +1,9 @@
 """Label proportions on cuts of the given data that no rule was chosen on: the default beside other methods, paired.
 
-    python benchmarks/proportions_fresh_cuts.py                         # all, ten draws
+    python benchmarks/proportions_fresh_cuts.py                         # all, twenty draws
     python benchmarks/proportions_fresh_cuts.py adult bank --draws 3    # some of them, only shown
+    python benchmarks/proportions_fresh_cuts.py --first 2010 --draws 10 --out b.json    # draws for another machine
+    python benchmarks/proportions_fresh_cuts.py --merge a.json b.json
 
 Labels and bags appear in no other table: who is a woman, rents, is 65 or older or is Black, by industry or area;
 degrees by age and income by education; on Adult incomes by country, education, or age and sex, and who is a woman by
@@ -22,13 +24,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from proportions_few_bags import METHODS, rows_of
+from proportions_few_bags import METHODS, drawn_groups, encoded, rows_of, scores_of
 from run_record import run_record
-from sklearn.metrics import log_loss, roc_auc_score
 
-from proportions import table
+from proportions import survey_adults, table
 from sumwise import Bags, datasets, synthetic
-from sumwise.features import Features
 
 RESULTS = Path(__file__).parent / "results" / "proportions_fresh_cuts.json"
 FIRST, N_TEST, UNEQUAL = 2000, 1500, 0
@@ -56,13 +56,6 @@ NUMBERS = ["AGEP", "NOC", "NPF", "DENSITY", "POVPIP"]
 CODED = ["SEX", "MSP", "HISP", "RAC1P", "HOUSING_TYPE", "OWN_RENT", "INDP_CAT", "EDU", "PINCP_DECILE", "DVET", "DPHY"]
 
 
-def encoded(frame):
-    """Features as numbers, rare levels left out."""
-    rows = Bags.from_frame(frame.assign(all=0), bag="all")
-    values = Features.learn(rows).matrix(rows)
-    return values[:, (values != 0).mean(axis=0) > 0.005]
-
-
 def plain(frame):
     """Numbers as they are, other columns as text."""
     numbers = {c for c in frame if pd.api.types.is_numeric_dtype(frame[c])}
@@ -79,8 +72,7 @@ def codes(*columns):
 
 def survey(what):
     """Adults of the American Community Survey."""
-    frame = pd.concat([datasets.pums_national().frame, datasets.pums_ma().frame], ignore_index=True)
-    frame = frame[frame["EDU"].notna() & (frame["AGEP"] >= 25)].reset_index(drop=True)
+    frame = survey_adults()
     label, by = what.split(" by ")
     column = {
         "women": frame["SEX"].astype(str).str.startswith("2"),
@@ -121,10 +113,7 @@ def census(what):
     hidden = {"country": ["native_country"], "occupation": ["occupation"], "education": ["education", "education_num"]}
     drop = [data.label, "fnlwgt", *hidden.get(by, []), *([] if label == "income" else ["sex", "relationship"])]
     frame = frame.drop(columns=[c for c in drop if c in frame])
-    made = {
-        c: frame[c] if pd.api.types.is_numeric_dtype(frame[c]) else frame[c].astype("string").fillna("?") for c in frame
-    }
-    return encoded(pd.DataFrame(made)), y, groups
+    return encoded(plain(frame)), y, groups
 
 
 def customers(what):
@@ -175,31 +164,40 @@ def draw(setting, seed):
         counts = np.array([made.labels[r].sum() for r in rows])
         bags = Bags(made.bags.values[train], np.concatenate([[0], np.cumsum(sizes)]))
         return bags, counts, made.test_values[:N_TEST], made.test_labels[:N_TEST]
-    values, labels, groups = people(name)
-    ids, members = np.unique(groups, return_counts=True)
     room = 5 if name.startswith("digits") else 30
-    chosen = rng.permutation(ids[members >= (size or 20) + room])[:n_bags]
-    rows = [rng.permutation(np.flatnonzero(groups == i)) for i in chosen]
-    sizes = np.minimum(sizes[: len(chosen)], [len(r) - room for r in rows])
-    train = np.concatenate([r[:n] for r, n in zip(rows, sizes)])
-    test = np.concatenate([r[n : n + max(N_TEST // len(chosen), 30)] for r, n in zip(rows, sizes)])
-    offsets = np.concatenate([[0], np.cumsum(sizes)])
-    counts = np.add.reduceat(labels[train], offsets[:-1])
-    return Bags(values[train], offsets), counts, values[test], labels[test]
+    return drawn_groups(people(name), sizes, size or 20, room, rng)
 
 
-def measured(setting, n_draws):
+def measured(setting, first, n_draws):
     """AUC and log-loss of every method in every draw."""
     found, begin = {method: [] for method in METHODS}, time.process_time()
-    for seed in range(FIRST, FIRST + n_draws):
-        bags, counts, test_values, test_labels = draw(setting, seed)
-        for method, make in METHODS.items():
-            chance = make().fit(bags, counts).predict_proba(test_values)[:, 1]
-            loss = log_loss(test_labels, np.clip(chance, 1e-6, 1 - 1e-6))
-            found[method].append([round(float(roc_auc_score(test_labels, chance)), 5), round(float(loss), 5)])
+    seeds = list(range(first, first + n_draws))
+    for seed in seeds:
+        for method, scores in scores_of(draw(setting, seed)):
+            found[method].append(scores)
     name, n_bags, size = setting
     seconds = round(time.process_time() - begin, 1)
-    return {"data": name, "bags": n_bags, "size": size or "20 to 400", "cpu_seconds": seconds, "scores": found}
+    return {"data": name, "bags": n_bags, "size": size or "20 to 400", "cpu_seconds": seconds, "seeds": seeds,
+            "scores": found}  # fmt: skip
+
+
+def joined(parts):
+    """Cells of several runs; draws of the same setting follow each other."""
+    out = {}
+    for cell in (cell for part in parts for cell in part["cells"]):
+        key = (cell["data"], cell["bags"], cell["size"])
+        if key not in out:
+            out[key] = cell
+            continue
+        held = out[key]
+        if set(held["seeds"]) & set(cell["seeds"]):
+            raise ValueError(f"{key} has the same draws twice.")
+        held["seeds"] += cell["seeds"]
+        held["cpu_seconds"] = round(held["cpu_seconds"] + cell["cpu_seconds"], 1)
+        for method, scores in cell["scores"].items():
+            held["scores"][method] += scores
+    order = [(name, n_bags, size or "20 to 400") for name, n_bags, size in SETTINGS]
+    return sorted(out.values(), key=lambda cell: order.index((cell["data"], cell["bags"], cell["size"])))
 
 
 def lines_of(done):
@@ -219,20 +217,35 @@ def lines_of(done):
     return out | {"summary": summary}
 
 
+def stored(cells, record, path):
+    """The file of results: how they were made, what they come to, and every score."""
+    draws = min(len(cell["seeds"]) for cell in cells)
+    path.write_text(json.dumps(record | {"draws": draws} | lines_of(cells) | {"cells": cells}, indent=1) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sets", nargs="*", help="beginnings of data sets' names; default all")
-    parser.add_argument("--draws", type=int, default=10)
+    parser.add_argument("--draws", type=int, default=20)
+    parser.add_argument("--first", type=int, default=FIRST, help="seed of the first draw, to share draws out")
+    parser.add_argument("--out", type=Path, help=f"file to write; default {RESULTS.name} where all sets are run")
+    parser.add_argument("--merge", type=Path, nargs="*", help="joins such files instead of running")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    done = []
-    for setting in (s for s in SETTINGS if not args.sets or any(s[0].startswith(name) for name in args.sets)):
-        done.append(measured(setting, args.draws))
-        print(setting, f"{done[-1]['cpu_seconds']} s", flush=True)
+    path = args.out or (None if args.sets else RESULTS)
+    if args.merge:
+        parts = [json.loads(file.read_text()) for file in args.merge]
+        commits = " and ".join(sorted({part["commit"] for part in parts}))
+        done, record = joined(parts), {"command": "python benchmarks/proportions_fresh_cuts.py", "commit": commits}
+        stored(done, record, RESULTS)
+    else:
+        done = []
+        for setting in (s for s in SETTINGS if not args.sets or any(s[0].startswith(name) for name in args.sets)):
+            done.append(measured(setting, args.first, args.draws))
+            print(setting, f"{done[-1]['cpu_seconds']} s", flush=True)
+            if path:
+                stored(done, run_record(), path)
     found = lines_of(done)
-    if not args.sets:
-        kept = {"command": "python benchmarks/proportions_fresh_cuts.py", "commit": run_record()["commit"]}
-        RESULTS.write_text(json.dumps(kept | {"first_draw": FIRST, "draws": args.draws} | found, indent=1) + "\n")
     for score in ("AUC", "log-loss"):
         table(score, found[score])
 

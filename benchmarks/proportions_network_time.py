@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
+from run_record import run_record
 from sklearn.metrics import roc_auc_score
 
 from sumwise import Bags
@@ -67,8 +67,7 @@ def main():
     for size in args.sizes:
         cells[size] = measured(size, args.draws)
         print({k: v for k, v in cells[size].items() if k not in ("seconds", "auc")}, flush=True)
-        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-        cells[size]["commit"] = commit.stdout.strip()
+        cells[size]["commit"] = run_record()["commit"]
         kept = {"command": "python benchmarks/proportions_network_time.py", "cells": list(cells.values())}
         RESULTS.write_text(json.dumps(kept) + "\n")
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -16,10 +17,13 @@ RESULTS = ROOT / "benchmarks" / "results"
 
 
 def run_record(**more: object) -> dict[str, object]:
-    """Command and commit of this run, and what else is given (seeds, draws)."""
+    """Command and commit of this run, and what else is given (seeds, draws).
+
+    A copy of the files without their history has its commit from the environment, as SUMWISE_COMMIT.
+    """
     script = Path(sys.argv[0]).resolve()
     name = script.relative_to(ROOT).as_posix() if script.is_relative_to(ROOT) else script.name
-    commit = _git("rev-parse", "--short", "HEAD").strip() or "unknown"
+    commit = os.environ.get("SUMWISE_COMMIT") or _git("rev-parse", "--short", "HEAD").strip() or "unknown"
     return {"command": " ".join(["python", name, *sys.argv[1:]]), "commit": commit, **more}
 
 

@@ -180,3 +180,29 @@ def test_probabilities_are_compared_at_their_best_power():
     power, value = _tempered(sharp, truth)
     assert power == pytest.approx(0.25, abs=0.06)
     assert value == pytest.approx(_tempered(chances, truth)[1], abs=0.02)
+
+
+def test_probabilities_that_say_nothing_keep_the_power_one():
+    labels = np.arange(40) % 2
+    assert _tempered(np.full((40, 2), 0.5), labels) == (1.0, pytest.approx(np.log(0.5)))
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_a_candidate_whose_predictions_are_not_numbers_is_left_out(task):
+    class Nowhere(OneColumn):
+        """Gives no numbers."""
+
+        def predict_proba(self, bags):
+            return np.full((len(bags), 2), np.nan)
+
+        def score(self, bags, y):
+            return np.nan
+
+    rng = np.random.default_rng(0)
+    bags = Bags.from_arrays(list(rng.normal(size=(40, 5, 2))))
+    labels = rng.random(40) < 0.5
+    candidates = {"nowhere": Nowhere(), "somewhere": OneColumn()}
+    advice = recommend(bags, labels, task=task, candidates=candidates, n_folds=3)
+    assert advice.best == "somewhere"
+    assert list(advice.scores) == ["somewhere"]
+    assert any("nowhere was left out" in reason for reason in advice.reasons)
