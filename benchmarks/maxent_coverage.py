@@ -1,8 +1,10 @@
 """How often 95% intervals of classifiers from tables hold the truth: of predictions, effects and coefficients.
 
 Usage: python benchmarks/maxent_coverage.py [CASE ...] [--draws 8] [--first 0] [--minutes 8] [--fresh] [--out FILE]
+       [--merge FILE ... --commit C]
 CASE: a word of its name, as "auto" or "Gaussian". Prints a table, and writes benchmarks/results/maxent_coverage.json
-draw by draw: interrupted, or stopped by --minutes, it goes on where it was.
+draw by draw: interrupted, or stopped by --minutes, it goes on where it was. --merge takes the "released" cases out of
+several such files, made from other first draws, and writes their means to maxent_released_coverage.json.
 
 Each draw has a model of its own: a maximum entropy model fitted to 200,000 rows of `synthetic`, from which 8,000 people
 are drawn (20,000 of the eight attributes) and counted. Penalties are the default ones, or chosen from the tables
@@ -10,9 +12,9 @@ are drawn (20,000 of the eight attributes) and counted. Penalties are the defaul
 model doesn't hold: people come from `synthetic` directly, with effects of three attributes at a time (standard
 deviation 0.5 of log-odds), which no table of pairs shows. The truth is then the generator's P(label | x), and there are
 no true effects. "released" are tables as `sumwise.privacy.release` makes them (delta 1e-6), noise by cell and class
-being drawn here by seed. "queries of 2" are the counts that the model expects of pairs of attributes by class
-(`expected`), of one and of three likewise; "levels", "pairs" and "coefficients" are effects on the label. The standard
-error is that of the mean over draws.
+being drawn here by seed; in each draw all of them count the same people. "queries of 2" are the counts that the model
+expects of pairs of attributes by class (`expected`), of one and of three likewise; "levels", "pairs" and "coefficients"
+are effects on the label. The standard error is that of the mean over draws.
 """
 
 from __future__ import annotations
@@ -21,11 +23,14 @@ import argparse
 import json
 import time
 import warnings
+from collections.abc import Sequence
+from functools import lru_cache
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from simulated_release import simulated_release
 
 from sumwise import NotConverged, Table, Tables, synthetic
@@ -35,6 +40,7 @@ from sumwise.maxent.kernels.table_logistic import cell_design
 from sumwise.noise import Gaussian, Laplace
 
 RESULTS = Path(__file__).parent / "results" / "maxent_coverage.json"
+RELEASED = RESULTS.with_name("maxent_released_coverage.json")
 FOUR, EIGHT = [4, 3, 5, 4], [5, 6, 7, 8, 9, 10, 5, 6]
 NOISE = {"exact": None, "Gaussian 17": Gaussian(17.0), "Laplace 10": Laplace(10.0), "Laplace 40": Laplace(40.0)}
 FIRST = 300  # seed of the first model; the rule of the intervals was settled on seeds 100 to 107 and 200 to 207
@@ -48,6 +54,7 @@ def cases() -> dict[str, dict[str, Any]]:
             out[f"four, {noise}, {penalty}"] = {"sizes": FOUR, "noise": noise, "penalty": penalty}
     for noise, penalty in (("exact", "default"), ("Gaussian 17", "default"), ("Gaussian 17", "auto")):
         out[f"triples, {noise}, {penalty}"] = {"sizes": FOUR, "noise": noise, "penalty": penalty, "higher": 0.5}
+    out["released, exact"] = {"sizes": FOUR, "noise": "exact", "penalty": "default"}
     for mechanism in ("gaussian", "geometric"):
         for epsilon in (0.3, 1.0, 5.0):
             noise = f"{mechanism} at epsilon {epsilon:g}"
@@ -57,35 +64,55 @@ def cases() -> dict[str, dict[str, Any]]:
     return out
 
 
-def drawn(case: dict[str, Any], seed: int) -> dict[str, float]:
-    """Shares of intervals of one draw that hold the truth, and the mean width of those of predictions."""
-    sizes, higher = case["sizes"], case.get("higher", 0.0)
+class People(NamedTuple):
+    """People counted in tables, others whose probabilities are judged, those, and the model they come from."""
+
+    exact: Tables
+    judged: pd.DataFrame
+    probabilities: np.ndarray
+    truth: MaxEntClassifier | None
+
+
+@lru_cache(maxsize=1)
+def people(sizes: tuple[int, ...], higher: float, seed: int) -> People:
+    """The people of one draw; the model is none where no maximum entropy model holds."""
     base = synthetic.rows(200_000, sizes=sizes, rate=0.3, correlation=0.4, higher=higher, random_state=FIRST + seed)
-    counted = base.tables()
-    names, options = (
-        list(counted.domain.attributes),
-        {"options": SolverOptions(n_chains=3_000)} if len(sizes) > 4 else {},
-    )
-    n, truth = 20_000 if options else 8_000, None
+    counted, truth = base.tables(), None
+    names = list(counted.domain.attributes)
     if higher:
-        people = base.frame()
-        rows, judged = people.iloc[:n], people.iloc[-1000:]
+        every = base.frame()
+        rows, judged = every.iloc[: number(sizes)], every.iloc[-1000:]
         real = base.model.probability(judged[names].to_numpy().T)
     else:
-        truth = MaxEntClassifier(0.5, 0.5, random_state=seed, **options).fit(counted)
-        rows, judged = truth.sample(n, random_state=seed), truth.sample(1000, random_state=1000 + seed)
+        truth = MaxEntClassifier(0.5, 0.5, random_state=seed, **options(sizes)).fit(counted)
+        rows, judged = truth.sample(number(sizes), random_state=seed), truth.sample(1000, random_state=1000 + seed)
         real = truth.predict_proba(judged)[:, 1]
     exact = Tables.from_frame(rows, names, label=counted.label, domain=counted.domain)
-    tables = (
-        simulated_release(exact, case["noise"][1], case["noise"][0], seed) if isinstance(case["noise"], tuple) else None
-    )
-    tables = noisy(exact, NOISE[case["noise"]], seed) if tables is None else tables
+    return People(exact, judged, real, truth)
+
+
+def number(sizes: Sequence[int]) -> int:
+    return 20_000 if len(sizes) > 4 else 8_000
+
+
+def options(sizes: Sequence[int]) -> dict[str, Any]:
+    return {"options": SolverOptions(n_chains=3_000)} if len(sizes) > 4 else {}
+
+
+def drawn(case: dict[str, Any], seed: int) -> dict[str, float]:
+    """Shares of intervals of one draw that hold the truth, and the mean width of those of predictions."""
+    sizes, noise = tuple(case["sizes"]), case["noise"]
+    exact, judged, real, truth = people(sizes, case.get("higher", 0.0), seed)
+    if isinstance(noise, tuple):
+        tables = simulated_release(exact, noise[1], noise[0], seed)
+    else:
+        tables = noisy(exact, NOISE[noise], seed)
     penalty = None if case["penalty"] == "default" else case["penalty"]
-    model = MaxEntClassifier(penalty, random_state=seed, **options).fit(tables)
+    model = MaxEntClassifier(penalty, random_state=seed, **options(sizes)).fit(tables)
     low, high = (end[:, 1] for end in model.bootstrap(tables, n=20, random_state=seed).predict_interval(judged))
     out = {"predictions": np.mean((low <= real) & (real <= high)), "width": np.mean(high - low)}
     out |= {"error": np.sqrt(np.mean((model.predict_proba(judged)[:, 1] - real) ** 2))}
-    out |= {} if truth is None else coefficients(model, truth) | queries(model, truth, n)
+    out |= {} if truth is None else coefficients(model, truth) | queries(model, truth, number(sizes))
     return {k: float(v) for k, v in out.items()}
 
 
@@ -144,16 +171,37 @@ def show(results: dict[str, dict[str, dict]]) -> None:
     print(f"| {'case':32} | draws | " + " | ".join(f"{c:13}" for c in COLUMNS) + " | width | error |")
     for name, draws in results.items():
         lines = list(draws.values())
-        cells = [_mean_and_error([d[c] for d in lines if c in d]) for c in COLUMNS]
+        columns = [[d[c] for d in lines if c in d] for c in COLUMNS]
+        cells = ["{:.3f} +- {:.3f}".format(*_mean_and_error(v)) if v else "-" for v in columns]
         rest = [f"{np.mean([d[c] for d in lines]):.3f}" for c in ("width", "error")]
         print(f"| {name:32} | {len(lines):5} | " + " | ".join(f"{c:13}" for c in cells) + f" | {' | '.join(rest)} |")
 
 
-def _mean_and_error(values: list[float]) -> str:
-    if not values:
-        return "-"
+def merge(parts: list[Path], commit: str, target: Path) -> None:
+    """Means and their errors over the draws of all parts, by kind of release."""
+    results: dict[str, dict[str, dict]] = {}
+    for path in parts:
+        for name, draws in json.loads(path.read_text()).items():
+            if name.startswith("released, "):
+                results.setdefault(name, {}).update(draws)
+    show(results)
+    rows = {}
+    for name, draws in results.items():
+        columns = {c: [d[c] for d in draws.values()] for c in (*COLUMNS, "width", "error")}
+        found = {c: dict(zip(("mean", "error"), np.round(_mean_and_error(v), 4).tolist())) for c, v in columns.items()}
+        rows[name.removeprefix("released, ")] = {"draws": len(draws)} | found
+    seeds = sorted({int(seed) for draws in results.values() for seed in draws})
+    facts = {
+        "command": "python benchmarks/maxent_coverage.py released, by --first and --draws, and --merge of the parts",
+        "commit": commit,
+        "seed": f"{FIRST} + the draw for models, the draw for people and noise; draws {seeds[0]} to {seeds[-1]}",
+    }
+    target.write_text(json.dumps(facts | {"rows": rows}, indent=1) + "\n")
+
+
+def _mean_and_error(values: list[float]) -> tuple[float, float]:
     error = np.std(values, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else np.nan
-    return f"{np.mean(values):.3f} +- {error:.3f}"
+    return float(np.mean(values)), float(error)
 
 
 def main() -> None:
@@ -164,7 +212,12 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--minutes", type=float, default=np.inf, help="stop after the draw that ends later")
     parser.add_argument("--fresh", action="store_true", help="forget earlier results")
+    parser.add_argument("--merge", type=Path, nargs="+", help="files of such runs")
+    parser.add_argument("--commit", default="", help="with --merge: of the runs")
     asked = parser.parse_args()
+    if asked.merge:
+        merge(asked.merge, asked.commit, RELEASED if asked.out == RESULTS else asked.out)
+        return
     results = json.loads(asked.out.read_text()) if asked.out.exists() and not asked.fresh else {}
     asked.out.parent.mkdir(exist_ok=True)
     begin = time.monotonic()
