@@ -4,6 +4,7 @@
     python benchmarks/other_seeds.py "Figure 2.3"        # all cells whose names begin so
     python benchmarks/other_seeds.py --list              # which there are
     python benchmarks/other_seeds.py --first 8000 --pick 12 --choice 25    # others, with seeds of their own
+    python benchmarks/other_seeds.py --first 9000 --papers 3 --choice 26   # three of each paper, none computed before
 
 A cell is a stored mean with a standard error. It is computed anew, with as many draws as before, and compared: the
 difference in units of its standard error, by the errors of both. Of ten such numbers one beyond 2 is to be expected now
@@ -36,6 +37,7 @@ import king_covariance
 import numpy as np
 import place_process
 import places_moves
+import proportions_coverage
 import proportions_named
 import sparse_process
 import stability
@@ -275,9 +277,75 @@ def tables() -> Iterator[Cell]:
         )
 
 
+def step_errors(row):
+    """Relative errors of four weights by one E step of Figures 2.6 and 2.7."""
+    truth = {w[0]: w for w in (SMALL, LARGE)}[row["weights"]]
+    options = {"e_step": row["E step"], "max_iter": 40, "accelerate": False, "e_tol": 1e-4}
+    options |= {} if row["E step"] in ("dual", "gaussian") else {"e_iter": 50}
+    for k in range(DRAWS):
+        yield learn(years_of(row["side"], truth, FIRST + 10 * k), truth, 30.0, **options)["relative error"]
+
+
+def by_chains(row):
+    """Test scores of Figure 1 with other seeds of the chains."""
+    task = maxent.load(row["data"], "width")
+    options = maxent.SolverOptions(n_chains=row["chains"], max_iter=150, tol=0.0)
+    for seed in SEEDS:
+        yield maxent.score(maxent.fitted(maxent.MaxEntClassifier(options=options, random_state=seed), task)[0], task)
+
+
+def auc_of_few(cell, method):
+    """AUC of a method on other draws of bags."""
+    setting = (cell["data"], cell["bags"], cell["size"])
+    few = proportions_named.few
+    for seed in range(FIRST, FIRST + len(cell["scores"][method])):
+        bags, counts, values, labels = few.draw(setting, seed)
+        chance = few.METHODS[method]().fit(bags, counts).predict_proba(values)[:, 1]
+        yield float(few.roc_auc_score(labels, chance))
+
+
+def inside(case, trials):
+    """Share of intervals that contain the truth, by simulation."""
+    for seed in range(FIRST, FIRST + trials):
+        yield float(np.nanmean(proportions_coverage.CASES[case](case, seed)))
+
+
+def scores() -> Iterator[Cell]:
+    """Figures 2.6 and 2.7; numbers of chains on Adult and Bank; few bags of real data; coverage of intervals."""
+    for row in stored("collective_learning.json", "esteps means"):
+        if row["seeds"] == DRAWS and not row["stopped by time"] and row["cpu s"] * DRAWS < MOST:
+            name = f"Figures 2.6, 2.7: {row['side']} x {row['side']}, weights {row['weights']}, {row['E step']}"
+            yield Cell(name, row["relative error"], row["relative error error"], partial(step_errors, row))
+    for row in stored("maxent.json", "gibbs"):
+        if row["seeds"] == DRAWS and row["cpu_s"] * DRAWS < MOST:
+            name = f"Figure 1 of 003: {row['data']}, {row['chains']} chains: NLLH"
+            yield Cell(name, row["NLLH"], row["se"], partial(by_chains, row))
+    for cell, method in product(stored("proportions_few_bags.json", "cells"), proportions_named.few.METHODS):
+        found = cgm_figures.spread([auc for auc, _ in cell["scores"][method]])
+        name = f"few bags: {cell['data']}, {cell['bags']} of {cell['size']}, {method}: AUC"
+        yield Cell(name, found["mean"], found["error"], partial(auc_of_few, cell, method))
+    for case, row in json.loads((HERE / "proportions_coverage.json").read_text("utf-8"))["cases"].items():
+        if row["cpu_seconds"] < MOST:
+            again = partial(inside, case, row["trials"])
+            yield Cell(f"coverage of 90% intervals: {case}", row["coverage"], row["error"], again)
+
+
+PAPERS = {  # beginnings of names, by the page whose experiment they recompute; all others are the thesis's alone (000)
+    "001": ("Figure 2.3", "Figure 2.4", "Figure 2.5", "Figure 2.8", "Theorem 5"),
+    "002": ("Figure 3.5", "Table 3.3", "few bags", "coverage"),
+    "003": ("Figure 1 of 003", "hashed", "Table 4, generated"),
+    "004": ("Gamma bags", "section 5.1.2", "section 3.3.3"),
+}
+
+
+def paper(name):
+    """The page of a cell."""
+    return next((page for page, starts in PAPERS.items() if name.startswith(starts)), "000")
+
+
 def cells() -> list[Cell]:
     """All cells with a mean and an error, by name."""
-    parts = (figures, process, shaky, learning, votes, bags, tables)
+    parts = (figures, process, shaky, learning, votes, bags, tables, scores)
     found = [cell for part in parts for cell in part() if cell.mean is not None and cell.error]
     return sorted(found, key=lambda cell: cell.name)
 
@@ -292,13 +360,28 @@ def picked(found, n, rng):
     return sorted(order, key=lambda cell: rank[cell.name])[:n]
 
 
+def of_each_paper(found, n, rng):
+    """So many cells of each paper that no other seeds computed before."""
+    path = HERE / "other_seeds.json"
+    before = {row["cell"] for row in json.loads(path.read_text("utf-8"))["rows"] if row["first seed"] != FIRST}
+    new = [cell for cell in found if cell.name not in before]
+    return [cell for page in ("000", *PAPERS) for cell in picked([c for c in new if paper(c.name) == page], n, rng)]
+
+
 def beside(cell):
     """A cell's stored and new mean with errors, and how far apart they are."""
     new = cell.again()
     if not isinstance(new, tuple):
         spread = cgm_figures.spread(list(new))
         new = spread["mean"], spread["error"]
-    found = {"cell": cell.name, "stored": cell.mean, "stored error": cell.error, "again": new[0], "again error": new[1]}
+    found = {
+        "paper": paper(cell.name),
+        "cell": cell.name,
+        "stored": cell.mean,
+        "stored error": cell.error,
+        "again": new[0],
+        "again error": new[1],
+    }
     found |= {"first seed": FIRST, "commit": run_record()["commit"]}
     found["errors apart"] = float(abs(new[0] - cell.mean) / np.hypot(cell.error, new[1]))
     print({k: round(v, 5) if isinstance(v, float) else v for k, v in found.items()}, flush=True)
@@ -310,11 +393,12 @@ def keep(rows):
     path = HERE / "other_seeds.json"
     kept = json.loads(path.read_text("utf-8"))["rows"] if path.exists() else []
     new = {row["cell"] for row in rows}
-    rows = [*(r for r in kept if r["cell"] not in new), *rows]
+    rows = [{"paper": paper(r["cell"])} | r for r in (*(r for r in kept if r["cell"] not in new), *rows)]
     largest = max(row["errors apart"] for row in rows)
     firsts, commits = ({str(r[k]) for r in rows if k in r} for k in ("first seed", "commit"))
     made = {
-        "command": "python benchmarks/other_seeds.py --pick 12",
+        "command": "python benchmarks/other_seeds.py --first 9000 --papers 3 --choice 26 (seeds from 9000 on; "
+        "those from 7000: --pick 14; from 8000: --first 8000 NAME ...)",
         "seeds": "from " + ", ".join(sorted(firsts | {"7000"})),
     }
     made |= {"commit": ", ".join(sorted(commits | {"4ab3c25e or before"})), "cells": len(rows)}
@@ -332,6 +416,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("names", nargs="*", help="beginnings of cells' names")
     parser.add_argument("--pick", type=int, default=0, help="so many cells at random")
+    parser.add_argument("--papers", type=int, default=0, help="so many cells of each paper, none computed before")
     parser.add_argument("--first", type=int, default=FIRST, help="first seed of the draws")
     parser.add_argument("--choice", type=int, default=24, help="seed of that choice")
     parser.add_argument("--part", type=int, nargs=2, default=(0, 1), metavar=("K", "OF"), help="every OF-th of them")
@@ -346,6 +431,8 @@ def main():
     chosen = [c for c in found if c.name.startswith(tuple(given.names))] if given.names else []
     if given.pick:
         chosen = picked(found, given.pick, np.random.default_rng(given.choice))
+    if given.papers:
+        chosen = of_each_paper(found, given.papers, np.random.default_rng(given.choice))
     for cell in chosen[given.part[0] :: given.part[1]] if not given.list else ():
         keep([beside(cell)])
     if given.list:
