@@ -215,30 +215,27 @@ def averages(side=5):
     return rows
 
 
-MOST = {"nlbp-naive": 3}  # sides up to which a method runs: beyond, ten fits take minutes
-SIDES = [3, 5, 8, 10, 15]
+MOST_GENERIC = 5  # side of the grid up to which the generic solver runs; beyond, one fit takes minutes
+SIDES = [3, 5, 8, 10, 15, 19]
 
 
 def grids():
-    """Seconds by the size of the grid; the generic solver on the smallest, three draws."""
+    """Seconds by the size of the grid."""
     rows = []
     for side in SIDES:
         found = {}
-        for name in ("dual", "nlbp", "accelerated-rda", "nlbp-naive", "gaussian"):
-            if side > MOST.get(name, side):
+        for name in ("dual", "nlbp", "accelerated-rda", "nlbp-naive", "gaussian", "generic"):
+            if name == "generic" and side > MOST_GENERIC:
                 continue
-            each, options = [], {} if name == "gaussian" else {"tol": 1e-5, "max_iter": 200}
+            each, options = [], {"tol": 1e-5, "max_iter": 200} | ({"max_iter": 100} if name == "generic" else {})
             for seed in SEEDS:
                 drawn, model = season(side, seed)
-                each.append(timed(map_counts, model, drawn.tables, method=name, **options))
+                each.append(
+                    timed(map_counts, model, drawn.tables, method=name, **options if name != "gaussian" else {})
+                )
             found[name] = spread([seconds for _, seconds in each])
             found[f"{name}, got there"] = sum(bool(fit.converged) for fit, _ in each)
-            print(side, name, found[name], flush=True)
-        if side == 3:
-            drawn = [season(side, seed) for seed in list(SEEDS)[:3]]
-            each = [timed(map_counts, m, d.tables, method="generic", max_iter=100) for d, m in drawn]
-            found["generic"] = spread([seconds for _, seconds in each])
-            found["generic, got there"] = sum(bool(fit.converged) for fit, _ in each)
+            print(side, name, found[name], found[f"{name}, got there"], flush=True)
         rows.append({"cells": side**2, **found})
     return rows
 

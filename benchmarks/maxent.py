@@ -266,11 +266,11 @@ def gibbs_samples() -> list[dict]:
     return out
 
 
-def training_curves(settings: dict[str, dict], task: Task, at=(25, 50, 100, 200), seeds=(0,)) -> list[dict]:
-    """Test scores by step, means over seeds of the chains, with standard errors where there are several."""
+def training_curves(settings: dict[str, dict], task_of, at=(25, 50, 100, 200), seeds=(0,)) -> list[dict]:
+    """Test scores by step, means over seeds of the chains (and of `task_of`), with standard errors."""
     out = []
     for name, options in settings.items():
-        held = np.array([training_curve(options, task, max(at), seed) for seed in seeds])
+        held = np.array([training_curve(options, task_of(seed), max(at), seed) for seed in seeds])
         mean, middle, error = held.mean(axis=0), np.median(held, axis=0), spread_of(held)  # a seed may diverge
         out.append({"setting": name, **{f"step {t}": float(mean[t - 1]) for t in at}})
         show(out[-1:], head=len(out) == 1)
@@ -304,23 +304,25 @@ def rescale(seeds=range(10), names=("paper", "ours", "diagonal")) -> list[dict]:
         if name not in names:
             continue
         settings |= {f"{name}, rescaled": options, f"{name}, plain": options | {"rescale": False}}
-    return gains_by_rescaling(training_curves(settings, load("adult", "width"), at=(25, 50, 100), seeds=list(seeds)))
+    task = load("adult", "width")
+    return gains_by_rescaling(training_curves(settings, lambda _: task, seeds=list(seeds)))
 
 
 def gains_by_rescaling(out: list[dict]) -> list[dict]:
     """The same rows, with what rescaling gains, paired by seed."""
     for rescaled, plain in zip(out[::2], out[1::2]):
         gain = np.array(rescaled["by seed"]) - np.array(plain["by seed"])  # paired: the same seed
-        for k, t in ((0, 25), (-1, 100)):
+        times = [int(k.split()[1]) for k in plain if k.startswith("step ")]
+        for k, t in enumerate(times):
             rescaled[f"gain {t}"] = float(gain[:, k].mean())
             rescaled[f"gain {t} error"] = float(gain[:, k].std(ddof=1) / np.sqrt(len(gain)))
     return out
 
 
-def ad_shape() -> Task:
+def ad_shape(seed: int) -> Task:
     """Rows of the challenge's shape, smaller: many levels, strong correlations, rare positives."""
     return halves(
-        synthetic.rows(200_000, sizes=[5, 8, 20, 40, 60, 100, 15, 30], rate=0.1, correlation=0.6, random_state=0)
+        synthetic.rows(200_000, sizes=[5, 8, 20, 40, 60, 100, 15, 30], rate=0.1, correlation=0.6, random_state=seed)
     )
 
 
@@ -341,8 +343,8 @@ def halves(made) -> Task:
     return Task(tables, train[names], train[label].to_numpy(), test[names], test[label].to_numpy())
 
 
-def steps() -> list[dict]:
-    """Figure 3: a larger step on mu, on synthetic rows of the challenge's shape."""
+def steps(seeds=range(10)) -> list[dict]:
+    """Figure 3: a larger step on mu, on ten sets of synthetic rows of the challenge's shape."""
     k = 36
     plain = {"precondition": "diagonal", "average": False, "decay": 0.0}
     settings = {
@@ -351,7 +353,13 @@ def steps() -> list[dict]:
         "both 5/K": {**plain, "step": 5 / k, "step_mu": 5 / k},
         "ours": {},
     }
-    return training_curves(settings, ad_shape(), at=(25, 50, 100))
+    out = training_curves(settings, ad_shape, at=(25, 50, 100), seeds=list(seeds))
+    equal, *others = out
+    for row in others:  # paired: the same rows
+        less = np.array(row["by seed"]) - np.array(equal["by seed"])
+        row |= {"gain 25": float(less[:, 0].mean()), "gain 100": float(less[:, -1].mean())}
+        row |= {f"gain {t} error": float(e) for t, e in zip((25, 50, 100), spread_of(less)) if t != 50}
+    return out
 
 
 def triplets() -> list[dict]:
@@ -542,7 +550,7 @@ def joined_curves(parts: list[list[dict]]) -> list[dict]:
 
 
 def merge(paths: list[Path]) -> None:
-    """Add the data sets of `nearest` and the seeds of `rescale` and `gibbs` that other machines made."""
+    """Add the data sets of `nearest`, the seeds of `rescale` and the parts that other machines made."""
     held = json.loads(RESULTS.read_text())
     files = [json.loads(path.read_text()) for path in paths]
     curves = [f for f in files if "rescale" in f]
@@ -550,8 +558,10 @@ def merge(paths: list[Path]) -> None:
         keep(
             "rescale", joined_curves([f["rescale"] for f in curves]), curves[0]["runs"]["rescale"] | {"seeds": "0 to 9"}
         )
-    for found in (f for f in files if "gibbs" in f):
-        keep("gibbs", found["gibbs"], found["runs"]["gibbs"] | {"seeds": "0 to 9"})
+    for found, name in ((f, n) for f in files for n in ("gibbs", "steps") if n in f):
+        keep(name, found[name], found["runs"][name] | {"seeds": "0 to 9"})
+    for found in (f for f in files if "triplets" in f):
+        keep("triplets", found["triplets"], found["runs"]["triplets"] | {"seeds": "0"})
     if not any("nearest draws" in f for f in files):
         return
     found = {(r["data"], r["seed"]): r for r in held.get("nearest draws", [])}
@@ -565,7 +575,7 @@ def merge(paths: list[Path]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", choices=[[], *PARTS], default=[], metavar="PART")
-    parser.add_argument("--seeds", nargs="*", type=int, default=range(10), help="of nearest, hashed, rescale")
+    parser.add_argument("--seeds", nargs="*", type=int, default=range(10), help="of nearest, hashed, rescale, steps")
     parser.add_argument("--settings", nargs="*", default=("paper", "ours", "diagonal"), help="of rescale")
     parser.add_argument("--merge", nargs="*", type=Path, default=[], help="files of other machines; measures nothing")
     given = parser.parse_args()
@@ -577,7 +587,7 @@ def main() -> None:
         if name == "rescale":
             keep(name, rescale(given.seeds, given.settings))
         else:
-            keep(name, PARTS[name](given.seeds) if name in ("nearest", "hashed") else PARTS[name]())
+            keep(name, PARTS[name](given.seeds) if name in ("nearest", "hashed", "steps") else PARTS[name]())
 
 
 if __name__ == "__main__":

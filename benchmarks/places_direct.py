@@ -1,18 +1,20 @@
-"""Figure 2.8 of Sun (2019) at the paper's size, to convergence: L-BFGS over the parameters, E steps by torch.
+"""Figure 2.8 of Sun (2019) at the paper's size: L-BFGS over the parameters, ten draws at once, E steps by torch.
 
-    python benchmarks/places_direct.py --device cuda --kinds moves --scales 10     # ten draws, minutes on a GPU
-    python benchmarks/places_direct.py --kinds places "places, own noise" --round 200 --steps 3000   # half an hour, CPU
-    python benchmarks/places_direct.py --size middle --draws 1                     # a trial anywhere
+    python benchmarks/places_direct.py --device cuda --kinds moves                 # ten draws, minutes on a GPU
+    python benchmarks/places_direct.py --device cuda --kinds places "places, own noise" --round 200
+    python benchmarks/places_direct.py --size middle --draws 2 --seconds 60        # a trial anywhere
 
 EM closes about z / (z + 2 b^2) of the distance in an iteration (places_moves.py), so that its 250 iterations end well
 before its fixed point. Here F(theta) = n log Z(theta) + max over lambda of [<lambda, y> - n log Z(theta + lambda)] is
-minimised over theta by L-BFGS. The inner problem is the dual of the E step (2.7): |lambda| <= 1 / b for Laplace noise,
-a penalty of v lambda^2 / 2 for normal noise of variance v; accelerated projected gradients with the metric of the
-expected counts solve it, and the gap between both sides is known exactly. A fit has converged when ten iterations gain
-less than 1e-5 of all that was gained. With `--round` L-BFGS starts again every so many steps, scaled by the expected
-counts of the time, since those of a random start say nothing about the solution's; a fit has converged when a whole
-round lowers F, a log-likelihood, by less than 1. Fits go to benchmarks/results/places_moves.json, as those of
-places_moves.py.
+minimised over theta by L-BFGS, for all draws and scales of a kind in one batch. The inner problem is the dual of the
+E step (2.7): |lambda| <= 1 / b for Laplace noise, a penalty of v lambda^2 / 2 for normal noise of variance v;
+accelerated projected gradients with the metric of the expected counts solve it, and the gap between both sides is known
+exactly. With `--round` L-BFGS starts again every so many steps, scaled by the expected counts of the time, since those
+of a random start say nothing about the solution's.
+
+A fit has converged when a hundred steps lower F, a log-likelihood, by less than one. From places alone that matters: the
+likelihood hardly depends on which moves led from one week's places to the next, so that errors go on changing with the
+last units of F. Fits go to benchmarks/results/places_moves.json, as those of places_moves.py.
 """
 
 # ruff: noqa: E402  (threads are fixed before NumPy is loaded)
@@ -25,27 +27,28 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import argparse
 import warnings
+from itertools import product
 from pathlib import Path
 from time import perf_counter
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import places_moves
 import torch
-from scipy.optimize import minimize
 
 from sumwise import synthetic
 from sumwise.collective import FreeTables
 from sumwise.collective.realisations import read_realisations
 from sumwise.noise import Laplace
 
-GAP, MOST_GAP, SHARE, INNER, GAINED, BACK = 2e-3, 1.0, 0.01, 400, 1e-5, 10
-ROUND_GAP, ROUND_MOST_GAP, ROUND_GAIN = 1e-4, 0.02, 1.0
+GAP, MOST_GAP, SHARE, INNER, GAINED, BACK = 2e-3, 1.0, 0.01, 400, 1.0, 100
+MEMORY, TRIES, DESCENT, NOTED = 30, 8, 1e-4, 50  # pairs of L-BFGS; steps tried; Armijo's share; steps between notes
+PENALTY = 0.01  # of FreeTables
 KINDS = ("moves", "places", "places, own noise")
 
 
 class Chain(NamedTuple):
-    """log Z of a chain, and its marginals of nodes (T, L) and of edges (T - 1, L, L)."""
+    """log Z of chains (n), and their marginals of nodes (n, T, L) and of edges (n, T - 1, L, L)."""
 
     log_z: torch.Tensor
     nodes: torch.Tensor
@@ -53,58 +56,65 @@ class Chain(NamedTuple):
 
 
 def chain(first, last, moves) -> Chain:
-    """Marginals of ``phi_1 prod_t psi_t phi_T``, from log-potentials; `moves` are (T - 1, L, L).
+    """Marginals of ``phi_1 prod_t psi_t phi_T``, from log-potentials; `moves` are (n, T - 1, L, L).
 
     Ten steps of tables whose largest entry is one stay far within the range of doubles, so that nothing is scaled.
     """
-    tops = moves.amax(dim=(1, 2), keepdim=True)
-    tables, ends = torch.exp(moves - tops), (first.max(), last.max())
+    tops = moves.amax(dim=(2, 3), keepdim=True)
+    tables = torch.exp(moves - tops)
+    ends = first.amax(1, keepdim=True), last.amax(1, keepdim=True)
     ahead, behind = [torch.exp(first - ends[0])], [torch.exp(last - ends[1])]
-    for table in tables:
-        ahead.append(ahead[-1] @ table)
-    for table in tables.flip(0):
-        behind.append(table @ behind[-1])
-    ahead, behind = torch.stack(ahead), torch.stack(behind[::-1])
-    whole = ahead[-1] @ behind[-1]
-    edges = tables * (ahead[:-1, :, None] * behind[1:, None, :] / whole)
-    return Chain(whole.log() + tops.sum() + ends[0] + ends[1], ahead * behind / whole, edges)
+    for t in range(tables.shape[1]):
+        ahead.append(torch.bmm(ahead[-1][:, None], tables[:, t])[:, 0])
+    for t in reversed(range(tables.shape[1])):
+        behind.append(torch.bmm(tables[:, t], behind[-1][:, :, None])[:, :, 0])
+    forward, backward = torch.stack(ahead, 1), torch.stack(behind[::-1], 1)
+    whole = (forward[:, -1] * backward[:, -1]).sum(1)
+    edges = tables * (forward[:, :-1, :, None] / whole[:, None, None, None]) * backward[:, 1:, None, :]
+    log_z = whole.log() + tops.sum(dim=(1, 2, 3)) + ends[0][:, 0] + ends[1][:, 0]
+    return Chain(log_z, forward * backward / whole[:, None, None], edges)
 
 
 def shared_chain(first, last, move, dual) -> Chain:
-    """The same with one table for all steps and duals on the nodes; in place of the edges stands their sum (1, L, L).
+    """The same with one table for all steps and duals on the nodes; the edges are their sum over steps (n, 1, L, L).
 
     Nothing of size (T - 1, L, L) is built: a step of places costs about a tenth of one of moves.
     """
-    top, tops = move.max(), dual.amax(dim=1, keepdim=True)
-    ends = (first.max(), last.max())
+    top, tops = move.amax(dim=(1, 2), keepdim=True), dual.amax(dim=2, keepdim=True)
+    ends = first.amax(1, keepdim=True), last.amax(1, keepdim=True)
     table, weights = torch.exp(move - top), torch.exp(dual - tops)
-    ahead, behind = [torch.exp(first - ends[0]) * weights[0]], [torch.exp(last - ends[1])]
-    for weight in weights[1:]:
-        ahead.append((ahead[-1] @ table) * weight)
-    for weight in weights[1:].flip(0):
-        behind.append(table @ (weight * behind[-1]))
-    ahead, behind = torch.stack(ahead), torch.stack(behind[::-1])
-    whole = ahead[-1] @ behind[-1]
-    edges = table * (ahead[:-1].T @ (weights[1:] * behind[1:])) / whole
-    log_z = whole.log() + (len(dual) - 1) * top + tops.sum() + ends[0] + ends[1]
-    return Chain(log_z, ahead * behind / whole, edges[None])
+    ahead, behind = [torch.exp(first - ends[0]) * weights[:, 0]], [torch.exp(last - ends[1])]
+    for t in range(1, dual.shape[1]):
+        ahead.append(torch.bmm(ahead[-1][:, None], table)[:, 0] * weights[:, t])
+    for t in reversed(range(1, dual.shape[1])):
+        behind.append(torch.bmm(table, (weights[:, t] * behind[-1])[:, :, None])[:, :, 0])
+    forward, backward = torch.stack(ahead, 1), torch.stack(behind[::-1], 1)
+    whole = (forward[:, -1] * backward[:, -1]).sum(1)
+    pairs = torch.bmm(forward[:, :-1].transpose(1, 2), weights[:, 1:] * backward[:, 1:])
+    edges = table * pairs / whole[:, None, None]
+    log_z = whole.log() + (dual.shape[1] - 1) * top[:, 0, 0] + tops.sum(dim=(1, 2)) + ends[0][:, 0] + ends[1][:, 0]
+    return Chain(log_z, forward * backward / whole[:, None, None], edges[:, None])
 
 
 class Observed(NamedTuple):
-    """Noisy tables of edges or of nodes, with Laplace noise of scale `b` or normal noise of variance `v`."""
+    """Noisy tables of edges or of nodes of several problems; Laplace noise of scales `b`, or normal of variances `v`.
+
+    Scales have the shape of `y` with ones in place of all axes but the first.
+    """
 
     y: torch.Tensor
-    on_edges: bool
     n: float
-    b: float = 0.0
-    v: float = 0.0
+    b: torch.Tensor | None = None
+    v: torch.Tensor | None = None
+
+    @property
+    def on_edges(self):
+        return self.y.dim() == 4
 
     def tables(self, theta, dual) -> Chain:
-        """The chain with the duals added to its log-potentials."""
-        first, last, move = split(theta, self.y.shape[1])
-        if self.on_edges:
-            return chain(first, last, move.expand(len(self.y), *move.shape) + dual)
-        return shared_chain(first, last, move, dual)
+        """The chains with the duals added to their log-potentials."""
+        first, last, move = split(theta, self.y.shape[2])
+        return chain(first, last, move[:, None] + dual) if self.on_edges else shared_chain(first, last, move, dual)
 
     def counts(self, found):
         """Expected counts of what is observed."""
@@ -112,151 +122,219 @@ class Observed(NamedTuple):
 
     def allowed(self, dual):
         """The nearest duals that the noise allows."""
-        return dual.clamp(-1 / self.b, 1 / self.b) if self.b else dual
+        return dual if self.b is None else torch.minimum(torch.maximum(dual, -1 / self.b), 1 / self.b)
 
     def value(self, found, dual):
-        """The dual of the E step."""
-        return float((dual * self.y).sum() - 0.5 * self.v * (dual**2).sum() - self.n * found.log_z)
+        """The duals of the E steps."""
+        value = total(dual * self.y) - self.n * found.log_z
+        return value if self.v is None else value - 0.5 * total(self.v * dual**2)
 
-    def gap(self, found, dual):
-        """How far it is below the primal at the same tables."""
-        rest = self.y - self.counts(found)
-        if self.b:
-            return float((rest.abs() / self.b - dual * rest).sum())
-        return float(((rest - self.v * dual) ** 2).sum() / (2 * self.v))
+    def gap(self, z, dual):
+        """How far they are below the primals at the same tables."""
+        rest = self.y - z
+        if self.v is None:
+            return total(rest.abs() / self.b - dual * rest)
+        return total((rest - self.v * dual) ** 2 / (2 * self.v))
+
+    def ahead(self, dual, z):
+        """A projected gradient step in the metric of the expected counts."""
+        steps, v = self.y.shape[1], 0.0 if self.v is None else self.v
+        return self.allowed(dual + (self.y - z - v * dual) / (steps * z + v + 1e-9))
+
+
+def total(x):
+    """Sums of each problem."""
+    return x.flatten(1).sum(1)
+
+
+def over(mask, new, old):
+    """New where the mask of problems says so."""
+    return torch.where(mask.view(-1, *[1] * (new.dim() - 1)), new, old)
 
 
 def split(theta, size):
     """First, last and moves."""
-    return theta[:size], theta[size : 2 * size], theta[2 * size :].reshape(size, size)
+    return theta[:, :size], theta[:, size : 2 * size], theta[:, 2 * size :].view(-1, size, size)
 
 
-def e_step(seen: Observed, theta, dual, enough=GAP) -> tuple[torch.Tensor, Chain, float, int]:
-    """Accelerated projected gradients with restarts: the duals, the chain at them, the gap, and the steps taken."""
-    ahead, speed, length = dual, 1.0, len(seen.y)
-    best, taken = (ahead, seen.tables(theta, ahead), np.inf), 0
-    while taken < INNER:
-        taken += 1
-        found = best[1] if taken == 1 else seen.tables(theta, ahead)
-        gap = seen.gap(found, ahead)
-        if gap < best[2]:
-            best = (ahead, found, gap)
-        if gap <= enough:
-            break
+def e_steps(seen: Observed, theta, dual, enough) -> tuple[torch.Tensor, Chain, torch.Tensor, int]:
+    """Accelerated projected gradients with restarts: the duals, the chains at them, the gaps, and the steps taken."""
+    ahead, speed = dual, torch.ones(len(dual), dtype=dual.dtype, device=dual.device)
+    going, taken = torch.ones_like(speed, dtype=torch.bool), 0
+    while True:
+        found = seen.tables(theta, ahead)
         z = seen.counts(found)
-        new = seen.allowed(ahead + (seen.y - z - seen.v * ahead) / (length * z + seen.v + 1e-9))
-        restart = bool(((ahead - new) * (new - dual) * z).sum() > 0)
-        speed, before = (1.0, 1.0) if restart else (0.5 * (1 + (1 + 4 * speed**2) ** 0.5), speed)
-        ahead, dual = seen.allowed(new + ((before - 1) / speed) * (new - dual)), new
-    return best[0], best[1], best[2], taken
+        gap = seen.gap(z, ahead)
+        going = going & (gap > enough)
+        if taken >= INNER or (taken % 4 == 0 and not bool(going.any())):
+            return ahead, found, gap, taken
+        taken += 1
+        new = seen.ahead(ahead, z)
+        restart = total((ahead - new) * (new - dual) * z) > 0
+        before = torch.where(restart, torch.ones_like(speed), speed)
+        speed = torch.where(restart, torch.ones_like(speed), 0.5 * (1 + (1 + 4 * speed**2).sqrt()))
+        share = ((before - 1) / speed).view(-1, *[1] * (new.dim() - 1))
+        ahead, dual = over(going, seen.allowed(new + share * (new - dual)), ahead), over(going, new, dual)
 
 
-class Done(Exception):
-    """The last iterations gained next to nothing."""
+class Search:
+    """L-BFGS on F for all problems of a batch; those that have converged wait for the others."""
+
+    def __init__(self, seen: Observed, theta: torch.Tensor) -> None:
+        self.seen, self.theta = seen, theta
+        self.dual = torch.zeros_like(seen.y)
+        self.enough = torch.full((len(theta),), MOST_GAP, dtype=theta.dtype, device=theta.device)
+        self.rescale()
+        self.value, self.slope = self.evaluated(theta)
+        self.first, self.values, self.inner, self.gap = self.value, [self.value], 0, self.enough
+        self.done = torch.zeros_like(self.value, dtype=torch.bool)
+
+    def statistics(self, found):
+        """Expected counts of the parameters."""
+        return self.seen.n * torch.cat([found.nodes[:, 0], found.nodes[:, -1], found.edges.sum(1).flatten(1)], 1)
+
+    def rescale(self):
+        """Forget the pairs, and scale parameters by what is known of them."""
+        counts = self.statistics(self.seen.tables(self.theta, torch.zeros_like(self.dual)))
+        noise = 2 * self.seen.b.view(-1, 1) ** 2 if self.seen.on_edges else 0.0
+        known = counts**2 / (counts + noise)
+        self.scale = (self.seen.n / (known + 0.01 + 1e-3 * known.mean(1, keepdim=True))).sqrt()
+        self.pairs: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = []
+
+    def evaluated(self, theta):
+        """F and its gradient (envelope theorem)."""
+        self.dual, found, self.gap, self.inner = e_steps(self.seen, theta, self.dual, self.enough)
+        plain = self.seen.tables(theta, torch.zeros_like(self.dual))
+        value = self.seen.n * plain.log_z + self.seen.value(found, self.dual) + 0.5 * PENALTY * (theta**2).sum(1)
+        return value, self.statistics(plain) - self.statistics(found) + PENALTY * theta
+
+    def direction(self, slope):
+        """Two loops over the pairs, in scaled parameters."""
+        q, alphas = slope.clone(), []
+        for s, y, rho in reversed(self.pairs):
+            alphas.append(rho * (s * q).sum(1))
+            q -= alphas[-1][:, None] * y
+        if self.pairs:
+            s, y, rho = self.pairs[-1]
+            gamma = torch.where(rho > 0, 1 / (rho * (y * y).sum(1)).clamp_min(1e-300), self.gamma)
+            self.gamma = torch.where(torch.isfinite(gamma), gamma, self.gamma)
+        else:
+            self.gamma = 1 / (slope * slope).sum(1).sqrt()
+        q *= self.gamma[:, None]
+        for (s, y, rho), alpha in zip(self.pairs, reversed(alphas)):
+            q += (alpha - rho * (y * q).sum(1))[:, None] * s
+        return -q
+
+    def step(self):
+        """One step of every problem that goes on, by backtracking."""
+        slope = self.slope * self.scale
+        way = self.direction(slope)
+        uphill = (way * slope).sum(1) >= 0
+        way = over(uphill, -slope * self.gamma[:, None], way)
+        falls, length = (way * slope).sum(1), torch.ones_like(self.value)
+        taken, theta, value, new_slope = self.done.clone(), self.theta, self.value, self.slope
+        tried = theta
+        for _ in range(TRIES):
+            tried = over(taken, theta, self.theta + length[:, None] * way * self.scale)
+            found, slopes = self.evaluated(tried)
+            good = ~taken & (found <= self.value + DESCENT * length * falls + self.enough)
+            theta, value, new_slope = over(good, tried, theta), over(good, found, value), over(good, slopes, new_slope)
+            taken = taken | good
+            if bool(taken.all()):
+                break
+            length = torch.where(taken, length, 0.4 * length)
+        s, y = (theta - self.theta) / self.scale, (new_slope - self.slope) * self.scale
+        curved = (s * y).sum(1)
+        fit = curved > 1e-10 * (y * y).sum(1).sqrt() * (s * s).sum(1).sqrt()
+        rho = torch.where(fit, 1 / torch.where(fit, curved, torch.ones_like(curved)), torch.zeros_like(curved))
+        self.pairs = [*self.pairs[-MEMORY + 1 :], (s, y, rho)]
+        gained = self.value - value
+        self.enough = (SHARE * gained).clamp(GAP, MOST_GAP)
+        self.theta, self.value, self.slope = theta, value, new_slope
+        self.values.append(torch.minimum(value, self.values[-1]))
+        if len(self.values) > BACK:
+            late = self.values[-1 - BACK] - self.values[-1]
+            self.done = self.done | (late <= GAINED)
 
 
-def minimised(seen: Observed, theta, steps, penalty=0.01, gaps=(GAP, MOST_GAP)):
-    """L-BFGS on F; returns parameters, whether it converged, and the course (seconds, F, inner steps)."""
-    began, course = perf_counter(), []
-    put = lambda x: torch.as_tensor(x, dtype=torch.float64, device=seen.y.device)  # noqa: E731
-    state: dict[str, Any] = {"dual": torch.zeros_like(seen.y), "best": (np.inf, theta), "kept": []}
-
-    def statistics(found):
-        return seen.n * torch.cat([found.nodes[0], found.nodes[-1], found.edges.sum(0).ravel()])
-
-    first = statistics(seen.tables(put(theta), state["dual"])).cpu().numpy()
-    noise = 2 * seen.b**2 if seen.on_edges else 0.0
-    known = first**2 / (first + noise)
-    scale = np.sqrt(seen.n / (known + 0.01 + 1e-3 * known.mean()))
-
-    def loss(u):
-        theta = put(u * scale)
-        kept = state["kept"]
-        gained = kept[-2] - kept[-1] if len(kept) > 1 else np.inf
-        enough = min(max(SHARE * gained, gaps[0]), gaps[1])  # of what the last iteration gained
-        dual, found, gap, inner = e_step(seen, theta, state["dual"], enough)
-        state["dual"] = dual
-        plain = seen.tables(theta, torch.zeros_like(dual))
-        value = float(seen.n * plain.log_z) + seen.value(found, dual) + 0.5 * penalty * float(theta @ theta)
-        slope = statistics(plain) - statistics(found) + penalty * theta
-        if not np.isfinite(value):  # a step so long that probabilities underflow: the line search shortens it
-            return 1e3, np.zeros_like(u)
-        if value < state["best"][0]:
-            state["best"] = (value, u * scale)
-        course.append((round(perf_counter() - began, 1), value, inner, gap))
-        return value / seen.n, slope.cpu().numpy() * scale / seen.n
-
-    def watch(_):
-        kept = state["kept"]
-        kept.append(state["best"][0])
-        if len(kept) == steps // 2:
-            state["half"] = state["best"][1]
-        if len(kept) > BACK and kept[-1 - BACK] - kept[-1] <= GAINED * (course[0][1] - kept[-1]):
-            raise Done
-
-    options = {"maxiter": steps, "maxfun": 2 * steps, "maxcor": 30, "ftol": 0.0, "gtol": 0.0}
-    done = False
-    try:
-        minimize(loss, theta / scale, jac=True, method="L-BFGS-B", callback=watch, options=options)
-    except Done:
-        done = True
-    return state["best"][1], done, course, state.get("half")
+def observed(tables, device) -> Observed:
+    """What the tables of several problems are to the solver."""
+    y = np.stack([np.stack([t.counts for t in each]) for each in tables])
+    noises = [next(iter(each)).noise for each in tables]
+    scale = torch.as_tensor([float(noise.scale) for noise in noises], dtype=torch.float64, device=device)
+    scale = scale.view(-1, *[1] * (y.ndim - 1))
+    y = torch.as_tensor(y, dtype=torch.float64, device=device)
+    laplace = isinstance(noises[0], Laplace)
+    return Observed(y, float(tables[0].n), b=scale if laplace else None, v=None if laplace else scale**2)
 
 
-def in_rounds(seen: Observed, theta, steps, each):
-    """The same in rounds of `each` steps, until one lowers F by less than 1."""
-    course, passed, began, done = [], [], perf_counter(), False
-    while len(course) < steps and not done:
-        theta, _, part, _ = minimised(seen, theta, each, gaps=(ROUND_GAP, ROUND_MOST_GAP))
-        spent = round(perf_counter() - began, 1)
-        course += [(spent, *c[1:]) for c in part]
-        passed.append(theta)
-        done = part[0][1] - min(c[1] for c in part) < ROUND_GAIN
-    return theta, done, course, passed[len(passed) // 2 - 1] if len(passed) > 1 else None
+def errors(theta, mornings, device):
+    """Pairwise and node MAE of each problem."""
+    out, size = [], len(mornings[0].node_marginals[0])
+    for one, morning in zip(theta, mornings):
+        first, last, move = split(one[None], size)
+        found = chain(first, last, move[:, None].expand(1, len(morning.edge_marginals), size, size))
+        edges, nodes = found.edges[0].cpu().numpy(), found.nodes[0].cpu().numpy()
+        pair = [np.abs(edges[k] - p).mean() for k, p in enumerate(morning.edge_marginals)]
+        node = [np.abs(nodes[k] - p).mean() for k, p in enumerate(morning.node_marginals)]
+        out.append({"pairwise MAE": float(np.mean(pair)), "node MAE": float(np.mean(node))})
+    return out
 
 
-def observed(tables, kind, device) -> Observed:
-    """What a kind of evidence is to the solver."""
-    y = torch.as_tensor(np.stack([t.counts for t in tables]), dtype=torch.float64, device=device)
-    noise = next(iter(tables)).noise
-    if isinstance(noise, Laplace):
-        return Observed(y, kind == "moves", float(tables.n), b=float(noise.scale))
-    return Observed(y, kind == "moves", float(tables.n), v=float(noise.scale) ** 2)
-
-
-def errors(seen, theta, morning):
-    """Pairwise and node MAE."""
-    first, last, move = split(torch.as_tensor(theta, dtype=torch.float64, device=seen.y.device), seen.y.shape[1])
-    found = chain(first, last, move.expand(len(morning.edge_marginals), *move.shape))
-    edges, nodes = found.edges.cpu().numpy(), found.nodes.cpu().numpy()
-    pair = [np.abs(edges[k] - p).mean() for k, p in enumerate(morning.edge_marginals)]
-    node = [np.abs(nodes[k] - p).mean() for k, p in enumerate(morning.node_marginals)]
-    return {"pairwise MAE": float(np.mean(pair)), "node MAE": float(np.mean(node))}
-
-
-def fit(size, b, seed, kind, given):
-    """One fit, kept at once."""
-    morning = synthetic.mobility(*places_moves.SIZES[size], scale=b, random_state=seed)
-    tables = places_moves.evidence(morning, b, seed)[kind]
-    data, parameters = read_realisations(tables), FreeTables()
-    start = parameters.ignoring_noise(data) if kind == "moves" else parameters.first(data, np.random.default_rng(0))
-    seen = observed(tables, kind, given.device)
-    if given.round:
-        theta, done, course, half = in_rounds(seen, start, given.steps, given.round)
-    else:
-        theta, done, course, half = minimised(seen, start, given.steps)
-    head = {"size": size, "plain": 0, "step": "torch", "b": b, "seed": seed}
-    fits: list[dict] = [head | {"from": kind} | errors(seen, theta, morning)]
-    fits[0] |= {"converged": done, "steps": len(course), "cpu_s": course[-1][0], "F": course[-1][1]}
-    fits[0] |= {"inner": float(np.mean([c[2] for c in course])), "largest gap": max(c[3] for c in course)}
-    if half is not None:
-        fits[0] |= {f"{name}, half of the steps": x for name, x in errors(seen, half, morning).items()}
+def fit(kind, given):
+    """All draws and scales of a kind; kept every NOTED steps."""
+    heads = [
+        {"size": given.size, "plain": 0, "step": "torch", "b": b, "seed": seed, "from": kind}
+        for seed, b in product(range(given.first, given.first + given.draws), given.scales)
+    ]
+    size = places_moves.SIZES[given.size]
+    mornings = [synthetic.mobility(*size, scale=h["b"], random_state=h["seed"]) for h in heads]
+    tables = [places_moves.evidence(m, h["b"], h["seed"])[kind] for m, h in zip(mornings, heads)]
+    starts, parameters = [], FreeTables()
+    for each in tables:
+        data = read_realisations(each)
+        rng = np.random.default_rng(0)
+        starts.append(parameters.ignoring_noise(data) if kind == "moves" else parameters.first(data, rng))
+    seen = observed(tables, given.device)
+    theta = torch.as_tensor(np.stack(starts), dtype=torch.float64, device=given.device)
     if kind == "moves":
-        base = head | {"from": "moves, ignoring noise"} | errors(seen, start, morning)
-        fits.append(base | {"converged": True, "steps": 0, "cpu_s": 0.0})
-    for one in fits:
-        print(one, flush=True)
+        base = [h | {"from": "moves, ignoring noise", "converged": True, "steps": 0, "cpu_s": 0.0} for h in heads]
+        places_moves.keep([b | e for b, e in zip(base, errors(theta, mornings, given.device))])
+    search, began, course = Search(seen, theta), perf_counter(), []
+    steps = [0] * len(heads)
+    while len(search.values) <= given.steps and perf_counter() - began < given.seconds:
+        going = (~search.done).tolist()
+        steps = [k + g for k, g in zip(steps, going)]
+        search.step()
+        n = len(search.values) - 1
+        if given.round and n % given.round == 0:
+            search.rescale()
+        if n % NOTED == 0 or bool(search.done.all()):
+            course.append((steps.copy(), errors(search.theta, mornings, given.device)))
+            keep(heads, search, course, perf_counter() - began)
+        if bool(search.done.all()):
+            break
+    course.append((steps.copy(), errors(search.theta, mornings, given.device)))
+    keep(heads, search, course, perf_counter() - began)
+
+
+def keep(heads, search, course, seconds):
+    """Write the fits as they are now; half of the steps is the nearest note before it."""
+    fits = []
+    back = search.values[-1 - min(BACK, len(search.values) - 1)] - search.values[-1]
+    for k, (head, now) in enumerate(zip(heads, course[-1][1])):
+        steps = course[-1][0][k]
+        one = head | now | {"converged": bool(search.done[k]), "steps": steps, "cpu_s": round(seconds / len(heads), 1)}
+        one |= {"F": float(search.values[-1][k]), "gained": float(search.first[k] - search.values[-1][k])}
+        one |= {"gained by a hundred steps": float(back[k]), "largest gap": float(search.gap[k])}
+        half = [e[k] for at, e in course if at[k] <= steps / 2]
+        if half:
+            one |= {f"{name}, half of the steps": x for name, x in half[-1].items()}
+        fits.append(one)
     places_moves.keep(fits)
+    print(f"{seconds:.0f} s, {len(search.values) - 1} steps, {int(search.done.sum())} of {len(heads)} converged, ",
+          f"last F {float(search.values[-1][0]):.2f}, a hundred steps {back.max():.3g}, E steps {search.inner}", fits[0],
+          flush=True)  # fmt: skip
 
 
 def main():
@@ -266,17 +344,16 @@ def main():
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--first", type=int, default=4000, help="seed of the first draw")
     parser.add_argument("--kinds", nargs="*", choices=KINDS, default=KINDS)
-    parser.add_argument("--steps", type=int, default=300, help="most iterations of L-BFGS")
+    parser.add_argument("--steps", type=int, default=20_000, help="most steps of L-BFGS")
+    parser.add_argument("--seconds", type=float, default=300.0, help="most seconds of a kind")
     parser.add_argument("--round", type=int, default=0, help="steps of a round; 0: one run of L-BFGS")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--results", type=Path, help="file of results in place of the committed one")
     given = parser.parse_args()
     places_moves.RESULTS = given.results or places_moves.RESULTS
     warnings.simplefilter("ignore")
-    for seed in range(given.first, given.first + given.draws):
-        for b in given.scales:
-            for kind in given.kinds:
-                fit(given.size, b, seed, kind, given)
+    for kind in given.kinds:
+        fit(kind, given)
 
 
 if __name__ == "__main__":
