@@ -12,9 +12,9 @@ accelerated projected gradients with the metric of the expected counts solve it,
 exactly. With `--round` L-BFGS starts again every so many steps, scaled by the expected counts of the time, since those
 of a random start say nothing about the solution's.
 
-A fit has converged when a hundred steps lower F, a log-likelihood, by less than one. From places alone that matters: the
-likelihood hardly depends on which moves led from one week's places to the next, so that errors go on changing with the
-last units of F. Fits go to benchmarks/results/places_moves.json, as those of places_moves.py.
+A fit has converged when a hundred steps lower F, a log-likelihood, by less than one. From places alone that matters:
+the likelihood hardly depends on which moves led from one week's places to the next, so that errors go on changing with
+the last units of F. Fits go to benchmarks/results/places_moves.json, as those of places_moves.py.
 """
 
 # ruff: noqa: E402  (threads are fixed before NumPy is loaded)
@@ -333,8 +333,8 @@ def keep(heads, search, course, seconds):
         fits.append(one)
     places_moves.keep(fits)
     print(f"{seconds:.0f} s, {len(search.values) - 1} steps, {int(search.done.sum())} of {len(heads)} converged, ",
-          f"last F {float(search.values[-1][0]):.2f}, a hundred steps {back.max():.3g}, E steps {search.inner}", fits[0],
-          flush=True)  # fmt: skip
+          f"last F {float(search.values[-1][0]):.2f}, a hundred steps {back.max():.3g}, E steps {search.inner}",
+          fits[0], flush=True)  # fmt: skip
 
 
 def main():
