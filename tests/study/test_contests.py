@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 
 from study_cases import votes
+from sumwise.checkpoint import CachedSteps
 from sumwise.errors import DataError
-from sumwise.study.cached_steps import CachedSteps
 from sumwise.study.contests import contest_problems, fit_together, folder_names
 from sumwise.study.fitting import fit_problem, read_result
 from sumwise.study.problem import Problem

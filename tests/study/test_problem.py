@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,24 @@ import pytest
 from sumwise.cli import main
 from sumwise.errors import DataError, UnknownName
 from sumwise.study import Problem
+from sumwise.study.problem import key_lines, value_line
+
+TEXT = """# family = "not me"
+family = "a"  # columns = 1
+"odd key" = 1
+
+[columns]  # [options]
+groups = [
+  "a = b",   # seed = 3
+  "c]",
+]
+unit = "[x]"
+deep.er = 2
+inline = { a = 1, b = [2, 3] }
+
+[ options . more ]
+n = 1
+"""
 
 GOOD = """family = "ecological"
 seed = 3
@@ -115,3 +134,26 @@ def test_no_command_waits_for_a_pipe(command, tmp_path, monkeypatch, capsys):
         arguments[command] += ["--out", "fitted"]
     assert main(arguments[command]) == 2
     assert "is a pipe or a device" in capsys.readouterr().err
+
+
+def test_lines_of_all_keys():
+    tomllib.loads(TEXT)
+    assert key_lines(TEXT) == {
+        ("family",): 2,
+        ("odd key",): 3,
+        ("columns",): 5,
+        ("columns", "groups"): 6,
+        ("columns", "unit"): 10,
+        ("columns", "deep", "er"): 11,
+        ("columns", "inline"): 12,
+        ("options", "more"): 14,
+        ("options", "more", "n"): 15,
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "start", "line"),
+    [("a = b", 1, 7), ("c]", 1, 8), ("[x]", 1, 10), ("a", 1, 2), ("a", 3, None), ("zz", 1, None)],
+)
+def test_lines_of_values(value, start, line):
+    assert value_line(TEXT, value, start) == line

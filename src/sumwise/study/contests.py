@@ -12,11 +12,11 @@ from typing import Any
 
 import pandas as pd
 
+from sumwise.checkpoint import CachedSteps
 from sumwise.contests import Contests
 from sumwise.errors import DataError
 from sumwise.persistence import load
 from sumwise.storage.documents import read_json
-from sumwise.study.cached_steps import CachedSteps
 from sumwise.study.families import study_class, study_of
 from sumwise.study.problem import Problem
 from sumwise.study.provenance import file_facts, versions

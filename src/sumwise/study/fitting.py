@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from sumwise.checkpoint import fingerprint
+from sumwise.checkpoint import CachedSteps, fingerprint
 from sumwise.errors import DataError
 from sumwise.persistence import save
 from sumwise.readers.write import harmless, write_frame, write_tables
@@ -22,7 +22,6 @@ from sumwise.report.summary import plain, with_provenance
 from sumwise.storage.atomic import new_file
 from sumwise.storage.documents import read_json
 from sumwise.storage.temporary import temporary_files_beside
-from sumwise.study.cached_steps import CachedSteps
 from sumwise.study.contests import INDEX, fit_contests, read_index
 from sumwise.study.families import study_of
 from sumwise.study.folder import ResultFolder

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from sumwise import checks
+from sumwise.checkpoint import CachedSteps
 from sumwise.errors import DataError
 from sumwise.storage.documents import read_json
-from sumwise.study.cached_steps import CachedSteps
 from sumwise.study.problem import Problem
 from sumwise.study.sources import OPENING
 
