@@ -116,3 +116,9 @@ def test_a_promise_for_one_part_is_none_for_the_sum():
 def test_provenance_refuses(given):
     with pytest.raises((DataError, TypeError)):
         Provenance(**given)
+
+
+@pytest.mark.parametrize("forged", [{"learned": [["a"]]}, {"sources": [1]}, {"sources": [None]}])
+def test_names_and_digests_of_a_forged_file_are_refused(forged):
+    with pytest.raises(DataError, match="give (names|a list)"):
+        Provenance(**forged)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -64,10 +64,15 @@ class Provenance:
             checks.at_least(self.rows_per_person, "rows_per_person", 1)
         if self.learned is not None:
             names = tuple(checks.listing(self.learned, "learned", "give names of attributes."))
+            if not all(isinstance(name, Hashable) for name in names):
+                raise DataError(f"learned is {self.learned!r}.", hint="give names of attributes.")
             object.__setattr__(self, "learned", names)
         releases = tuple(dict(r) for r in checks.listing(self.releases, "releases", "give a list of releases."))
         object.__setattr__(self, "releases", releases)
-        object.__setattr__(self, "sources", tuple(checks.listing(self.sources, "sources", "give a list of digests.")))
+        sources = tuple(checks.listing(self.sources, "sources", "give a list of digests."))
+        if not all(isinstance(source, str) for source in sources):
+            raise DataError(f"sources is {self.sources!r}.", hint="give a list of digests.")
+        object.__setattr__(self, "sources", sources)
         if self.amount is not None:
             ends = tuple(float(v) for v in checks.listing(self.amount, "amount", "give (low, high)."))
             if len(ends) != 2 or not ends[0] < ends[1]:
