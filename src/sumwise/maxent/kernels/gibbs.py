@@ -216,7 +216,6 @@ def _sweep(  # noqa: C901, PLR0912, PLR0915
         x, proposed = np.empty(d, np.uint64), np.empty(d, np.uint64)
         cells = np.empty(n_cliques, np.uint64)
         z, p = np.empty(theta.shape[1]), np.empty(theta.shape[1])
-        total = sums[g]
         for r in range(g * per, min(n, (g + 1) * per)):
             state, step = streams[r], steps[r]
             table, ratio = tables.rows[labels[r]], tables.ratios[labels[r]]
@@ -264,34 +263,47 @@ def _sweep(  # noqa: C901, PLR0912, PLR0915
                 cells[c] = cell
                 if binary:
                     score += theta[cell, 0]
-            if binary:
-                z[0] = score
-                class_shares(z, offsets, p)
-                state += step
-                drawn = draw_class(p, uniform(state))
-                share = exact(p[0]) if marginal else float(drawn)
-                for c in range(n_cliques):
-                    total[cells[c], 0] += 1.0
-                    total[cells[c], 1] += share
-            else:
-                z[:] = 0.0
-                for c in range(n_cliques):
-                    for k in range(z.size):
-                        z[k] += theta[cells[c], k]
-                class_shares(z, offsets, p)
-                state += step
-                drawn = draw_class(p, uniform(state))
-                if not marginal:
-                    p[:] = 0.0
-                    p[drawn] = 1.0
-                for c in range(n_cliques):
-                    total[cells[c], 0] += 1.0
-                    for k in range(p.size):
-                        total[cells[c], k + 1] += exact(p[k])
-            labels[r] = drawn
+            state += step
+            labels[r] = _add_chain(cells, score, uniform(state), theta, offsets, z, p, sums[g], marginal)
             streams[r] = state
             for a in range(d):
                 codes[r, a] = x[a]
+
+
+@njit(forceinline=True, error_model="numpy", fastmath=FAST)
+def _add_chain(
+    cells: np.ndarray,
+    score: float,
+    u: float,
+    theta: np.ndarray,
+    offsets: np.ndarray,
+    z: np.ndarray,
+    p: np.ndarray,
+    total: np.ndarray,
+    marginal: bool,
+) -> int:
+    """Draw a chain's label given its cells, and add the chain to the sums of its group; z and p are buffers.
+
+    score: the sum of theta over the cells where there are two classes.
+    """
+    if z.size == 1:
+        z[0] = score
+    else:
+        z[:] = 0.0
+        for cell in cells:
+            for k in range(z.size):
+                z[k] += theta[cell, k]
+    class_shares(z, offsets, p)
+    drawn = draw_class(p, u)
+    for k in range(p.size):
+        p[k] = exact(p[k]) if marginal else float(drawn if p.size == 1 else k == drawn)
+    share = p[0]
+    for cell in cells:
+        total[cell, 0] += 1.0
+        total[cell, 1] += share
+        for k in range(1, p.size):
+            total[cell, k + 1] += p[k]
+    return drawn
 
 
 def expectation(counts: np.ndarray, label_sums: np.ndarray, n: int) -> Expectation:
