@@ -1,4 +1,4 @@
-"""Count lines of code: without docstrings, comments and blank lines. `python tests/code_size.py` prints them by package."""
+"""Count lines of code, without docstrings, comments and blanks: `python tests/code_size.py` prints them by package."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ def sweep_halves(
     `gibbs.sweep_halves`.
     """
     torch = _torch()
-    codes, labels, generator = chains
+    codes, labels, generator = chains.codes, chains.labels, chains.generator
     n = len(labels)
     uniforms = torch.rand((len(plan.sites) + 1, n), generator=generator, device=codes.device)
     for site, u in zip(plan.sites, uniforms):
