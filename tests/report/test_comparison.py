@@ -21,7 +21,7 @@ def test_estimates_are_matched_whatever_their_order():
     found, frame = compare_results({"2016": (SUMMARY, estimates()), "2020": (SUMMARY, later)})
     assert frame.set_index("group")["difference"].round(6).to_dict() == {"a": 0.3, "b": 0.05}
     assert frame.set_index("group")["intervals"].to_dict() == {"a": "apart", "b": "overlap"}
-    assert found.title == "Votes: 2016 and 2020"
+    assert found.title == "2016 and 2020 compared (Votes)"
     assert found.lead == [
         "2 estimates are in both results. In 1 of 2 the intervals do not overlap. The largest difference is in a, x: "
         "50.0% in 2016, 80.0% in 2020."

@@ -17,7 +17,7 @@ def test_one_table_has_every_contest_and_group():
     frame = found.frames["contests"]
     assert len(frame) == 4
     assert frame["people"].iloc[0] == made[0].totals.sum()
-    assert "2 contests, 30 units each. None borrows from another." in found.summary["lead"][0]
+    assert "2 contests, 30 units each. No contest borrows from another." in found.summary["lead"][0]
     page = found.html()
     assert "contest &lt;1&gt;" in page
     assert "contest <1>" not in page

@@ -194,7 +194,7 @@ def test_tables_and_findings_have_names_for_a_screen_reader():
     summary.add("estimates", table(pd.DataFrame({"group": ["a"] * 9, "x": range(9)}), "Shares"))
     text = page(summary.to_dict())
     assert '<p class="what" role="heading" aria-level="3">Share of a</p>' in text
-    for name in ("CSV: Shares", "Excel: Shares", "Filter Shares"):
+    for name in ("CSV: Shares", "Excel: Shares", "Filter rows of Shares"):
         assert f'aria-label="{name}"' in text
     assert text.count('<th scope="row">a</th>') == 9
     assert '<span class="left" role="status"></span>' in text

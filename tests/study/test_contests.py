@@ -7,7 +7,7 @@ from study_cases import votes
 from sumwise.checkpoint import CachedSteps
 from sumwise.errors import DataError
 from sumwise.study.contests import contest_problems, fit_together, folder_names
-from sumwise.study.fitting import fit_problem, read_result
+from sumwise.study.fitting import compare_folders, fit_problem, read_result, write_page
 from sumwise.study.problem import Problem
 
 TEXT = """
@@ -108,3 +108,25 @@ def test_the_problem_of_a_contest_is_toml_whatever_names_it_has():
     text = TEXT + '\n[names]\n"Black CVAP (2020)" = "Black \\"citizens\\""\nplain = "x"\n'
     for problem in contest_problems(Problem.parse(text)).values():
         assert Problem.parse(problem.text).values == problem.values
+
+
+def test_pages_of_contests_are_made_again_alone_or_in_one_document(problem, tmp_path):
+    fit_problem(problem, tmp_path / "r")
+    pages = [tmp_path / "r" / "report.html", tmp_path / "r" / "first_1" / "report.html"]
+    before = [page.read_text("utf-8") for page in pages]
+    for page in pages:
+        page.unlink()
+    write_page(tmp_path / "r")
+    again = [page.read_text("utf-8") for page in pages]
+    assert again[0] == before[0]
+    assert "Data and reproducibility" in again[0]
+    assert "<h1>first / 1" in again[1]
+    together = write_page(tmp_path / "r", tmp_path / "all.html").read_text("utf-8")
+    assert together.count("<article") == 3
+
+
+def test_comparisons_are_made_again(problem, tmp_path):
+    fit_problem(problem, tmp_path / "r")
+    compare_folders([tmp_path / "r" / "first_1", tmp_path / "r" / "first_1_2"], tmp_path / "c")
+    before = (tmp_path / "c" / "report.html").read_text("utf-8")
+    assert write_page(tmp_path / "c").read_text("utf-8") == before

@@ -69,8 +69,8 @@ def compare_results(
     methods = [results[name][0].get("method") for name in _ends(names)]
     _add_differences(merged, names, value, relation, "Bounds" in methods)
     titles = {shown["title"] for shown, _ in results.values()}
-    start = titles.pop() if len(titles) == 1 else "Comparison"
-    summary = Summary(f"{start}: {listed(names)}", next(iter(results.values()))[0]["family"], "")
+    about = f" ({titles.pop()})" if len(titles) == 1 else ""
+    summary = Summary(f"{listed(names)} compared{about}", next(iter(results.values()))[0]["family"], "")
     ordered = merged.iloc[np.argsort(-merged["difference"].abs().to_numpy(), kind="stable")]
     summary.lead = [_verdict(ordered, keys, names, value, relation), *_unmatched(frames, len(merged))]
     if relation != "unknown" and ("intervals" in merged or relation == "same data"):
@@ -257,6 +257,20 @@ def _unmatched(frames: Mapping[str, pd.DataFrame], n: int) -> list[str]:
     ]
 
 
+def _implied(ordered: pd.DataFrame, keys: list[str], value: str) -> set[int]:
+    """Rows that follow from one above them: of two shares that sum to 1, the second says the same as the first."""
+    if value != "share" or len(keys) < 2:
+        return set()
+    said, implied = {}, set()
+    of = ordered.groupby(keys[:-1], sort=False)[keys[-1]].transform("size").to_numpy()
+    for k, row in enumerate(ordered[keys[:-1]].itertuples(index=False, name=None)):
+        change = float(ordered["difference"].iloc[k])
+        if of[k] == 2 and row in said and abs(said[row] + change) < 1e-9:
+            implied.add(k)
+        said.setdefault(row, change)
+    return implied
+
+
 def _findings(
     ordered: pd.DataFrame, keys: list[str], names: list[str], value: str, level: float, relation: str
 ) -> list[dict[str, Any]]:
@@ -274,7 +288,12 @@ def _findings(
             "The intervals overlap: the data do not say which is nearer to the truth.",
         )
     out = []
-    for k, row in enumerate(ordered.head(MOST_FINDINGS).to_dict("records")):
+    twice = _implied(ordered, keys, value)
+    for k, row in enumerate(ordered.to_dict("records")):
+        if len(out) == MOST_FINDINGS:
+            break
+        if k in twice:
+            continue
         trust, because = None, f"{_both(row, names, value)}."
         if shown is not None and row["intervals"]:
             trust = "moderate" if shown.iloc[k] else "low"

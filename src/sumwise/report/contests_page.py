@@ -123,9 +123,8 @@ def _figure(found: pd.DataFrame, level: float) -> dict[str, Any] | None:
     """Cohesion of every group in every contest, where they fit on a screen."""
     if len(found) > MOST_LINES:
         return None
-    names = [f"{g}: {o}" for g, o in zip(found["group"], found["candidate of choice"])]
-    if len(set(names)) < len(names):
-        names = [f"{c}, {name}" for c, name in zip(found["contest"], names)]
+    parts = zip(found["contest"], found["group"], found["candidate of choice"])
+    names = [f"{contest}, {group}: {candidate}" for contest, group, candidate in parts]
     ends = {"share": found["cohesion"], "low": found["cohesion low"], "high": found["cohesion high"]}
     numbers = {"names": names, **{k: v.to_numpy() for k, v in ends.items()}, "truth": None, "level": level}
     caption = (
@@ -157,7 +156,7 @@ def _lead(facts: pd.DataFrame, voting: list[pd.DataFrame]) -> str:
     units = plural(sizes[0], "unit") if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,} units"
     words = f"{plural(len(facts), 'contest')}, {units} each." if len(facts) > 1 else f"One contest, {units}."
     if len(facts) > 1:
-        words += f" {pooled} of them borrow from others." if pooled else " None borrows from another."
+        words += f" {pooled} of them borrow from others." if pooled else " No contest borrows from another."
     if voting:
         found = pd.concat(voting, ignore_index=True)
         polarised = found.loc[found["polarised"] == "yes", "contest"].nunique()

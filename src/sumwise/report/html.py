@@ -212,6 +212,8 @@ def strip(found: dict[str, Any]) -> Any:
     if len(known) < 2 and found["kind"] != "share":
         return Markup("")
     low, high = _ends(found["kind"], known)
+    if len(known) < 3 and found["kind"] not in ("share", "points"):  # no interval: a tenth of the value is the scale
+        low, high = low - 0.1 * abs(low), high + 0.1 * abs(high)
     at = {k: 6 + (STRIP - 12) * (v - low) / (high - low) for k, v in marks.items() if v is not None}
     parts = [f'<line x1="6" x2="{STRIP - 6:g}" y1="8" y2="8" class="axis"/>']
     if low < 0 < high:

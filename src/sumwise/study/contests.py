@@ -16,6 +16,9 @@ from sumwise.checkpoint import CachedSteps
 from sumwise.contests import Contests
 from sumwise.errors import DataError
 from sumwise.persistence import load
+from sumwise.report.html import page
+from sumwise.report.summary import with_provenance
+from sumwise.storage.atomic import new_file
 from sumwise.storage.documents import read_json
 from sumwise.study.families import study_class, study_of
 from sumwise.study.problem import Problem
@@ -228,19 +231,59 @@ def _overview(
 ) -> dict[str, Any]:
     """One table and one page over all contests."""
     from sumwise.readers.write import harmless, write_frame
+
+    made = _overview_report(problem, folder, places, summary["title"], findings)
+    write_frame(harmless(made.frames["contests"]), folder / "contests.csv")
+    _save(folder / "report.html", page(_sourced(made.summary, problem, folder, places), files_beside=["contests.csv"]))
+    if len(places) > MOST_COMPARED:
+        place = next(iter(places.values()))
+        later = f"sumwise report {folder / place} makes the page of one contest."
+        own = "Each contest has a report of its own." if len(places) <= MOST_PAGES else later
+        return {"lead": [*made.summary["lead"], own], "findings": []}
+    return {"lead": made.summary["lead"] + summary["lead"]}
+
+
+def _overview_report(
+    problem: Problem, folder: Path, places: Mapping[str, str], title: str, findings: Mapping[str, list[dict[str, Any]]]
+) -> Any:
     from sumwise.report.contests_page import contests_overview
 
     models = {name: load(folder / place / "model.sumwise") for name, place in places.items()}
-    title = problem.title or summary["title"]
-    made = contests_overview(models, title, problem.level, problem.seed, places, findings)
-    write_frame(harmless(made.frames["contests"]), folder / "contests.csv")
-    made.save(folder / "report.html")
-    if len(models) > MOST_COMPARED:
-        place = next(iter(places.values()))
-        later = f"sumwise report {folder / place} makes the page of one contest."
-        own = "Each contest has a report of its own." if len(models) <= MOST_PAGES else later
-        return {"lead": [*made.summary["lead"], own], "findings": []}
-    return {"lead": made.summary["lead"] + summary["lead"]}
+    return contests_overview(models, problem.title or title, problem.level, problem.seed, places, findings)
+
+
+def _sourced(summary: dict[str, Any], problem: Problem, folder: Path, places: Mapping[str, str]) -> dict[str, Any]:
+    """The summary of all contests with its source: files, command and versions are those of every contest."""
+    first = read_json(folder / next(iter(places.values())) / "provenance.json")
+    return with_provenance(summary, {**first, "problem": problem.text})
+
+
+def write_contests_page(folder: Path, out: Any = None, full: bool = False) -> Path:
+    """Make the page over the contests of a result again, and the page of each; with `out`, all of them in one page.
+
+    Above `MOST_COMPARED` contests, one page holds the overview only.
+    """
+    places = read_index(folder)
+    problem = Problem.from_file(folder / "problem.toml")
+    read = {
+        name: [read_json(folder / place / part) for part in ("summary.json", "provenance.json")]
+        for name, place in places.items()
+    }
+    title = f"{Path(problem.data.get('file', folder)).stem}: {len(places)} contests"
+    found = _overview_report(problem, folder, places, title, {name: one["findings"] for name, (one, _) in read.items()})
+    overview = _sourced(found.summary, problem, folder, places)
+    if out is not None:
+        own = [with_provenance(*one) for one in read.values()] if len(places) <= MOST_COMPARED else []
+        return _save(Path(out), page(overview, *own, title=problem.title or title, full=full))
+    for name, place in places.items():
+        _save(folder / place / "report.html", page(with_provenance(*read[name]), full=full))
+    return _save(folder / "report.html", page(overview, full=full, files_beside=["contests.csv"]))
+
+
+def _save(path: Path, text: str) -> Path:
+    with new_file(path) as file:
+        file.write(text.encode())
+    return path
 
 
 def _write(together: pd.DataFrame, folder: Path) -> None:

@@ -22,7 +22,7 @@ from sumwise.report.summary import plain, with_provenance
 from sumwise.storage.atomic import new_file
 from sumwise.storage.documents import read_json
 from sumwise.storage.temporary import temporary_files_beside
-from sumwise.study.contests import INDEX, fit_contests, read_index
+from sumwise.study.contests import INDEX, fit_contests, read_index, write_contests_page
 from sumwise.study.families import study_of
 from sumwise.study.folder import ResultFolder
 from sumwise.study.problem import Problem
@@ -181,12 +181,18 @@ def write_page(folder: Any, out: Any = None, full: bool = False) -> Path:
     >>> write_page(here / "result").name
     'report.html'
     """
-    summary, provenance = read_result(folder)
     path = Path(folder) / "report.html" if out is None else Path(out)
+    if (Path(folder) / INDEX).exists():
+        temporary_files_beside(path)
+        return write_contests_page(Path(folder), out, full)
+    if (Path(folder) / "comparison.csv").exists():
+        shown = read_json(Path(folder) / "summary.json")
+    else:
+        shown = with_provenance(*read_result(folder))
     temporary_files_beside(path)
     beside = [p.name for p in path.parent.iterdir()] if path.resolve().parent == Path(folder).resolve() else []
     with new_file(path) as file:
-        file.write(page(with_provenance(summary, provenance), full=full, files_beside=beside).encode())
+        file.write(page(shown, full=full, files_beside=beside).encode())
     return path
 
 

@@ -12,7 +12,7 @@ ORDER = 16
 
 
 def command(
-    result: Annotated[str, typer.Argument(help="A folder that sumwise fit wrote.")],
+    result: Annotated[str, typer.Argument(help="A folder that sumwise fit or compare wrote.")],
     out: Annotated[str | None, typer.Option(help="Write it there. Default: report.html or .pdf in the folder.")] = None,
     pdf: Annotated[bool, typer.Option("--pdf", help="Print to PDF (needs Chromium or WeasyPrint).")] = False,
     full: Annotated[bool, typer.Option("--full", help="Print every row of long tables on paper.")] = False,
@@ -20,10 +20,10 @@ def command(
     quiet: output.Quiet = False,
     json: output.Json = False,
 ) -> None:
-    """Make the report of a result folder again, from its summary.json; nothing is fitted.
+    """Make the report of a result or a comparison again, from its summary.json; nothing is fitted.
 
-    With --pdf it is printed, and page numbers are added. The court edition has numbered paragraphs, citations and
-    every unit.
+    With --pdf it is printed, and page numbers are added; several contests make one document. The court edition has
+    numbered paragraphs, citations and every unit.
 
       $ sumwise report result/
       $ sumwise report result/ --pdf

@@ -113,6 +113,13 @@
       }).join("")), "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", event.target.dataset.name + ".xlsx");
     });
   });
+  document.querySelectorAll(".scroll").forEach(function (box) {
+    var mark = function () {
+      box.classList.toggle("further", box.scrollLeft + box.clientWidth < box.scrollWidth - 2);
+    };
+    box.addEventListener("scroll", mark, { passive: true });
+    new ResizeObserver(mark).observe(box);
+  });
   document.querySelectorAll("button.svg").forEach(function (button) {
     button.addEventListener("click", function () {
       var pictures = Array.from(button.closest("figure").querySelectorAll(".frame:not([hidden]) svg"));

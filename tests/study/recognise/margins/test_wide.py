@@ -272,3 +272,45 @@ def test_a_second_office_is_a_contest_of_its_own(tmp_path):
     frame.to_csv(tmp_path / "votes.csv", index=False)
     found = suggest_problem([tmp_path / "votes.csv"], tmp_path / "p.toml")
     assert [c["name"] for c in found.guess.contests] == ["gov", "hse"]
+
+
+def tenure(names, *, registered=False):
+    """People of three groups, of whom four in ten don't vote, in numbered sections."""
+    rng = np.random.default_rng(0)
+    groups = rng.integers(40, 600, (40, 3))
+    voted = rng.binomial(groups.sum(axis=1), 0.6)
+    garza = rng.binomial(voted, 0.45)
+    frame = pd.DataFrame({"Sección": np.arange(1, 41), **dict(zip(names, groups.T))})
+    frame["Garza"], frame["Molina"] = garza, voted - garza
+    return frame.assign(Registered=groups.sum(axis=1)) if registered else frame
+
+
+def test_renters_owners_and_students_are_groups_beside_those_who_did_not_vote(tmp_path):
+    found = guessed(tmp_path, tenure(("Renters", "Owners", "Students")))
+    assert found.columns == {
+        "unit": "Sección",
+        "groups": ["Renters", "Owners", "Students"],
+        "outcomes": ["Garza", "Molina"],
+    }
+    assert found.data["mismatch"] == "no_vote"
+
+
+def test_groups_of_any_name_are_known_by_the_electorate_that_they_sum_to(tmp_path):
+    found = guessed(tmp_path, tenure(("Aymara", "Quechua", "Guarani"), registered=True))
+    assert found.columns["groups"] == ["Aymara", "Quechua", "Guarani"]
+    assert found.columns["outcomes"] == ["Garza", "Molina"]
+
+
+def test_names_and_sums_that_say_nothing_are_refused(tmp_path):
+    with pytest.raises(DataError, match="The nearest form is margins"):
+        suggested(tmp_path, tenure(("Aymara", "Quechua", "Guarani")))
+
+
+def test_contests_whose_votes_add_up_are_called_by_their_office(tmp_path):
+    rng = np.random.default_rng(1)
+    groups = rng.integers(40, 600, (30, 2))
+    frame = pd.DataFrame({"ward": [f"W{k}" for k in range(30)], "black": groups[:, 0], "white": groups[:, 1]})
+    for office in ("Mayor", "Sheriff"):
+        first = rng.binomial(groups.sum(axis=1), 0.4)
+        frame[f"{office} - Ames"], frame[f"{office} - Voss"] = first, groups.sum(axis=1) - first
+    assert [contest["name"] for contest in guessed(tmp_path, frame).contests] == ["Mayor", "Sheriff"]

@@ -15,7 +15,9 @@ def columns(*names):
     return [column(name) for name in names]
 
 
-@pytest.mark.parametrize("name", ["White.Pct", "WVAP", "pop_black", "X18.19", "18-24", "65+", "Female", "m"])
+@pytest.mark.parametrize(
+    "name", ["White.Pct", "WVAP", "pop_black", "X18.19", "18-24", "65+", "Female", "m", "Renters", "Estudiantes"]
+)
 def test_groups_are_known_by_name(name):
     assert words.like_group(column(name))
 
@@ -64,3 +66,15 @@ def test_percents_name_no_units(name, values):
     assert not words.names_unit(Column(name, numbers, None, len(set(values)), 0))
     assert not words.names_unit(Column("pct_black", np.arange(3.0), None, 3, 0))
     assert words.names_unit(Column("pct_id", numbers, None, len(set(values)), 0))
+
+
+@pytest.mark.parametrize("name", ["Sección", "SECCION", "seccion_electoral", "Okręg"])
+def test_units_are_known_by_name(name):
+    assert words.names_unit(column(name))
+
+
+def test_a_heading_is_what_names_have_in_common():
+    assert words.heading(["Mayor: Ames", "Mayor: Voss"]) == "Mayor"
+    assert words.heading(["ames_2020", "voss_2020"]) == "2020"
+    assert words.heading(["Ann Ames", "Ann Voss"]) == ""
+    assert words.heading(["Mayor: Ames", "Yes"]) == ""

@@ -377,7 +377,7 @@ def _score(groups: Side, outcomes: Side) -> float | None:
         or outcomes.leaning > MOST_LIKE_GROUPS
     ):
         return None
-    if not (groups.closed and outcomes.closed) and groups.leaning <= 0:
+    if not (groups.closed and outcomes.closed) and groups.leaning <= 0 and not _are_electors(groups, outcomes):
         return None  # nothing says that these are groups
     if parts_of(outcomes.columns, groups.columns, _both(groups, outcomes)):
         return None  # the cells themselves
@@ -394,6 +394,12 @@ def _score(groups: Side, outcomes: Side) -> float | None:
     if outcomes.closed:  # the same either way round, so that the order of the file decides where names don't
         return score - 0.001 * (len(groups.columns) + len(outcomes.columns))
     return score + 0.002 * min(len(outcomes.columns), 10)
+
+
+def _are_electors(groups: Side, outcomes: Side) -> bool:
+    """Whether one side adds up to those who may vote, and the other to fewer: whoever is missing didn't vote."""
+    electors = groups.total is not None and words.called(groups.total, words.ELECTORATE)
+    return electors and groups.leaning == 0 and relation(groups, outcomes).word == "no_vote"
 
 
 def _of_age(side: Side) -> bool:

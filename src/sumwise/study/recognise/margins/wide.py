@@ -202,7 +202,7 @@ def _contest(reading: Reading, side: Side) -> dict[str, dict[str, Any]]:
 
 
 def _contest_names(contests: list[Side]) -> list[str]:
-    named = [side.mark or " / ".join(side.names[:2]) for side in contests]
+    named = [side.mark or words.heading(side.names) or " / ".join(side.names[:2]) for side in contests]
     return [name if named.count(name) == 1 else f"{name} ({k + 1})" for k, name in enumerate(named)]
 
 

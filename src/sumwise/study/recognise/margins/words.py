@@ -15,8 +15,11 @@ from sumwise.study.profile_file import Column, FileProfile, has_word, name_parts
 UNITS = (
     "unit*", "precinct*", "district*", "county", "ward", "wards", "box", "mesa", "region*", "fips*", "id", "name",
     "geoid*", "dist", "icpsr", "tract*", "vtd*", "town", "municipality", "constituency", "state", "code", "split*",
-    "portion",
+    "portion", "section*", "parish", "borough", "booth", "polling", "station*",
 )  # fmt: skip
+UNITS += ("sección", "seccion", "secciones", "distrito", "municipio", "município", "parroquia", "comuna")
+UNITS += ("circonscription", "canton", "comune", "sezione", "seggio", "urna")
+UNITS += ("gemeinde*", "wahlkreis*", "stimmbezirk*", "okręg", "okreg", "obwód", "obwod")
 GROUPS = (
     "white*", "wht", "black*", "blk", "hisp*", "asian*", "asn", "natam", "native*", "aian", "nhpi", "latin*", "race*",
     "minority", "nonwhite", "male*", "female*", "men", "women", "young*", "old*", "age*", "middle", "bvap", "ovap",
@@ -29,6 +32,9 @@ GROUPS += MEN_AND_WOMEN
 GROUPS += ("población*", "poblacion*", "população*", "populacao*", "indígena*", "indigena*", "afro*", "mestiz*")
 GROUPS += ("jung*", "mittel*", "alt", "ältere*", "jóven*", "joven*", "mayores", "ancian*", "adult*", "jeune*", "âgé*")
 GROUPS += ("giovan*", "anzian*", "jovens", "idoso*")
+GROUPS += ("renter*", "tenant*", "owner*", "homeowner*", "student*", "retired", "retiree*", "pensioner*", "employed")
+GROUPS += ("unemployed", "catholic*", "protestant*", "muslim*", "immigrant*", "inquilin*", "propietari*", "estudiante*")
+GROUPS += ("jubilad*", "locataire*", "propriétaire*", "étudiant*", "retraité*", "mieter*", "eigentümer*", "rentner*")
 SEXES = ("male*", "female*", "men", "women", "m", "f", *MEN_AND_WOMEN)
 OUTCOMES = (
     "dem*", "rep*", "gop", "ind", "lib*", "green*", "vote*", "turnout", "noturnout", "yes", "no", "abstain*", "novote",
@@ -171,7 +177,7 @@ def by_contest(columns: list[Column]) -> dict[str, list[Column]]:
         distinct = all(len(names) == len(cs) for names, cs in zip(rest, found.values()))
         party = any(has_word(mark, word) for mark in found for word in PARTIES)
         several = len(found) > 1 and all(len(cs) > 1 for cs in found.values())
-        offices = all(any(has_word(mark, word) for word in OFFICES) for mark in found)
+        offices = all(map(_is_office, found))
         if several and distinct and not party and (offices or _alike(found, rest)):
             return found
     return {"": columns}
@@ -189,6 +195,32 @@ def _headed(columns: list[Column]) -> dict[str, list[Column]] | None:
         if not any(has_word(part, word) for head in found for part in name_parts(head) for word in PARTIES):
             return found
     return None
+
+
+def heading(names: list[str]) -> str:
+    """The contest that names have in common: before a colon, a dash or a bar, or as their first or last word.
+
+    Examples
+    --------
+    >>> from sumwise.study.recognise.margins.words import heading
+    >>> heading(["Mayor - Okafor", "Mayor - Reyes"]), heading(["mayor_okafor", "mayor_reyes"]), heading(["Yes", "No"])
+    ('Mayor', 'mayor', '')
+    """
+    for sign in HEADING:
+        heads = {name.partition(sign)[0].strip() for name in names if sign in name}
+        if len(heads) == 1 and all(sign in name for name in names):
+            return heads.pop()
+    parts = [re.findall(r"[^\W_]+", name) for name in names]
+    if min(map(len, parts), default=0) > 1:
+        for place in (0, -1):
+            ends = {some[place] for some in parts}
+            if len(ends) == 1 and all(end.isdigit() or _is_office(end) for end in ends):
+                return ends.pop()
+    return ""
+
+
+def _is_office(word: str) -> bool:
+    return any(has_word(word, office) for office in OFFICES)
 
 
 def _without_party(columns: list[Column], parts: dict[str, list[str]]) -> dict[str, list[Column]] | None:
