@@ -57,7 +57,7 @@ def cases(every: int) -> dict[str, list]:
 
 
 def points(data: dict[str, list]) -> list[dict]:
-    rows = []
+    rows, usual = [], {}
     for what, changes in POINT.items():
         row: dict = {"left out": what}
         for name, contests in data.items():
@@ -65,6 +65,10 @@ def points(data: dict[str, list]) -> list[dict]:
                 error_index(EcologicalEM(n_groups=0, **changes).fit(c.margins).total_, c.total) for c in contests
             ]
             row[name] = float(np.mean(indices))
+            lost = np.array(indices) - np.array(usual.setdefault(name, indices))
+            if len(lost) > 1 and changes:  # paired over contests
+                row[f"{name}, difference"] = float(lost.mean())
+                row[f"{name}, error"] = float(lost.std(ddof=1) / np.sqrt(len(lost)))
         rows.append(row)
     return rows
 
