@@ -51,6 +51,16 @@ def test_an_identifier_among_the_attributes_is_warned_of(rows, capsys):
     assert "levels in" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("weight", [1000.0, 0.001])
+def test_identifiers_are_found_by_rows_and_not_by_weights(rows, capsys, weight):
+    rows.assign(key=np.arange(len(rows)), w=weight).to_csv("keyed.csv", index=False)
+    asked = ["aggregate", "keyed.csv", "-a", "key", "-a", "job", "--weight", "w", "--where", "age >= 30"]
+    assert main([*asked, "--label", "click", "--out", "keyed"]) == 0
+    n = (rows["age"] >= 30).sum()
+    assert f"'key' has {n} levels in {n} rows" in (said := capsys.readouterr().err)
+    assert "'job'" not in said
+
+
 def test_json_and_conditions(rows, capsys):
     arguments = ["-a", "job", "-a", "city name", "--where", "age >= 30", "--where", "city name in Bern,it's", "--json"]
     assert main(["aggregate", "rows.parquet", "--out", "tables", *arguments]) == 0

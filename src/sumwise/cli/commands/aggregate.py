@@ -89,7 +89,8 @@ def command(
         amount_range=ends, verbose=int(not quiet), **options,
     )  # fmt: skip
     _write(tables, out, {"source": source, "weight": weight}, cells)
-    _warn_of_identifiers(tables)
+    n_rows = tables.n if weight is None else _n_rows(source, conditions, engine=engine, table=table, **options)
+    _warn_of_identifiers(tables, n_rows)
     facts = {**tables.describe(), "folder": out}
     if json:
         output.write_json(facts)
@@ -100,14 +101,17 @@ def command(
         output.write(f"{len(tables)} tables, {facts['cells']:,} cells{n}: {out}")
 
 
-def _warn_of_identifiers(tables: Any) -> None:
-    """Warn of attributes that have nearly as many levels as there are rows: cells of one person each."""
-    if tables.n is None or tables.n < FEWEST_ROWS:
+def _warn_of_identifiers(tables: Any, n_rows: float | None) -> None:
+    """Warn of attributes that have nearly as many levels as there are rows: cells of one person each.
+
+    n_rows: not weighted, since weights of 1,000 would hide an identifier.
+    """
+    if n_rows is None or n_rows < FEWEST_ROWS:
         return
     for name, size in zip(tables.domain.attributes, tables.domain.shape):
-        if size > NEARLY * tables.n:
+        if size > NEARLY * n_rows:
             output.warn(
-                f"{name!r} has {size:,} levels in {tables.n:,.0f} rows: its cells count one or two people each. "
+                f"{name!r} has {size:,} levels in {n_rows:,.0f} rows: its cells count one or two people each. "
                 "Hint: name the others by -a, or give it a rule by --encode; --person if it names persons."
             )
 
@@ -212,19 +216,25 @@ def _check_held_out(
     source: str, held_out: list, path: str, *, where: list, engine: str, table: str | None, **options: Any
 ) -> None:
     """Rows that target rules learn their label from must not be counted."""
-    from sumwise.aggregate import survey
-    from sumwise.aggregate.plan import checked_conditions
-    from sumwise.aggregate.rows_to_tables import opened
     from sumwise.errors import DataError
 
-    both = checked_conditions([*where, *held_out])
-    with opened(source, tuple(dict.fromkeys(c for c, _, _ in both)), engine, table, **options) as found:
-        rows = survey.matching_rows(found, both)
+    rows = _n_rows(source, [*where, *held_out], engine=engine, table=table, **options)
     if rows:
         raise DataError(
             f"{rows} of the rows to count are held out in {path!r}: target rules learn from their labels.",
             hint="leave them out of the count by --where.",
         )
+
+
+def _n_rows(source: str, conditions: list, *, engine: str, table: str | None, **options: Any) -> int:
+    """How many rows meet all conditions, whatever their weights."""
+    from sumwise.aggregate import survey
+    from sumwise.aggregate.plan import checked_conditions
+    from sumwise.aggregate.rows_to_tables import opened
+
+    met = checked_conditions(conditions)
+    with opened(source, tuple(dict.fromkeys(c for c, _, _ in met)), engine, table, **options) as found:
+        return survey.matching_rows(found, met)
 
 
 def _default_attributes(kinds: dict[str, str], rules: Any, others: tuple[str | None, ...]) -> list[str]:
