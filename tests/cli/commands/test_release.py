@@ -156,6 +156,17 @@ def test_nothing_is_spent_where_the_result_cannot_be_written(tables, monkeypatch
     assert main(["release", "tables", "--out", "noisy"]) == 0
 
 
+@pytest.mark.parametrize("folder", ["tables", "copy"])
+def test_another_budget_is_refused_by_the_ledger_beside_the_tables_alone(tables, capsys, monkeypatch, tmp_path, folder):
+    assert main(["release", "tables", "--epsilon", "1", "--out", "noisy"]) == 0
+    shutil.copytree("tables", "copy")
+    monkeypatch.setenv("SUMWISE_STATE", str(tmp_path / "another user"))
+    assert main(["release", folder, "--budget", "other.json", "--out", "again"]) == 2
+    assert "has recorded releases" in capsys.readouterr().err
+    assert not os.path.exists("again")
+    assert not os.path.exists("other.json")
+
+
 def test_a_copied_folder_and_another_budget_are_refused(tables, capsys):
     import shutil
 
@@ -208,7 +219,6 @@ def test_rows_to_private_tables_in_one_go(tmp_path, monkeypatch, capsys):
     assert losses == [("levels and cut points", pytest.approx(2e-7)), (None, pytest.approx(9e-7))]
     for other in ([], ["--budget", "other.json"]):  # spent, or another than the first
         assert run(["release", *arguments, "--delta", "1e-6", "--epsilon", "2", "--out", "again", *other]) == 2
-    os.remove(".other.json.lock")
     assert sorted(os.listdir()) == [".people.parquet.budget.json.lock", "noisy", "people.parquet",
                                     "people.parquet.budget.json", "rules.toml"]  # fmt: skip
 

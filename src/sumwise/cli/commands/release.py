@@ -245,9 +245,15 @@ def _bounds(tables: Any, rows: int | None, weight: float | None, replace: bool) 
 
 
 def _ledger(default: Path, budget: str | None, total: float | None, epsilon: float, delta: float) -> Any:
+    from sumwise.errors import DataError
     from sumwise.privacy import Budget
 
     path = default if budget is None else Path(budget)
+    if default.exists() and path.resolve() != default.resolve() and Budget.from_file(default).entries:
+        raise DataError(
+            f"{str(default)!r} has recorded releases, and --budget names another ledger, {str(path)!r}.",
+            hint="leave --budget out: what was released before stays released.",
+        )
     if path.exists():
         kept = Budget.from_file(path)
         return kept if total is None else Budget(total, kept.delta, path)
