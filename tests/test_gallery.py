@@ -78,3 +78,13 @@ def test_render_draws_again_only_what_is_old(tmp_path):
     assert gallery.render(script, tmp_path / "out").stat().st_mtime_ns == first
     later = first / 1e9 + 10
     assert gallery.render(script, tmp_path / "out", newest=later).stat().st_mtime_ns > first
+
+
+def test_code_in_a_caption_is_code():
+    assert gallery.words_of("From `a.json`: 1 < 2") == "From <code>a.json</code>: 1 &lt; 2"
+
+
+def test_a_wide_figure_scrolls_on_a_phone():
+    wide = {s.name for s in gallery.read_scripts(ROOT / "docs" / "gallery") if gallery.is_wide(s)}
+    assert {"distribution_stability", "proportions_stability"} <= wide
+    assert "ecological_fallacy" not in wide

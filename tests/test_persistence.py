@@ -574,7 +574,7 @@ def test_sizes_that_a_small_file_declares_are_refused_before_anything_is_made(tm
 
 def test_checkpoint_is_no_object(tmp_path):
     archive.write(tmp_path / "x", "checkpoint", {"dict": {}}, [])
-    with pytest.raises(DataError, match="holds a sumwise checkpoint, no object"):
+    with pytest.raises(DataError, match="holds a sumwise checkpoint; a file of kind .object"):
         load(tmp_path / "x")
 
 

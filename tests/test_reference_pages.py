@@ -61,7 +61,7 @@ def test_estimators_name_others_and_the_default_of_every_parameter(estimator, pa
     text = inspect.getdoc(estimator)
     _, found, rest = text.partition("See Also\n--------\n")
     assert found, "See Also is missing"
-    others = [line.split(" :")[0] for line in rest.split("\n\n")[0].splitlines()]
+    others = [line.split(" :")[0] for line in rest.split("\n\n")[0].splitlines() if line[0] != " "]
     assert others
     assert all(hasattr(package, name) for name in others), others
     for name, parameter in inspect.signature(estimator.__init__).parameters.items():
@@ -78,6 +78,14 @@ def test_names_of_the_package_point_to_others_that_exist(name):
         return
     others = re.search(r"See Also\n-+\n(.*?)\n\n", inspect.getdoc(found), re.S)
     assert others, "See Also is missing"
-    for line in others[1].splitlines():
+    for line in re.findall(r"^\S.*", others[1], re.MULTILINE):
         module, _, last = f"sumwise.{line.split(' :')[0].removeprefix('sumwise.')}".rpartition(".")
         assert hasattr(importlib.import_module(module), last), line
+
+
+def test_every_see_also_says_what_the_other_is():
+    bare = []
+    for path in sorted((Path(__file__).parents[1] / "src").rglob("*.py")):
+        for names in re.findall(r"See Also\n +-{8}\n((?: +\S.*\n)+)", path.read_text("utf-8")):
+            bare += [f"{path.name}: {line.strip()}" for line in names.splitlines() if re.fullmatch(r" +\w+", line)]
+    assert bare == []

@@ -8,6 +8,7 @@ import ast
 import html
 import logging
 import os
+import re
 import shutil
 import warnings
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from docutils import nodes
 from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
+WIDE = 9.0
 FAMILIES = {
     "ecological": "Cells from margins",
     "proportions": "Individuals from bag counts",
@@ -121,8 +123,19 @@ def write_images(app, error):
 def image(script, up, lazy=True):
     """The HTML of a figure; `up` leads from the page to the root of the build."""
     loading = ' loading="lazy"' if lazy else ""
-    alt = html.escape(f"{script.title}. {script.caption}", quote=True)
+    alt = html.escape(f"{script.title}. {script.caption}".replace("`", ""), quote=True)
     return f'<img src="{up}_static/gallery/{script.name}.png" alt="{alt}"{loading}>'
+
+
+def words_of(caption):
+    """A caption as HTML; what stands in backticks is code."""
+    return re.sub(r"`([^`]+)`", r"<code>\1</code>", html.escape(caption))
+
+
+def is_wide(script):
+    """Whether a figure is too wide for a phone, in inches: it scrolls there instead of shrinking."""
+    given = re.search(r"figsize=\(([\d.]+)", script.code)
+    return given is not None and float(given[1]) > WIDE
 
 
 class Gallery(SphinxDirective):
@@ -153,7 +166,7 @@ class Gallery(SphinxDirective):
         """Title, figure, caption and code of one script."""
         section = nodes.section("", nodes.title(text=script.title), ids=[f"figure-{script.name.replace('_', '-')}"])
         section += nodes.raw("", f"<p>{image(script, '')}</p>", format="html")
-        section += nodes.paragraph(text=script.caption)
+        section += nodes.raw("", f"<p>{words_of(script.caption)}</p>", format="html")
         section += nodes.literal_block(script.code, script.code, language="python")
         return section
 
@@ -168,9 +181,10 @@ class GalleryFigure(SphinxDirective):
         script = read_script(Path(self.env.srcdir) / "gallery" / f"{self.arguments[0]}.py")
         self.env.note_dependency(str(script.path))
         up = "../" * self.env.docname.count("/")
-        words = html.escape(script.caption)
         link = f'<a href="{up}gallery.html#figure-{script.name.replace("_", "-")}">Code in the gallery.</a>'
-        figure = f"<figure>{image(script, up, lazy=False)}<figcaption>{words} {link}</figcaption></figure>"
+        kind = ' class="sumwise-wide"' if is_wide(script) else ""
+        drawn = f"<div{kind}>{image(script, up, lazy=False)}</div>"
+        figure = f"<figure>{drawn}<figcaption>{words_of(script.caption)} {link}</figcaption></figure>"
         return [nodes.raw("", figure, format="html")]
 
 

@@ -32,7 +32,7 @@ def save(obj: Any, path: str | os.PathLike) -> None:
 
     See Also
     --------
-    load
+    load : Load what `save` wrote.
 
     Examples
     --------
@@ -74,7 +74,7 @@ def load(path: str | os.PathLike) -> Any:
 
     See Also
     --------
-    save
+    save : Save a container or an estimator to a file.
 
     Examples
     --------

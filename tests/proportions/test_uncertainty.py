@@ -150,7 +150,7 @@ def test_bags_of_one_region_that_follow_each_other_are_noticed(own):
     labels = np.random.default_rng(0).random(1800) < share
     third = np.add.reduceat(labels.astype(int), parts.offsets[:-1])
     clf = CardinalityClassifier(penalty=1.0, random_intercept=own, tol=1e-3).fit(parts, third)
-    with pytest.warns(UserWarning, match=r"err alike \(correlation 0\.\d\d\).*groups=regions"):
+    with pytest.warns(UserWarning, match=r"errors of consecutive bags are correlated \(0\.\d\d\).*groups=regions"):
         covariance(clf, parts, third)
     covariance(clf, parts, third, groups=np.repeat(np.arange(30), 3))  # nothing more to say
 

@@ -101,7 +101,8 @@ class CollectiveEM(Estimator):
     --------
     LogLinear : Moves with ``P(j | i, t) prop. to exp(w . f_t(i, j))``, normalised for every cell i.
     FreeTables : A chain ``phi_1(x_1) prod_t psi_t(x_t, x_{t+1}) phi_T(x_T) / Z`` with free tables.
-    FlowModel
+    FlowModel : Flows of a population between places, from counts over time: who went where, by which routes, and where
+        next.
 
     Examples
     --------

@@ -126,7 +126,8 @@ class FlowModel(FlowExchange):
     See Also
     --------
     Places : Places on a map (or with any distances between them), for `FlowModel`.
-    Movement
+    Movement : Log-probabilities of a step: a cost of leaving, a cost per distance, and how the size of a place
+        attracts.
     CollectiveEM : Learn how one individual moves from noisy counts of populations, by expectation maximisation.
 
     Examples

@@ -221,7 +221,7 @@ class FlowProblem:
         return [_cut(fit.edges[e], n) for e in pairwise(self.names)]
 
     def pairs(self, fit: CountsFit) -> list[Any]:
-        """Tables of two moves that follow each other, between the places, (E, E), one per step but the first."""
+        """Tables of two consecutive moves between the places, (E, E), one per step but the first."""
         inside = self._inside_moves()
         found: list[Any] = [sparse.csr_array(fit.edges[e]) for e in pairwise(self.move_names)]
         if len(inside) == len(self.state_moves[0]):

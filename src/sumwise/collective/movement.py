@@ -33,7 +33,8 @@ class Movement:
 
     See Also
     --------
-    FlowModel
+    FlowModel : Flows of a population between places, from counts over time: who went where, by which routes, and where
+        next.
 
     Examples
     --------

@@ -61,7 +61,8 @@ class Places:
 
     See Also
     --------
-    FlowModel
+    FlowModel : Flows of a population between places, from counts over time: who went where, by which routes, and where
+        next.
 
     Examples
     --------

@@ -24,7 +24,8 @@ class Tracks:
 
     See Also
     --------
-    FlowModel
+    FlowModel : Flows of a population between places, from counts over time: who went where, by which routes, and where
+        next.
 
     Examples
     --------

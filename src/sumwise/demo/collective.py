@@ -57,7 +57,7 @@ def run(say: Callable[[str], None]) -> list[Finding]:
         for k, w in enumerate(weeks)
     ]
     numbers = flow_numbers(fit, (f"t{weeks[0]}", f"t{weeks[0] + 1}"), season.positions)
-    caption = f"Week {weeks[0]}: the mean flight of the birds at each place, and how many they are."
+    caption = f"Week {weeks[0]}: the mean flight of the birds at each place, and how many there are."
     return Findings(found, ("flows", {**numbers, "title": f"week {weeks[0]}"}, caption))
 
 

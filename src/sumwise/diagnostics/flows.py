@@ -8,7 +8,7 @@ import numpy as np
 
 
 def mean_moves(table: Any, positions: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Mean displacement of those who start in each cell, and how many they are.
+    """Mean displacement of those who start in each cell, and how many there are.
 
     Parameters
     ----------

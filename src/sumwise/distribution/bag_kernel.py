@@ -219,7 +219,8 @@ class EmbeddingKernel(BagKernel):
     See Also
     --------
     KernelEmbedding : Vectors whose inner products are a bag kernel's similarities, exact on the landmark bags.
-    GaussianKernel
+    GaussianKernel : The mean over pairs of rows of ``exp(-|x - x'|^2 / (2 width^2))``: the inner product of mean
+        embeddings.
 
     Examples
     --------

@@ -37,7 +37,8 @@ class FisherVector(Embedding):
     See Also
     --------
     BagOfWords : Shares of rows near each of `n_words` centres found by k-means.
-    FourierEmbedding
+    FourierEmbedding : Mean random Fourier features: the kernel mean embedding of a Gaussian kernel, at several widths
+        at once.
 
     Examples
     --------

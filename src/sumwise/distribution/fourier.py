@@ -65,8 +65,10 @@ class FourierEmbedding(Embedding):
     See Also
     --------
     MomentEmbedding : Means, central moments and covariances of the rows of a bag.
-    QuantileEmbedding
-    FisherVector
+    QuantileEmbedding : Quantile functions on a grid: Euclidean distances of vectors are 2-Wasserstein distances of
+        bags.
+    FisherVector : Gradients of a diagonal mixture's log-likelihood by its means and variances, averaged over the rows
+        of a bag.
 
     Examples
     --------

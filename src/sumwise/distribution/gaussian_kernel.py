@@ -35,8 +35,10 @@ class GaussianKernel(BagKernel):
 
     See Also
     --------
-    MarginalKernel
-    WassersteinKernel
+    MarginalKernel : The mean over columns of each column's Gaussian kernel, or share of equal levels for a categorical
+        one.
+    WassersteinKernel : A kernel from Wasserstein distances: ``exp(-gamma W1)`` or ``exp(-gamma W2^2)``, summed over
+        columns or slices.
 
     Examples
     --------
@@ -124,8 +126,10 @@ class MarginalKernel(BagKernel):
 
     See Also
     --------
-    GaussianKernel
-    WassersteinKernel
+    GaussianKernel : The mean over pairs of rows of ``exp(-|x - x'|^2 / (2 width^2))``: the inner product of mean
+        embeddings.
+    WassersteinKernel : A kernel from Wasserstein distances: ``exp(-gamma W1)`` or ``exp(-gamma W2^2)``, summed over
+        columns or slices.
 
     Examples
     --------

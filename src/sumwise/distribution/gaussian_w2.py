@@ -30,7 +30,8 @@ class GaussianW2Kernel(BagKernel):
 
     See Also
     --------
-    WassersteinKernel
+    WassersteinKernel : A kernel from Wasserstein distances: ``exp(-gamma W1)`` or ``exp(-gamma W2^2)``, summed over
+        columns or slices.
 
     Examples
     --------

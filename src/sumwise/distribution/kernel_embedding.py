@@ -32,7 +32,8 @@ class KernelEmbedding(Embedding):
     See Also
     --------
     EmbeddingKernel : A Gaussian, Laplacian or linear kernel on an embedding of bags.
-    FourierEmbedding
+    FourierEmbedding : Mean random Fourier features: the kernel mean embedding of a Gaussian kernel, at several widths
+        at once.
 
     Examples
     --------

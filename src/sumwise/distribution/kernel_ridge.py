@@ -68,7 +68,8 @@ class BagKernelRidge(BagRegressor):
     See Also
     --------
     BagRidge : Ridge regression on an embedding: from bags of samples to one response per bag.
-    BagGaussianProcess
+    BagGaussianProcess : Gaussian process regression with a bag kernel; places on a map may add a smooth surface
+        (Flaxman et al. 2015).
 
     Examples
     --------

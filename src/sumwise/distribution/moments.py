@@ -34,8 +34,10 @@ class MomentEmbedding(Embedding):
     See Also
     --------
     LinearEmbedding : Weighted means of the columns; shares of the levels for categorical ones.
-    QuantileEmbedding
-    FourierEmbedding
+    QuantileEmbedding : Quantile functions on a grid: Euclidean distances of vectors are 2-Wasserstein distances of
+        bags.
+    FourierEmbedding : Mean random Fourier features: the kernel mean embedding of a Gaussian kernel, at several widths
+        at once.
 
     Examples
     --------

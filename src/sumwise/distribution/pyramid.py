@@ -28,8 +28,10 @@ class PyramidMatchKernel(BagKernel):
 
     See Also
     --------
-    GaussianKernel
-    WassersteinKernel
+    GaussianKernel : The mean over pairs of rows of ``exp(-|x - x'|^2 / (2 width^2))``: the inner product of mean
+        embeddings.
+    WassersteinKernel : A kernel from Wasserstein distances: ``exp(-gamma W1)`` or ``exp(-gamma W2^2)``, summed over
+        columns or slices.
 
     Examples
     --------

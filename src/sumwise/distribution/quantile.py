@@ -66,7 +66,8 @@ class QuantileEmbedding(Embedding):
     See Also
     --------
     MomentEmbedding : Means, central moments and covariances of the rows of a bag.
-    FourierEmbedding
+    FourierEmbedding : Mean random Fourier features: the kernel mean embedding of a Gaussian kernel, at several widths
+        at once.
 
     Examples
     --------

@@ -53,8 +53,10 @@ class BagRidge(BagRegressor):
     See Also
     --------
     BagKernelRidge : Kernel ridge regression with a kernel between bags.
-    BagGaussianProcess
-    BagBoosting
+    BagGaussianProcess : Gaussian process regression with a bag kernel; places on a map may add a smooth surface
+        (Flaxman et al. 2015).
+    BagBoosting : Gradient boosted trees (scikit-learn's HistGradientBoosting) on moments, quantiles and Fourier
+        features of bags.
     DeepSets : Predict a response of bags by rho(pool(phi(x))), with phi and rho learned together.
 
     Examples

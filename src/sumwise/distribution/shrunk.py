@@ -39,8 +39,10 @@ class ShrunkEmbedding(Embedding):
 
     See Also
     --------
-    FourierEmbedding
-    SizeMatched
+    FourierEmbedding : Mean random Fourier features: the kernel mean embedding of a Gaussian kernel, at several widths
+        at once.
+    SizeMatched : Learn one model per size on training bags subsampled to it, and predict each bag by the model of its
+        size.
 
     Examples
     --------

@@ -46,7 +46,8 @@ class SizeMatched(BagRegressor):
     See Also
     --------
     BagRidge : Ridge regression on an embedding: from bags of samples to one response per bag.
-    ShrunkEmbedding
+    ShrunkEmbedding : Posterior means of bags' vectors: what is seen of a bag of n rows has noise of covariance within
+        / n.
 
     Examples
     --------

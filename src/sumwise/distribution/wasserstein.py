@@ -52,9 +52,12 @@ class WassersteinKernel(BagKernel):
 
     See Also
     --------
-    GaussianW2Kernel
-    GaussianKernel
-    PyramidMatchKernel
+    GaussianW2Kernel : ``exp(-gamma W2^2)`` with the squared 2-Wasserstein distance between normal distributions fitted
+        to two bags.
+    GaussianKernel : The mean over pairs of rows of ``exp(-|x - x'|^2 / (2 width^2))``: the inner product of mean
+        embeddings.
+    PyramidMatchKernel : Matches of rows at ever coarser cells, a match counting less the coarser the cell at which it
+        is first made.
 
     Examples
     --------

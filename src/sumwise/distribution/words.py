@@ -40,8 +40,10 @@ class BagOfWords(Embedding):
 
     See Also
     --------
-    FisherVector
-    FourierEmbedding
+    FisherVector : Gradients of a diagonal mixture's log-likelihood by its means and variances, averaged over the rows
+        of a bag.
+    FourierEmbedding : Mean random Fourier features: the kernel mean embedding of a Gaussian kernel, at several widths
+        at once.
 
     Examples
     --------

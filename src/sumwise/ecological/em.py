@@ -150,7 +150,8 @@ class EcologicalEM(EcologicalEstimator):
     See Also
     --------
     King : King's ecological inference (1997): each group's shares are normal across units, truncated to [0, 1].
-    MultinomialDirichlet
+    MultinomialDirichlet : The hierarchical model of Rosen, Jiang, King and Tanner (2001): multinomial rows, Dirichlet
+        shares across units.
     Goodman : Goodman's ecological regression (1953): column shares on row shares, one set of shares for all units.
     Bounds : The method of bounds (Duncan and Davis 1953): between which shares each cell must lie, whatever the model.
 

@@ -109,7 +109,8 @@ class King(EcologicalEstimator):
     See Also
     --------
     EcologicalEM : Who chose what, for R x C tables: an EM whose every step rakes each unit to both of its margins.
-    MultinomialDirichlet
+    MultinomialDirichlet : The hierarchical model of Rosen, Jiang, King and Tanner (2001): multinomial rows, Dirichlet
+        shares across units.
     Goodman : Goodman's ecological regression (1953): column shares on row shares, one set of shares for all units.
 
     Examples

@@ -47,7 +47,7 @@ class Merged:
     def __post_init__(self):
         if not isinstance(self.rule, tuple(RULES.values())) or isinstance(self.rule, Cross):
             raise DataError(
-                f"Levels are merged of {self.rule!r}.", hint="give a rule of a column: Levels, Cuts, Hashed or Target."
+                f"Levels are merged of {self.rule!r}.", hint="give a column's rule: Levels, Cuts, Hashed or Target."
             )
         names = tuple(self.names)
         if not names or not all(isinstance(n, str) and n for n in names) or len(set(names)) < len(names):

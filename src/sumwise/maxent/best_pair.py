@@ -35,7 +35,8 @@ class BestPair(TablesClassifier):
 
     See Also
     --------
-    MaxEntClassifier
+    MaxEntClassifier : Learn P(label | features) of individuals from contingency tables alone, by the maximum entropy
+        model.
     NaiveBayesTables : Naive Bayes from tables: every feature speaks for itself, as if the others weren't there.
 
     Examples

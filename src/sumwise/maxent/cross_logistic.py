@@ -91,7 +91,8 @@ class SampledLogistic(CrossLogistic):
 
     See Also
     --------
-    MaxEntClassifier
+    MaxEntClassifier : Learn P(label | features) of individuals from contingency tables alone, by the maximum entropy
+        model.
 
     Examples
     --------
@@ -134,7 +135,7 @@ class SampledLogistic(CrossLogistic):
 def skyline(tables: Tables, frame: Any, labels: Any, penalty_theta: Any = None) -> CrossLogistic:
     """Fit the same logistic regression to the rows themselves: what a model could reach that sees them.
 
-    For evaluation only, since whoever holds just tables has no rows.
+    For evaluation only: with tables alone there are no rows to fit.
 
     Parameters
     ----------

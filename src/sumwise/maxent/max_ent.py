@@ -93,7 +93,8 @@ class MaxEntClassifier(TablesClassifier):
     See Also
     --------
     NaiveBayesTables : Naive Bayes from tables: every feature speaks for itself, as if the others weren't there.
-    TreeAugmentedNaiveBayes
+    TreeAugmentedNaiveBayes : Naive Bayes with a tree between the features, in closed form from pairwise tables
+        (Friedman et al. 1997).
     BestPair : Logistic regression with two features and their interaction, from the one table that holds them (B2f).
     MaxEntRegressor : Expected amount of an individual, from tables of counts and of sums of the amount.
 

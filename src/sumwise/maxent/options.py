@@ -64,7 +64,8 @@ class SolverOptions:
 
     See Also
     --------
-    MaxEntClassifier
+    MaxEntClassifier : Learn P(label | features) of individuals from contingency tables alone, by the maximum entropy
+        model.
 
     Examples
     --------

@@ -56,7 +56,7 @@ class MaxEntRegressor(Estimator):
     theta_ : ndarray of shape (P,)
     offset_ : float
     mean_ : float
-        Mean amount of those that were counted.
+        Mean amount over the rows that were counted.
     dispersion_ : float
         Variance of an amount given x (Gaussian), or that over its mean (Poisson; 1 where tables have no squares).
     family_ : str
@@ -68,7 +68,8 @@ class MaxEntRegressor(Estimator):
 
     See Also
     --------
-    MaxEntClassifier
+    MaxEntClassifier : Learn P(label | features) of individuals from contingency tables alone, by the maximum entropy
+        model.
 
     Examples
     --------

@@ -153,7 +153,7 @@ def _cut(tables: Sequence[Table]) -> list[str]:
         return []
     name, zeros, size = found[0]
     return [
-        f"{len(found)} of {len(tables)} noisy tables have cells of exactly 0, which noise doesn't give: they were "
+        f"{len(found)} of {len(tables)} noisy tables have cells of exactly 0, which noise does not produce: they were "
         f"clipped or withheld. First: {name}, {zeros} of {size} cells. Give counts as they were drawn, negative ones "
         "too, and NaN where a cell was withheld."
     ]

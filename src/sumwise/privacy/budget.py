@@ -84,7 +84,7 @@ class Budget:
 
     @property
     def spent(self) -> float:
-        """The epsilon spent so far, at the budget's delta; infinite where a spent loss has none."""
+        """The epsilon spent so far, at the budget's delta; infinite if a spent loss has no epsilon."""
         return self._epsilon_of(self.entries)
 
     @property

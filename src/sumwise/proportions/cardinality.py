@@ -121,9 +121,11 @@ class CardinalityClassifier(BagClassifier):
 
     See Also
     --------
-    CardinalityNetwork
+    CardinalityNetwork : Neural classifier of individuals, trained by exact maximum likelihood from class counts per
+        bag.
     MeanMap : The mean map of Quadrianto et al. (2009), or its Laplacian form (Patrini et al. 2014).
-    MeanEmbeddingClassifier
+    MeanEmbeddingClassifier : Logistic (softmax) regression of class shares on bag means, used for individuals (Sun et
+        al. 2017).
 
     Examples
     --------

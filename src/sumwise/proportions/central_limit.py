@@ -50,7 +50,8 @@ class CentralLimitClassifier(ShareClassifier):
     See Also
     --------
     CardinalityClassifier : Learn an individual-level classifier by exact maximum likelihood from class counts per bag.
-    ProportionLossClassifier
+    ProportionLossClassifier : Logistic (softmax) model that minimises the cross-entropy of bags' shares and their mean
+        probabilities.
 
     Examples
     --------

@@ -74,7 +74,7 @@ class EasyLLP(ShareClassifier):
             return
         times, _ = count_dispersion(data, self.theta_)
         if times > CERTAIN:
-            why = "bags differ in more than their features, so that they are not like bags drawn at random"
+            why = "bags differ in more than their features, so they are not like bags drawn at random"
             warn_of_dispersion(times, why, "CardinalityClassifier.")
 
     def _held_out_gain(self, train: BagShares, test: BagShares) -> float:

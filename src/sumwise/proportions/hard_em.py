@@ -42,7 +42,8 @@ class HardEM(ShareClassifier):
 
     See Also
     --------
-    LabelSampler
+    LabelSampler : Draw labels that agree with the counts and coefficients in turn, by Gibbs sampling (Kueck and de
+        Freitas 2005).
     CardinalityClassifier : Learn an individual-level classifier by exact maximum likelihood from class counts per bag.
 
     Examples

@@ -34,8 +34,8 @@ class FisherInformation:
     theta : array
     kind : {"observed", "expected", "sandwich"}
     groups : array of shape (n_bags,), optional
-        Positions of groups of bags that share what the model leaves out: their gradients are added before their
-        spread is taken, whatever the kind.
+        Group of each bag, as a position. Bags of a group share what the model leaves out, so their gradients are
+        added before the variance is estimated, whatever the kind.
     verbose : int
     """
 
@@ -66,12 +66,12 @@ class FisherInformation:
 
     @cached_property
     def alike(self) -> float:
-        """Correlation of the residuals of bags that follow each other, where it is clear."""
+        """Correlation of the residuals of consecutive bags, where it is clear."""
         return 0.0 if self.residuals is None else _following(self.residuals[0])
 
     @cached_property
     def run_length(self) -> float:
-        """How many bags that follow each other are worth one, where their residuals are correlated: the integrated
+        """How many consecutive bags are worth one, where their residuals are correlated: the integrated
         autocorrelation time. For bags of one region in a row, with correlation r, it is 1 + (n - 1) r."""
         if self.robust or self.residuals is None or not self.alike:
             return 1.0
@@ -379,7 +379,7 @@ def _residuals(problem: LinearProblem, theta: np.ndarray) -> tuple[np.ndarray, n
 
 
 def _following(residuals: np.ndarray) -> float:
-    """Correlation of the residuals of bags that follow each other; 0 unless it is clearly above that."""
+    """Correlation of the residuals of consecutive bags; 0 unless it is clearly above that."""
     n = len(residuals)
     total = float((residuals**2).sum())
     if n < 3 or total <= 0.0:

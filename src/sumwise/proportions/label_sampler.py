@@ -59,7 +59,8 @@ class LabelSampler(ShareClassifier):
 
     See Also
     --------
-    HardEM
+    HardEM : Hard EM: every round gives members their most likely labels under the bags' counts and fits a classifier
+        to them.
     CardinalityClassifier : Learn an individual-level classifier by exact maximum likelihood from class counts per bag.
 
     Examples

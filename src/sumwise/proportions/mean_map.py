@@ -131,7 +131,8 @@ class MeanMap(ShareClassifier):
 
     See Also
     --------
-    AlternatingMeanMap
+    AlternatingMeanMap : The alternating mean map of Patrini et al. (2014): hard labels that agree with the counts,
+        then a regression.
     CardinalityClassifier : Learn an individual-level classifier by exact maximum likelihood from class counts per bag.
 
     Examples

@@ -72,8 +72,10 @@ class MixBag(ProportionLossNetwork):
 
     See Also
     --------
-    ProportionLossNetwork
-    CardinalityNetwork
+    ProportionLossNetwork : The proportion-loss network (DLLP, Ardehaly and Culotta 2017): cross-entropy of shares and
+        mean probabilities.
+    CardinalityNetwork : Neural classifier of individuals, trained by exact maximum likelihood from class counts per
+        bag.
 
     Examples
     --------

@@ -17,8 +17,8 @@ from sumwise.errors import DataError
 def nest(bags: Bags, counts: Any, levels: Sequence[tuple[Any, Any]]) -> tuple[Bags, np.ndarray]:
     """Combine counts of bags with counts of groups of their rows into one problem for `fit`.
 
-    A group whose parts are all known adds nothing new (but must agree). Where some parts are unknown, what the
-    group's count leaves for them becomes a bag of its own: that is exact. A group that cuts through a known bag
+    A group whose parts are all known adds nothing new (but must agree). If some parts are unknown, the rest of the
+    group's count becomes a bag of its own, which is exact. A group that cuts through a known bag
     can't be taken apart; it is added whole, its rows then appear twice, and the likelihood is a composite one.
 
     Parameters

@@ -85,7 +85,8 @@ class CardinalityNetwork(BagClassifier):
     See Also
     --------
     CardinalityClassifier : Learn an individual-level classifier by exact maximum likelihood from class counts per bag.
-    ProportionLossNetwork
+    ProportionLossNetwork : The proportion-loss network (DLLP, Ardehaly and Culotta 2017): cross-entropy of shares and
+        mean probabilities.
 
     Examples
     --------

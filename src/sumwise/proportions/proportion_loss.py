@@ -43,7 +43,8 @@ class ProportionLossClassifier(ShareClassifier):
 
     See Also
     --------
-    CentralLimitClassifier
+    CentralLimitClassifier : Logistic model under the normal approximation of bag counts (Rosenman and Viswanathan
+        2018).
     CardinalityClassifier : Learn an individual-level classifier by exact maximum likelihood from class counts per bag.
 
     Examples

@@ -72,7 +72,8 @@ class ProportionSVM(ShareClassifier):
 
     See Also
     --------
-    InverseCalibration
+    InverseCalibration : Inverse calibration (Rueping 2010): the mean of a bag is one instance, the log-odds of its
+        share the target.
     CardinalityClassifier : Learn an individual-level classifier by exact maximum likelihood from class counts per bag.
 
     Examples

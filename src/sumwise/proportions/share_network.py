@@ -54,7 +54,8 @@ class ProportionLossNetwork(BagClassifier):
 
     See Also
     --------
-    CardinalityNetwork
+    CardinalityNetwork : Neural classifier of individuals, trained by exact maximum likelihood from class counts per
+        bag.
     MixBag : MixBag (Asanomi et al. 2023): the proportion-loss network, with bags mixed from two as further examples.
 
     Examples

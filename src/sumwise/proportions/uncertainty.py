@@ -284,12 +284,12 @@ def _warn_of_more(parts: list[FisherInformation]):
     if dispersion > 1.0:
         found.append(
             f"Counts vary {dispersion:.1f} times as much as their members explain. Intervals are widened, but the fit "
-            "took bags for alike."
+            "assumes that bags are alike."
         )
         hints.append("fit CardinalityClassifier(random_intercept=True)")
     if alike > 0.0:
         found.append(
-            f"Bags that follow each other err alike (correlation {alike:.2f}), as bags of one region do. Intervals "
+            f"The errors of consecutive bags are correlated ({alike:.2f}), as for bags of one region. Intervals "
             f"are widened as if {length:.1f} bags were one."
         )
         hints.append("give each bag's region, covariance(..., groups=regions)")

@@ -30,7 +30,7 @@ def write_pdf(page: Any, out: Any, seconds: float = 120.0) -> Path:
     Parameters
     ----------
     page : path
-        The HTML file; it asks for nothing outside of itself.
+        The HTML file. It loads nothing from outside.
     out : path
         The file to write.
     seconds : float, default 120

@@ -154,7 +154,7 @@ def _check_header(document: dict[str, Any], kind: str, name: str) -> None:
     if lacking or not isinstance(document["members"], dict):
         raise DataError(f"{name!r} is damaged: {DOCUMENT!r} lacks {sorted(lacking) or 'a list of members'}.")
     if document["kind"] != kind:
-        raise DataError(f"{name!r} holds a sumwise {document['kind']}, no {kind}.")
+        raise DataError(f"{name!r} holds a sumwise {document['kind']}; a file of kind {kind!r} was expected.")
 
 
 def _check_digest(document: dict[str, Any], name: str) -> None:

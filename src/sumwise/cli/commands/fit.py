@@ -25,7 +25,7 @@ def command(
     """Fit what a problem file asks for, and write a report.
 
     The folder has estimates.csv and .parquet, model.sumwise, summary.json, report.html and provenance.json. It
-    appears when all is written; the same problem, data and version give the same estimates, byte by byte.
+    appears once everything is written; the same problem, data and version give the same estimates, byte by byte.
 
       $ sumwise init votes.csv
       $ sumwise fit problem.toml --out result/

@@ -228,7 +228,7 @@ def _flow_figure(context: Context, flows: pd.DataFrame, outlines: dict[str, Any]
     if model.places_.distances is not None:  # a map needs coordinates
         return None
     where = {**places_on_map(model), **outlines}
-    caption = "Each arrow is the mean move of those who start at a place; colour shows how many they are."
+    caption = "Each arrow is the mean move of those who start at a place; colour shows how many there are."
     n = len(model.steps_[0])
     steps = np.unique(np.linspace(0, n - 1, min(MOST_FRAMES, n)).round().astype(int))
     caption += " Use the slider to move through time." if n > 1 else ""

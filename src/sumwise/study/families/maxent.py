@@ -24,7 +24,7 @@ RARE = 20  # rows below which levels are put together
 
 
 class MaxEnt(Study):
-    """A classifier of individuals from tables of counts, or from rows that are counted and forgotten."""
+    """A classifier of individuals from tables of counts, or from rows that are counted, then discarded."""
 
     family = "maxent"
     data_keys = {  # noqa: RUF012

@@ -177,7 +177,7 @@ def refuse_copies(profile: FileProfile, rows: list[int], name: str) -> None:
 
 
 def refuse_overlap(profile: FileProfile, sides: Sides, side: Side, keep: np.ndarray) -> None:
-    """Refuse groups that exceed the voters by a little: more likely they overlap than that so few stayed home."""
+    """Refuse groups that slightly exceed the voters: that they overlap is likelier than that so few stayed home."""
     groups = sides.groups
     if count_all(groups.names):
         return
@@ -199,7 +199,7 @@ def refuse_overlap(profile: FileProfile, sides: Sides, side: Side, keep: np.ndar
 
 
 def refuse_unclear(profile: FileProfile, sides: Sides, side: Side, keep: np.ndarray) -> None:
-    """Refuse groups that exceed the votes by a little: some stayed at home, or the groups overlap."""
+    """Refuse groups that slightly exceed the votes: some stayed at home, or the groups overlap."""
     groups = sides.groups
     ratio = people_per_vote(groups, side, keep)
     known = any(is_nonvoting(c.name) for s in sides.contests if s.closed for c in s.columns)
