@@ -1,6 +1,7 @@
 """Averages of linear models for label proportions, weighed by the likelihood of held-out bags.
 
-    python benchmarks/proportions_stacking.py collect DIR --part 0 4 --draws 20    # fits, a quarter of the settings
+    python benchmarks/proportions_stacking.py collect DIR --part 0 3 --draws 20    # fits, a third of them
+    python benchmarks/proportions_stacking.py score DIR                            # scores of every rule
 
 `collect` fits, on all bags and without each fold, `CardinalityClassifier` with every penalty near the reference, with
 and without random intercepts, and the other linear methods with their defaults. Everything is a linear model, so that
@@ -12,6 +13,7 @@ Writes benchmarks/results/proportions_stacking.json.
 from __future__ import annotations
 
 import argparse
+import json
 import time
 import warnings
 from pathlib import Path
@@ -19,8 +21,10 @@ from pathlib import Path
 import numpy as np
 import proportions_few_bags as few
 import proportions_fresh_cuts as fresh
+from run_record import run_record
 from scipy.optimize import minimize
 from scipy.special import expit
+from sklearn.metrics import log_loss, roc_auc_score
 
 from sumwise import proportions as p
 from sumwise.errors import DataError
@@ -30,6 +34,7 @@ from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import LinearProblem, maximise, mean_embedding_start
 from sumwise.proportions.penalty import reference_shape
 
+RESULTS = Path(__file__).parent / "results" / "proportions_stacking.json"
 FIRST = 3000
 SETTINGS = [(fresh, s) for s in fresh.SETTINGS] + [(few, s) for s in (*few.SETTINGS, *few.OTHER)]
 PLAIN = 10.0 ** np.arange(-1.5, 1.51, 0.5)  # multiples of the reference
@@ -158,14 +163,96 @@ def collect(number, seed):
     return out
 
 
+def rules(held):
+    """Weights of the models (those of `NAMES` after the default) that every rule gives them."""
+    found = {name: held[name].astype(float) for name in held if ", " in name}
+    n_plain, own = len(PLAIN), int(held["own"])
+    totals = held["log_prob"].sum(axis=1) / float(held["dispersion"])
+
+    def softmax(models):
+        weights = np.zeros(len(totals))
+        part = totals[models] - totals[models].max()
+        weights[models] = np.exp(part) / np.exp(part).sum()
+        return weights
+
+    n_own = n_plain + len(INTERCEPTS)
+    kinds = {"penalties": range(n_plain), "intercepts": range(n_plain, n_own), "penalties and intercepts": range(n_own)}
+    kinds |= {"own and others": [own, *range(n_own, len(totals))], "all": range(len(totals))}
+    for name, models in kinds.items():
+        found[f"likelihood, {name}"] = softmax(np.array(models))
+    found["halfway, penalties"] = 0.5 * np.eye(len(totals))[own] + 0.5 * found["likelihood, penalties"]
+    found["halfway, all"] = 0.5 * np.eye(len(totals))[own] + 0.5 * found["likelihood, all"]
+    return found
+
+
+def judged(held, drawn):
+    """AUC and log-loss of the default, the other methods and every rule on one draw."""
+    bags, _, values, labels = drawn
+    table = held["whole"].astype(float)
+    table[:, :-2] /= centre_and_scale(bags.values)[1]
+    logits = table[:, :-2] @ values.T + table[:, -2:-1]
+    said = {"default": logits[0]} | {name: logits[NAMES.index(name)] for name in OTHERS}
+    said |= {name: weights @ logits[1:] for name, weights in rules(held).items()}
+    return {
+        name: [roc_auc_score(labels, row), log_loss(labels, np.clip(expit(row), 1e-6, 1 - 1e-6))]
+        for name, row in said.items()
+    }
+
+
+def compared(found, numbers):
+    """For every rule: its gain over the default, settings together, and cells within one error of the best other."""
+    out = {}
+    for rule in (r for r in next(iter(found.values())) if r not in OTHERS):
+        row = out[rule] = {}
+        for which, (name, better) in enumerate((("AUC", 1.0), ("log-loss", -1.0))):
+            gains, good = [], 0
+            for number in numbers:
+                scores = {m: better * np.array(v)[:, which] for m, v in found[number].items()}
+                best = max(OTHERS, key=lambda m, scores=scores: scores[m].mean())
+                gap = scores[rule] - scores[best]
+                good += bool(gap.mean() >= -gap.std(ddof=1) / np.sqrt(len(gap)))
+                gains.append(float((scores[rule] - scores["default"]).mean()))
+            error = float(np.std(gains, ddof=1) / np.sqrt(len(gains)))
+            row[name] = {"gain": round(float(np.mean(gains)), 5), "error": round(error, 5), "within one error": good}
+    return out
+
+
+def score(folder):
+    """Scores of all rules from the fits, chosen on one half of the settings and reported on the other."""
+    found, seeds = {}, {}
+    for path in sorted(folder.glob("*.npz")):
+        number, seed = map(int, path.stem.split("-"))
+        module, setting = SETTINGS[number]
+        with np.load(path) as held:
+            one = judged(dict(held), module.draw(setting, seed))
+        seeds.setdefault(number, []).append(seed)
+        for name, scores in one.items():
+            found.setdefault(number, {}).setdefault(name, []).append(np.round(scores, 5).tolist())
+    halves = {"chosen on": sorted(n for n in found if n % 2 == 0), "reported": sorted(n for n in found if n % 2)}
+    kept = run_record(first_draw=FIRST, draws=min(map(len, seeds.values())))
+    kept["settings"] = {half: len(numbers) for half, numbers in halves.items()}
+    kept["rules"] = {half: compared(found, numbers) for half, numbers in halves.items()}
+    kept["cells"] = [{"setting": list(SETTINGS[n][1]), "seeds": seeds[n], "scores": found[n]} for n in sorted(found)]
+    RESULTS.write_text(json.dumps(kept) + "\n", "utf-8")
+    for half, rows in kept["rules"].items():
+        print(half, kept["settings"][half])
+        for rule, row in rows.items():
+            print(
+                f"  {rule:35s}",
+                *(f"{s} {r['gain']:+.4f} ± {r['error']:.4f} {r['within one error']}" for s, r in row.items()),
+            )
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["collect"])
+    parser.add_argument("what", choices=["collect", "score"])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--part", type=int, nargs=2, default=(0, 1), help="this part of so many")
     parser.add_argument("--draws", type=int, default=20)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
+    if args.what == "score":
+        return score(args.folder)
     args.folder.mkdir(parents=True, exist_ok=True)
     tasks = [(n, FIRST + k) for k in range(args.draws) for n in range(len(SETTINGS))]
     for number, seed in tasks[args.part[0] :: args.part[1]]:

@@ -7,7 +7,7 @@ import pytest
 from sklearn import config_context
 from sklearn.base import is_classifier, is_regressor
 from sklearn.ensemble import BaggingRegressor, StackingClassifier, StackingRegressor, VotingClassifier, VotingRegressor
-from sklearn.inspection import partial_dependence, permutation_importance
+from sklearn.inspection import PartialDependenceDisplay, partial_dependence, permutation_importance
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import RocCurveDisplay
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, check_cv, cross_val_predict, cross_val_score
@@ -144,6 +144,15 @@ def test_partial_dependence_of_scikit_learn_shifts_means(uneven):
     assert found.individual.shape == (1, 50, 5)
     pair: Any = partial_dependence(model, bags, [0, 1], grid_resolution=3)
     assert pair.average.shape == (1, 3, 3)
+
+
+def test_display_of_partial_dependence_takes_names(uneven):
+    bags, y = uneven
+    model = BagRidge(LinearEmbedding()).fit(bags, y)
+    shown = PartialDependenceDisplay.from_estimator(model, bags, ["x1"], feature_names=bags.features, grid_resolution=4)
+    by_position: Any = partial_dependence(model, bags, [bags.features.index("x1")], grid_resolution=4)
+    np.testing.assert_allclose(shown.pd_results[0].average, by_position.average)
+    assert shown.axes_[0, 0].get_xlabel() == "x1"
 
 
 def test_dependence_on_levels_is_an_error(uneven):
