@@ -248,13 +248,14 @@ def main():
     parser.add_argument("what", choices=["collect", "score"])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--part", type=int, nargs=2, default=(0, 1), help="this part of so many")
+    parser.add_argument("--first", type=int, default=FIRST, help="seed of the first draw")
     parser.add_argument("--draws", type=int, default=20)
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     if args.what == "score":
         return score(args.folder)
     args.folder.mkdir(parents=True, exist_ok=True)
-    tasks = [(n, FIRST + k) for k in range(args.draws) for n in range(len(SETTINGS))]
+    tasks = [(n, args.first + k) for k in range(args.draws) for n in range(len(SETTINGS))]
     for number, seed in tasks[args.part[0] :: args.part[1]]:
         begin = time.process_time()
         np.savez_compressed(args.folder / f"{number}-{seed}.npz", **collect(number, seed))
