@@ -20,8 +20,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import private_tables
 from maxent_heuristics import FIRST, public, rows
-from private_tables import variation
 
 from sumwise import NotConverged, Tables, synthetic
 from sumwise.maxent import MaxEntClassifier, SolverOptions, engines, trainers
@@ -33,7 +33,6 @@ RULES = {
     "preconditioning by effects, against the diagonal": ({"precondition": "diagonal"}, {}),
     "associated pairs redrawn together (blocks)": ({"blocks": ()}, {}),
     "associated attributes proposed together (jumps)": ({}, {(engines, "ASSOCIATED"): 2.0}),
-    "blocks and jumps": ({"blocks": ()}, {(engines, "ASSOCIATED"): 2.0}),
     "blocks, against jumps in their place": ({"blocks": ()}, {(engines, "strong_pairs"): lambda stats: (),
                                                               (engines, "PAIR_COST"): 0}),
     "one chain in five until moments agree": ({}, {(trainers, "FEWER"): 1}),
@@ -67,7 +66,7 @@ def fitted(tables: Tables, test: pd.DataFrame, chains: int, options: dict, setti
             setattr(module, name, value)
     return {
         "nllh": round(nllh(test["label"].to_numpy(), model.predict_proba(test)), 6),
-        "variation": round(float(variation(model, tables)), 6),
+        "variation": round(float(private_tables.variation(model, tables)), 6),
         "cpu_s": round(cpu_s, 3),
         "steps": model.fit_.n_iter,
         "converged": bool(model.fit_.converged),
@@ -130,6 +129,7 @@ def main() -> None:
     parser.add_argument("--merge", type=Path, nargs="+", default=[])
     given = parser.parse_args()
     warnings.simplefilter("ignore", NotConverged)
+    private_tables.BURN_IN, private_tables.SWEEPS = 5, 15  # chains go on from the fit
     found: dict = {}
     parts = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(given.merge)]
     for part in parts:
@@ -143,7 +143,9 @@ def main() -> None:
             if time.process_time() > given.seconds:
                 return
             if kind not in found:
+                private_tables.CHAINS, kept = 100, private_tables.CHAINS
                 figures(kind, 10_000, 500)  # compiles what this kind needs
+                private_tables.CHAINS = kept
             found.setdefault(kind, []).append(figures(kind, draw, given.chains))
             write(given.out, found, time.process_time(), given.chains)
             print(kind, draw, f"{time.process_time():.0f} CPU-s", flush=True)

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.grouped_warnings import is_ours, one_line
 from sumwise.persistence import decoded, encoded
@@ -70,10 +71,8 @@ class Checkpoint:
     """
 
     def __init__(self, path: str | os.PathLike | None, key: Any = None, every: int = 1, seconds: float = 0.0) -> None:
-        if isinstance(every, bool) or not isinstance(every, int | np.integer) or every < 1:
-            raise DataError(f"every is {every!r}.", hint="give a number of steps, 1 or more.")
-        if not isinstance(seconds, int | float | np.number) or not seconds >= 0:
-            raise DataError(f"seconds is {seconds!r}.", hint="give a number, 0 or more.")
+        checks.at_least(every, "every", 1)
+        checks.at_least(seconds, "seconds", 0, whole_number=False)
         if not isinstance(path, str | os.PathLike | None):
             raise DataError(f"path is {path!r}.", hint="give the name of a file, or None to keep nothing.")
         self.path: Path | RemoteFile | None = None
@@ -89,8 +88,7 @@ class Checkpoint:
 
     def due(self, step: int) -> bool:
         """Tell whether to save now that ``step`` steps are done."""
-        if isinstance(step, bool) or not isinstance(step, int | np.integer):
-            raise DataError(f"step is {step!r}.", hint="give the number of steps that are done.")
+        checks.at_least(step, "step", 0)
         if self.path is None or step % self.every:
             return False
         return time.monotonic() - self._saved_at >= self.seconds

@@ -120,7 +120,7 @@ def test_target_levels_hold_about_equal_weight():
         ({"kind": "nope"}, "unknown rule"),
         ({"kind": "width", "bin": 3}, "unknown option 'bin'"),
         ({"kind": "quantiles", "range": [0, 9]}, "'range' .* are for levels learned privately"),
-        ({"kind": "width", "bins": 0}, "whole number, 1 or more"),
+        ({"kind": "width", "bins": 0}, "whole number of at least 1"),
         ({"kind": "quantiles", "bins": 2.5}, "whole number"),
         ({"kind": "levels", "min_count": "many"}, "whole number"),
         ({"kind": "levels", "max_levels": 1, "other": None}, "nowhere to put them"),

@@ -27,7 +27,7 @@ def test_strongly_correlated_attributes_are_found_once_each():
 
 
 def test_an_unknown_engine_is_refused():
-    with pytest.raises(DataError, match="engine is 'quantum'. Hint: one of auto, gibbs, spark, exact"):
+    with pytest.raises(DataError, match="engine is 'quantum'. Hint: it takes 'auto', 'gibbs', 'spark', 'exact'"):
         check_name("quantum")
 
 

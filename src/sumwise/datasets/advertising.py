@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from sumwise import checks
 from sumwise.errors import DataError, UnknownName
 
 ATTRIBUTION = (
@@ -167,8 +168,7 @@ def _stream(
     path = Path(path)
     if not path.is_file():
         raise DataError(f"There is no file {str(path)!r}. The public original: {source}.", hint="give its path.")
-    if isinstance(chunk_rows, bool) or not isinstance(chunk_rows, int) or chunk_rows < 1:
-        raise DataError(f"chunk_rows is {chunk_rows!r}.", hint="give a positive whole number.")
+    checks.at_least(chunk_rows, "chunk_rows", 1)
     header = tuple(_read(path, separator, nrows=0).columns)
     if not any(set(layout) <= set(header) for layout in layouts):
         wanted = " or ".join(", ".join(layout) for layout in layouts)

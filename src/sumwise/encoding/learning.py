@@ -121,12 +121,7 @@ def fitted_rule(name: str, asked: Any, summary: Any) -> Any:
 
 
 def _whole(asked: dict, option: str, default: int, name: str, least: int = 1) -> int:
-    value = asked.get(option, default)
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-        raise DataError(
-            f"Option {option!r} of attribute {name!r} must be a whole number, {least} or more; got {value!r}."
-        )
-    return int(value)
+    return int(checks.at_least(asked.get(option, default), f"Option {option!r} of attribute {name!r}", least))
 
 
 def _missing_name(asked: Any, column: str, summary: Any) -> str | None:

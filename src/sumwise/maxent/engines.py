@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sumwise.errors import DataError
+from sumwise import checks
 from sumwise.maxent.kernels import gibbs
 from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.loglinear import Layout, enumerate_cells, log_weights, project, spread
@@ -200,9 +200,7 @@ def large_pairs(stats: SufficientStatistics) -> tuple[gibbs.PairJump, ...]:
 
 def check_name(name: str) -> None:
     """Refuse an unknown engine."""
-    known = ("auto", "gibbs", "spark", *DETERMINISTIC)
-    if name not in known:
-        raise DataError(f"engine is {name!r}.", hint=f"one of {', '.join(known)}.")
+    checks.choice(name, "engine", ("auto", "gibbs", "spark", *DETERMINISTIC))
 
 
 def strong_trees(stats: SufficientStatistics) -> tuple[gibbs.Jump, ...]:
