@@ -1,6 +1,8 @@
 """Tables and figures of a report as files for offices and journals."""
 
 import re
+import shutil
+import subprocess
 
 import numpy as np
 import pytest
@@ -37,15 +39,32 @@ def test_latex_escapes_names_and_repeats_heads(found, tmp_path):
     text = export_tables(found, tmp_path / "t.tex").read_text("utf-8")
     assert r"R\&D\_50\%" in text
     titles = {sheet.title for sheet in tables_of(found)}
-    for table in re.findall(r"begin{longtable}{(\w+)}\n(.*?)\\end{longtable}", text, re.DOTALL):
+    found_tables = re.findall(r"begin{longtable}{((?:[lr]|p{[\d.]+em})+)}\n(.*?)\\end{longtable}", text, re.DOTALL)
+    assert len(found_tables) == len(titles)
+    for table in found_tables:
         rows = [line for line in table[1].splitlines() if line.endswith((r"\\", r"\hline")) and "caption" not in line]
         bare = [re.sub(r"\\\\ *(\\hline)?$", "", line) for line in rows]
-        assert {len(re.findall(r"(?<!\\)&", line)) + 1 for line in bare} == {len(table[0])}
+        assert {len(re.findall(r"(?<!\\)&", line)) + 1 for line in bare} == {len(re.sub(r"{.*?}", "", table[0]))}
         assert not any(re.search(r"(?<!\\)[%$#_^~<>]", line) for line in bare)
         assert all(line.count("{") == line.count("}") for line in bare)
     assert text.count(r"\endhead") == text.count(r"\begin{longtable}") == len(titles)
     assert latex_text("[x] <y>") == r"{[}x{]} \textless{}y\textgreater{}"
     assert latex_text("a\\b{~}^$#") == r"a\textbackslash{}b\{\textasciitilde{}\}\textasciicircum{}\$\#"
+
+
+@pytest.mark.check
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="needs LaTeX")
+def test_latex_takes_the_tables_and_they_fit_on_the_page(found, tmp_path):
+    export_tables(found, tmp_path / "t.tex")
+    text = (
+        r"\documentclass{article}\usepackage[T1]{fontenc}\usepackage{longtable}\begin{document}\input{t}\end{document}"
+    )
+    (tmp_path / "a.tex").write_text(text)
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "a.tex"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, check=False)
+    said = done.stdout.decode("latin-1")
+    assert done.returncode == 0, said[-2000:]
+    assert not [w for w in re.findall(r"Overfull .hbox \(([\d.]+)pt", said) if float(w) > 3]
 
 
 def test_documents_have_a_table_each_with_a_repeated_head(found, tmp_path):

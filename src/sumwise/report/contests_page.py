@@ -11,6 +11,7 @@ from sumwise.errors import DataError
 from sumwise.nonvoting import chose
 from sumwise.report.context import plural
 from sumwise.report.model_report import Report
+from sumwise.report.rounding import span
 from sumwise.report.summary import Summary, figure, finding, links, table, text
 
 MOST_CARDS, MOST_LINES = 6, 24
@@ -75,7 +76,9 @@ def contests_overview(
         together = facts[["contest", "units", "people"]].merge(found, on="contest", how="right")
         summary.findings = _findings(found, level, findings or {})
         summary.add(
-            "found", _figure(found, level), table(found, "All contests", kinds, "contests.csv", about=POLARISED)
+            "found",
+            _figure(found, level),
+            table(_with_intervals(found, level), "All contests", kinds, "contests.csv", about=POLARISED),
         )
     if left:
         summary.add("found", text(f"Not in this table: {'; '.join(left)}"))
@@ -89,6 +92,16 @@ def contests_overview(
     )
     summary.add("estimates", table(facts.drop(columns="folder", errors="ignore"), "Every contest", kinds, about=about))
     return Report(summary.to_dict(), {"contests": together})
+
+
+def _with_intervals(found: pd.DataFrame, level: float) -> pd.DataFrame:
+    """The table for the page: each share with its interval in one column; the file has them apart, unrounded."""
+    shown = found.drop(columns=[c for c in found if c.endswith((" low", " high")) or c in ("overlap", "gap")])
+    for share in ("cohesion", "crossover"):
+        ends = zip(found[f"{share} low"], found[f"{share} high"])
+        place = int(shown.columns.get_indexer([share])[0]) + 1
+        shown.insert(place, f"{share}, {100 * level:g}% interval", [span(a, b, "share", 1) for a, b in ends])
+    return shown
 
 
 def _findings(found: pd.DataFrame, level: float, own: Mapping[Any, list[dict[str, Any]]]) -> list[dict[str, Any]]:

@@ -10,6 +10,10 @@ from typing import Any, NamedTuple
 from sumwise.errors import DataError
 from sumwise.extras import require
 
+LATEX_SIZES = {r"\normalsize": 62, r"\small": 68, r"\footnotesize": 76, r"\scriptsize": 88, r"\tiny": 104}
+"""Letters that fit across a page of LaTeX's article, by their size."""
+LATEX_BROKEN = (24, 16, 11)
+"""Letters in a line of long texts: the fewer, the wider the table is."""
 LATEX = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -177,18 +181,35 @@ def _latex(report: Any, sheets: list[Sheet], path: Path) -> None:
     lines.append(r"% for \input; needs \usepackage{longtable}")
     for sheet in sheets:
         head = " & ".join(latex_text(c["name"]) for c in sheet.columns) + r" \\ \hline"
-        align = "".join("l" if c["kind"] in ("text", "yes") else "r" for c in sheet.columns)
+        cells = [[latex_text(shown(v, c["kind"])) for v, c in zip(row, sheet.columns)] for row in sheet.rows]
+        size, align = _layout(sheet, cells)
         lines += [
+            rf"{{{size}\setlength{{\tabcolsep}}{{3pt}}",
             rf"\begin{{longtable}}{{{align}}}",
             rf"\caption{{{latex_text(sheet.title)}}} \\",
             head,
             r"\endfirsthead",
         ]
         lines += [head, r"\endhead"]
-        for row in sheet.rows:
-            lines.append(" & ".join(latex_text(shown(v, c["kind"])) for v, c in zip(row, sheet.columns)) + r" \\")
-        lines += [r"\end{longtable}", ""]
+        lines += [" & ".join(row) + r" \\" for row in cells]
+        lines += [r"\end{longtable}}", ""]
     path.write_text("\n".join(lines), "utf-8")
+
+
+def _layout(sheet: Sheet, cells: list[list[str]]) -> tuple[str, str]:
+    """The letters and the columns of a table in LaTeX: as large as an article's page takes; long texts are broken."""
+    columns = list(zip(*[[str(c["name"]) for c in sheet.columns], *cells]))
+    align, needed = "", 0.0
+    for most in LATEX_BROKEN:
+        align, needed = "", 0.0
+        for column, values in zip(sheet.columns, columns):
+            width = max(map(len, values))
+            broken = column["kind"] == "text" and width > most
+            needed += 2 + (most if broken else width)
+            align += f"p{{{0.55 * most:g}em}}" if broken else "l" if column["kind"] in ("text", "yes") else "r"
+        if needed <= LATEX_SIZES[r"\tiny"]:
+            break
+    return next((size for size, fit in LATEX_SIZES.items() if needed <= fit), r"\tiny"), align
 
 
 def latex_text(words: str) -> str:

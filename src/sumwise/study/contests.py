@@ -274,6 +274,7 @@ def write_contests_page(folder: Path, out: Any = None, full: bool = False) -> Pa
     overview = _sourced(found.summary, problem, folder, places)
     if out is not None:
         own = [with_provenance(*one) for one in read.values()] if len(places) <= MOST_COMPARED else []
+        overview = {**overview, "title": "All contests"} if own else overview
         return _save(Path(out), page(overview, *own, title=problem.title or title, full=full))
     for name, place in places.items():
         _save(folder / place / "report.html", page(with_provenance(*read[name]), full=full))
