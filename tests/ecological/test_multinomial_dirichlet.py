@@ -1,11 +1,13 @@
 """The hierarchical model: margins, convergence, rounding, refusals."""
 
+import warnings
+
 import numpy as np
 import pytest
 
 import public_data
-from sumwise import Margins
-from sumwise.ecological import MultinomialDirichlet
+from sumwise import Margins, synthetic
+from sumwise.ecological import MultinomialDirichlet, multinomial_dirichlet
 from sumwise.errors import DataError, ModelWarning, NotConverged
 
 
@@ -113,3 +115,20 @@ def test_units_of_one_person_are_refused():
     margins = Margins(np.column_stack([x, 1 - x]), np.column_stack([t, 1 - t]))
     with pytest.raises(DataError, match="Rounding to whole people would move .* a unit has 1 of them"):
         MultinomialDirichlet(random_state=0).fit(margins)
+
+
+def test_rounds_of_chains_are_one_progress(monkeypatch):
+    seen = []
+
+    class Counted(multinomial_dirichlet.Progress):
+        def __exit__(self, *error):
+            seen.append((self.label, self.done, self.total))
+            return super().__exit__(*error)
+
+    monkeypatch.setattr(multinomial_dirichlet, "Progress", Counted)
+    margins = synthetic.precincts(6, 2, 2, random_state=0).margins
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        MultinomialDirichlet(n_chains=2, n_draws=20, max_draws=60, r_hat=1 + 1e-12, random_state=0).fit(margins)
+    assert [(label, total) for label, _, total in seen] == [("Chains", 6)]
+    assert seen[0][1] in (2, 4, 6)

@@ -157,3 +157,14 @@ def test_lines_of_all_keys():
 )
 def test_lines_of_values(value, start, line):
     assert value_line(TEXT, value, start) == line
+
+
+def test_a_key_in_the_wrong_table_is_sent_to_the_right_one():
+    from sumwise.study import study_of
+
+    text = 'family = "ecological"\n[data]\nfile = "v.csv"\n[columns]\nmismatch = "no_vote"'
+    with pytest.raises(DataError, match=r"line 5: mismatch stands under \[columns\]. Hint: it belongs under \[data\]"):
+        study_of(Problem.parse(text))
+    text = 'family = "ecological"\n[data]\nfile = "v.csv"\ngroups = ["a"]'
+    with pytest.raises(DataError, match=r"it belongs under \[columns\]"):
+        study_of(Problem.parse(text))

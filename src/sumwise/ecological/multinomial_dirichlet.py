@@ -20,7 +20,7 @@ from sumwise.fit import Fit, warn_not_converged
 from sumwise.kernels.chains import effective_size, split_r_hat
 from sumwise.margins import Margins
 from sumwise.memory import check_fits
-from sumwise.progress import track
+from sumwise.progress import Progress
 
 PER_CHAIN = 4  # numbers of a cell that a chain holds; the result takes as many
 MOST_ROUNDED = 0.05  # share of a unit's people, beyond which tables of whole people say nothing
@@ -154,21 +154,24 @@ class MultinomialDirichlet(EcologicalEstimator):
         """Rounds of draws until the chains agree; the first half of the first round is dropped."""
         parts, means, alphas, course = [], [], [], []
         done, kept = 0, np.empty((0, 0))
-        while done < self.max_draws:
-            runs = [
-                kernel.sample_chain(table, alpha, int(self.n_draws), int(self.thin), self.shape, self.rate, rng)
-                for (table, alpha), rng in track(zip(states, streams), "Chains", len(states))
-            ]
-            done += self.n_draws
-            drop = self.n_draws // 2 if not parts else 0
-            parts.append(np.stack([run[0][drop:] for run in runs]))
-            means.append(np.mean([run[2] for run in runs], axis=0))
-            alphas.append(np.mean([run[1][drop:] for run in runs], axis=(0, 1)))
-            kept = np.concatenate(parts, axis=1)
-            kept = kept[:, kept.shape[1] // 3 :]  # what is kept grows, and so does what is dropped at its start
-            course.append(float(split_r_hat(kept).max()))
-            if course[-1] < self.r_hat:
-                break
+        rounds = -(-self.max_draws // self.n_draws)
+        with Progress("Chains", rounds * len(states)) as progress:  # at most: one estimate of the time left for all
+            while done < self.max_draws:
+                runs = []
+                for (table, alpha), rng in zip(states, streams):
+                    draws, thin = int(self.n_draws), int(self.thin)
+                    runs.append(kernel.sample_chain(table, alpha, draws, thin, self.shape, self.rate, rng))
+                    progress.step()
+                done += self.n_draws
+                drop = self.n_draws // 2 if not parts else 0
+                parts.append(np.stack([run[0][drop:] for run in runs]))
+                means.append(np.mean([run[2] for run in runs], axis=0))
+                alphas.append(np.mean([run[1][drop:] for run in runs], axis=(0, 1)))
+                kept = np.concatenate(parts, axis=1)
+                kept = kept[:, kept.shape[1] // 3 :]  # what is kept grows, and so does what is dropped at its start
+                course.append(float(split_r_hat(kept).max()))
+                if course[-1] < self.r_hat:
+                    break
         return kept, np.mean(means[-max(1, len(means) * 2 // 3) :], axis=0), np.mean(alphas, axis=0), course
 
     def estimate(self, level: float = 0.95) -> Estimate:

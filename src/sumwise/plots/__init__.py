@@ -1,5 +1,8 @@
 """Figures, one per file, each drawn from the numbers of diagnostics: they take `ax=` and return it."""
 
+from functools import wraps
+from typing import Any
+
 from sumwise.plots.calibration import plot_calibration
 from sumwise.plots.coefficients import plot_coefficients
 from sumwise.plots.confusion import plot_confusion
@@ -57,3 +60,22 @@ __all__ = [
 ]
 
 prepare_font_cache()
+
+
+def _as_written(draw: Any) -> Any:
+    """A figure function whose names are no formulas: Matplotlib would read "$25k-$75k" as one."""
+
+    @wraps(draw)
+    def drawn(*args: Any, **options: Any) -> Any:
+        from matplotlib.text import Text
+
+        ax = draw(*args, **options)
+        for text in ax.figure.findobj(Text) if hasattr(ax, "figure") else ():
+            if "$" in text.get_text():
+                text.set_parse_math(False)
+        return ax
+
+    return drawn
+
+
+globals().update({name: _as_written(globals()[name]) for name in __all__ if name.startswith("plot_")})

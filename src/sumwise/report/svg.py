@@ -81,7 +81,7 @@ def draw(
 
     if f"plot_{plot}" not in plots.__all__:
         raise DataError(f"There is no plot {plot!r}.", hint="was the summary written by a newer sumwise?")
-    function = getattr(plots, f"plot_{plot}")
+    function = getattr(plots, f"plot_{plot}").__wrapped__  # SETTINGS reads no names as formulas
     cycle = cycler(color=COLOURS[:4]) + cycler(linestyle=DASHES)
     salt: dict[Any, Any] = {
         "axes.prop_cycle": cycle,

@@ -201,9 +201,14 @@ class Problem:
             self.fail(("columns", key), f"{key} is {given!r}.", "give a list of columns in quotes.")
         return given
 
-    def check_keys(self, where: tuple[str, ...], given: Mapping[str, Any], known: Any) -> None:
-        """Refuse a key that isn't known here, and suggest the nearest."""
+    def check_keys(
+        self, where: tuple[str, ...], given: Mapping[str, Any], known: Any, elsewhere: Mapping[str, Any] | None = None
+    ) -> None:
+        """Refuse a key that isn't known here, and suggest the nearest, or the table that it belongs to."""
         for key in given:
+            table = next((name for name, keys in (elsewhere or {}).items() if key in keys and key not in known), None)
+            if table is not None:
+                self.fail((*where, key), f"{key} stands under [{where[0]}].", f"it belongs under [{table}].")
             with self.blamed((*where, key)):
                 checks.known(key, list(known), f"key in [{where[0]}]" if where else "key")
 

@@ -47,8 +47,9 @@ class Study:
         self.details: dict[str, Any] = {}
         self.folder = Path()  # of the result, for prediction
         self.chosen, self.why = self.former.get(problem.method, problem.method), "named in the problem file"
-        problem.check_keys(("data",), problem.data, [*self.data_keys, *OPENING])
-        problem.check_keys(("columns",), problem.columns, self.column_keys)
+        in_data = [*self.data_keys, *OPENING]
+        problem.check_keys(("data",), problem.data, in_data, {"columns": self.column_keys})
+        problem.check_keys(("columns",), problem.columns, self.column_keys, {"data": in_data})
         with problem.blamed(("method",)):
             checks.known(self.chosen, ["auto", *self.methods], "method")
 
