@@ -220,7 +220,7 @@ def lines_of(done):
 def stored(cells, record, path):
     """The file of results: how they were made, what they come to, and every score."""
     draws = min(len(cell["seeds"]) for cell in cells)
-    path.write_text(json.dumps(record | {"draws": draws} | lines_of(cells) | {"cells": cells}, indent=1) + "\n")
+    path.write_text(json.dumps(record | {"draws": draws} | lines_of(cells) | {"cells": cells}) + "\n")
 
 
 def main():
