@@ -163,3 +163,34 @@ def test_bags_that_share_members_have_no_weights():
     bags, _, y, _ = incomes(5, 4)
     with pytest.raises(DataError, match=r"share members can't have a sample_weight.*Hint"):
         AggregateRegressor().fit(bags, sums(bags, y), members=np.arange(20), sample_weight=np.ones(5))
+
+
+@pytest.fixture
+def two_tables():
+    """Everybody once in a table by area and once in one by age: both have the same grand total."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    y = 1.0 + X @ [1.0, -0.5] + rng.normal(size=400)
+    tables = [np.argsort(np.argsort(X[:, k] + rng.normal(size=400))) // 20 for k in (0, 1)]
+    members = np.concatenate([np.argsort(table, kind="stable") for table in tables])
+    return Bags(X[members], np.arange(41) * 20), y[members].reshape(40, 20).sum(axis=1), members
+
+
+@pytest.mark.parametrize("likelihood", ["gaussian", "poisson"])
+def test_a_sum_that_others_imply_changes_nothing(two_tables, likelihood):
+    bags, sums, members = two_tables
+    sums = np.abs(sums).round() if likelihood == "poisson" else sums
+    sums[-1] = sums[:20].sum() - sums[20:-1].sum()
+    model = AggregateRegressor(likelihood=likelihood, penalty=1.0).fit(bags, sums, members=members)
+    one_less = AggregateRegressor(likelihood=likelihood, penalty=1.0)
+    one_less.fit(bags[:-1], sums[:-1], members=members[: 39 * 20])
+    np.testing.assert_allclose(model.coef_, one_less.coef_, rtol=1e-4)
+    np.testing.assert_allclose(model.covariance_, one_less.covariance_, rtol=1e-3)
+
+
+def test_totals_that_contradict_each_other_are_refused(two_tables):
+    bags, sums, members = two_tables
+    with pytest.raises(DataError, match=r"1 of 40 totals contradict.*Hint: noise=Gaussian"):
+        AggregateRegressor().fit(bags, sums + np.eye(40)[3], members=members)
+    rounded = AggregateRegressor(noise=Gaussian(0.3)).fit(bags, sums.round(), members=members)
+    assert np.abs(rounded.coef_ - [1.0, -0.5]).max() < 0.3

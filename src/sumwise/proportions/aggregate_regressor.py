@@ -20,7 +20,7 @@ from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Noise
 from sumwise.proportions.aggregate_network import SumData, SumNetworks, row_bytes, train_networks
 from sumwise.proportions.base import check_rows
 from sumwise.proportions.identify import warn_of_few_bags
-from sumwise.proportions.kernels.aggregate_likelihood import SumFit, gaussian_sums, poisson_sums
+from sumwise.proportions.kernels.aggregate_likelihood import SumFit, gaussian_sums, independent_sums, poisson_sums
 
 MULTIPLES = 10.0 ** np.arange(3.0, -2.1, -1.0)  # of the prior precision, tried for Poisson counts
 FOLDS = 5
@@ -126,6 +126,9 @@ class AggregateRegressor(RegressorMixin, Estimator):
         check_rows(type(self).__name__, bags, width, row_bytes(width, hidden) * len(bags.values) if hidden else None)
         values = np.asarray(self.features_.matrix(bags), dtype=np.float64)
         people, matrix, relative = _people(values, bags, members)
+        if not noise.any():
+            kept = _without_implied(totals, matrix, bags.ids)
+            totals, matrix, noise, weights = totals[kept], matrix[kept], noise[kept], weights[kept]
         if self.likelihood == "gaussian":
             _check_varied(totals, matrix)
         centre, scale = centre_and_scale(people)
@@ -307,6 +310,21 @@ class AggregateRegressor(RegressorMixin, Estimator):
         off = given - self.predict_sums(bags)
         total = float(weights @ (given - np.average(given, weights=weights)) ** 2)
         return 1.0 - float(weights @ off**2) / total if total > 0 else 0.0
+
+
+def _without_implied(totals: np.ndarray, matrix: sparse.csr_array, ids: np.ndarray) -> np.ndarray:
+    """Bags whose exact sums the others don't imply; an error where those that are implied are given otherwise."""
+    kept, gap = independent_sums(matrix, totals)
+    off = np.abs(gap) > 1e-6 * np.maximum(np.abs(totals), np.abs(totals).mean())
+    if off.any():
+        first = int(np.argmax(off))
+        raise DataError(
+            f"{int(off.sum())} of {len(totals)} totals contradict those of bags with the same members. "
+            f"First: bag {checks.plain(ids[first])!r} has {totals[first]:.6g}; the others imply "
+            f"{totals[first] - gap[first]:.6g}.",
+            hint="noise=Gaussian(scale) where totals are rounded or noisy; members= says who each row is.",
+        )
+    return kept
 
 
 def _check_varied(totals: np.ndarray, matrix: Any) -> None:

@@ -39,6 +39,32 @@ def shared_members(members: sparse.csr_array, variances: np.ndarray) -> np.ndarr
     return (scaled @ scaled.T).toarray()
 
 
+def independent_sums(members: sparse.csr_array, totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Bags whose sums imply those of all others, and by how much each total differs from what they imply.
+
+    Where everybody is in one bag of two tables, both tables have the same grand total: one sum of exact ones is
+    redundant, and their covariance is singular. The rank is that of M M', by Cholesky's factors with pivoting.
+
+    Returns
+    -------
+    kept : (rank,) array
+        Ascending; every bag where no person is in two of them.
+    gap : (n_bags,) array
+        0 for bags that are kept.
+    """
+    shared = shared_members(members, np.ones(cast(Any, members.shape)[1]))
+    everyone, gap = np.arange(len(totals)), np.zeros(len(totals))
+    if shared.ndim == 1:
+        return everyone, gap
+    factorised: Any = linalg.get_lapack_funcs("pstrf", (shared,))
+    pivots, rank = factorised(shared, lower=1, tol=1e-9 * float(np.diag(shared).max()))[1:3]
+    kept = np.sort(pivots[:rank] - 1)
+    left = np.setdiff1d(everyone, kept)
+    implied = linalg.solve(shared[np.ix_(kept, kept)], shared[np.ix_(kept, left)], assume_a="pos")
+    gap[left] = totals[left] - implied.T @ totals[kept]
+    return kept, gap
+
+
 def _whiten(covariance: np.ndarray, weights: np.ndarray, *arrays: np.ndarray) -> tuple[list[np.ndarray], float]:
     """L^-1 of arrays for covariance LL', and log|LL'|; bags that are independent count as much as weights say."""
     if covariance.ndim == 1:
