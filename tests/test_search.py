@@ -298,6 +298,21 @@ QUERIES = {
     "laplace noise": ["tutorials/mobility-and-privacy"],
     "parquet": ["how-to/count-rows-into-tables"],
     "exercises": ["explanation/deep-sets", "explanation/collective-models", "explanation/identification"],
+    "expert report voting rights act": ["tutorials/racially-polarised-voting"],
+    "google privacy sandbox": ["how-to/read-bucketed-reports"],
+    "import csv": ["how-to/read-your-files"],
+    "missing data": ["how-to/read-your-files"],
+    "logistic regression on aggregate data": ["how-to/learn-from-tables"],
+    "single cell": ["tutorials/a-response-from-samples"],
+    "ebird status and trends": ["how-to/map-a-migration"],
+    "install offline": ["how-to/solve-problems"],
+    "no network": ["how-to/solve-problems"],
+    "python version": ["how-to/solve-problems"],
+    "confidence interval too wide": ["how-to/solve-problems"],
+    "mobile phone data": ["tutorials/tower-counts", "tutorials/mobility-and-privacy"],
+    "point cloud classification": ["gallery", "how-to/choose-a-bag-method", "tutorials/a-response-from-samples"],
+    "R package eiCompare": ["how-to/coming-from-ei-packages"],
+    "pdf report": ["tutorials/without-python", "how-to/from-files-to-findings"],
 }
 
 
