@@ -95,8 +95,8 @@ def test_same_totals_lists_first_unit():
         (["a"], "1 names for 2"),
         (["a", "a"], "duplicates"),
         ("ab", "give a list"),
-        (["a", None], "no name"),
-        ([True, 1.5], "no name"),
+        (["a", None], "not a name"),
+        ([True, 1.5], "not a name"),
     ],
 )
 def test_names_refuses(given, words):

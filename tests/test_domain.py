@@ -58,7 +58,7 @@ def test_encode_refuses_levels_it_lacks(domain):
         ({"a": True}, "give a number of levels"),
         ({"a": [float("nan")]}, "level nan"),
         ({"a": [("t",)]}, "level"),
-        ({1: 2}, "no text"),
+        ({1: 2}, "not text"),
         ([("a", 2)], "give a dict"),
         (None, "give a dict"),
     ],

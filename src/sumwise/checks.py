@@ -254,7 +254,7 @@ def names(given: Iterable | None, n: int, what: str, default: str) -> tuple:
         raise DataError(f"{what} has {len(out)} names for {n} columns.")
     for x in out:
         if not isinstance(x, (str, int)) or isinstance(x, bool):
-            raise DataError(f"{what} holds {x!r}, which is no name.", hint="names are text or whole numbers.")
+            raise DataError(f"{what} holds {x!r}, which is not a name.", hint="names are text or whole numbers.")
     unique([str(x) for x in out], what)  # 1 and "1" are one name in every file and message
     return out
 
@@ -285,7 +285,7 @@ def unique(items: Sequence, what: str) -> tuple:
     """
     for x in items:
         if not isinstance(x, Hashable) or type(x).__name__ == "NAType":
-            raise DataError(f"{what} holds a {type(x).__name__}, which is no name.")
+            raise DataError(f"{what} holds a {type(x).__name__}, which is not a name.")
     seen: set = set()
     twice = [x for x in items if x in seen or seen.add(x)]
     if twice:

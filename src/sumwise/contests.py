@@ -169,7 +169,7 @@ class Contests:
             unknown = [name for name in given if name not in names]
             if unknown:
                 raise UnknownName(
-                    f"The parties of contest {key!r} name {unknown[0]!r}, which is no outcome of it.",
+                    f"The parties of contest {key!r} name {unknown[0]!r}, which is not one of its outcomes.",
                     hint=f"its outcomes are {', '.join(map(str, names))}.",
                 )
         party = tuple(given.get(name) for name in names) if isinstance(given, Mapping) else tuple(given)

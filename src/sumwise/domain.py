@@ -61,7 +61,7 @@ class Domain:
             raise DataError("A domain needs at least one attribute.")
         for name in self.spec:
             if not isinstance(name, str):
-                raise DataError(f"Attribute {name!r} is no text.", hint="attributes are named by text.")
+                raise DataError(f"Attribute {name!r} is not text.", hint="attributes are named by text.")
         spec = {name: _levels(name, given) for name, given in self.spec.items()}
         object.__setattr__(self, "spec", spec)
 

@@ -242,7 +242,7 @@ class Margins:
 
     @classmethod
     def _restored(cls, **fields: Any) -> Margins:
-        """Build margins from a file, checked; unlike the constructor, also a part with repeated or no units."""
+        """Build checked margins from a file; unlike the constructor, allow a part with repeated units or none."""
         units = fields.get("units")
         if not isinstance(units, np.ndarray) or 0 < len(units) == len(set(units.tolist())):
             return cls(**fields)

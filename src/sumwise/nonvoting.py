@@ -1,4 +1,4 @@
-"""Outcomes that are no choice: not voting, abstaining, staying at home."""
+"""Outcomes that are not a choice: not voting, abstaining, staying at home."""
 
 from __future__ import annotations
 
@@ -118,7 +118,9 @@ def no_candidates(names: Sequence, given: Any = None) -> list[bool]:
     away = [given] if isinstance(given, str) else list(given)
     unknown = [name for name in away if name not in names]
     if unknown:
-        raise UnknownName(f"abstention names {unknown[0]!r}, which is no outcome.", hint=f"there are {list(names)}.")
+        raise UnknownName(
+            f"abstention names {unknown[0]!r}, which is not an outcome.", hint=f"there are {list(names)}."
+        )
     return [name in away for name in names]
 
 

@@ -73,7 +73,7 @@ class TimeScale(NamedTuple):
 
 
 def time_scale(texts: Sequence[str]) -> TimeScale | None:
-    """Positions of times that are texts, or None where they are no dates, weeks, hours, months, days or numbered words.
+    """Positions of times that are texts, or None if they are not dates, weeks, hours, months, days or numbered words.
 
     Dates that may be day and month, or month and day, are refused where the two differ in order.
 

@@ -123,7 +123,7 @@ def test_dates_as_texts_are_ordered_and_missing_ones_are_estimated():
     words = {**frame, "t": ["late", "early", "mid"]}
     with pytest.warns(UserWarning, match="alphabetical order: early, late, mid"):
         assert read_counts(words, None, NAMED, None, "zero").times == ["early", "late", "mid"]
-    with pytest.raises(DataError, match="no dates and no numbers"):
+    with pytest.raises(DataError, match="neither dates nor numbers"):
         read_counts(words, None, NAMED, "regular", "zero")
 
 

@@ -177,7 +177,7 @@ def test_moves_and_tracks_that_don_t_fit_are_refused():
         model.fit(counts, moves={(0, 2): (np.ones((5, 5)), Poisson())})
     with pytest.raises(DataError, match="have shape"):
         model.fit(counts, moves={(0, 1): (np.ones((4, 5)), Poisson())})
-    with pytest.raises(DataError, match="no pair of times"):
+    with pytest.raises(DataError, match="not a pair of times"):
         model.fit(counts, moves={0: np.ones((5, 5))})
     with pytest.raises(DataError, match="tracks end before they begin"):
         model.fit(counts, tracks=Tracks(["a"], [3], ["b"], [1]))

@@ -103,7 +103,7 @@ def test_what_it_does_not_take_is_refused():
     for wrong, words in [([("v0_0",)], "doesn't join two"), ([edges[0], edges[0][::-1]], "given twice")]:
         with pytest.raises(DataError, match=words):
             LoopyModel(domain, wrong)
-    with pytest.raises(DataError, match="which is no edge"):
+    with pytest.raises(DataError, match="which is not an edge"):
         LoopyModel(domain, edges, {("v0_0", "v1_1"): np.zeros((2, 2))})
     with pytest.raises(DataError, match="allows no pair"):
         impossible = {"v0_0": [0.0, -np.inf], "v0_1": [0.0, -np.inf], edges[0]: [[-np.inf, 0.0], [0.0, 0.0]]}

@@ -69,7 +69,7 @@ def test_projected_coordinates_and_hexagons_need_the_extra():
     assert Places.from_hexagons(cells).distance(*cells) == pytest.approx(111, abs=15)
     numbers = [int(c, 16) for c in cells]
     assert Places.from_hexagons(numbers).names == tuple(numbers)
-    with pytest.raises(DataError, match="1 of 3 hexagons are no cells of H3. First: 'zzz'"):
+    with pytest.raises(DataError, match="1 of 3 hexagons are not cells of H3. First: 'zzz'"):
         Places.from_hexagons([*cells, "zzz"])
 
 

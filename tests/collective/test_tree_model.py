@@ -97,7 +97,7 @@ EYE = np.zeros((2, 2))
         ([("a", "a")], {}, "cycle"),
         ([("a", "x")], {}, "no attribute 'x'"),
         (["ab"], {}, "doesn't join two attributes"),
-        ([("a", "b")], {("a", "c"): EYE}, "no edge"),
+        ([("a", "b")], {("a", "c"): EYE}, "not an edge"),
         ([("a", "b")], {("a", "b"): np.zeros((2, 3))}, "shape"),
         ([("a", "b")], {("a", "b"): [[0.0, np.nan], [0.0, 0.0]]}, r"NaN or \+inf at \(0, 1\)"),
         ([("a", "b")], {("a", "b"): [[-np.inf, -np.inf], [0.0, 0.0]]}, "forbids everything for 1 states along axis 0"),

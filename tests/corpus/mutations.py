@@ -169,7 +169,7 @@ def counts_that_overlap(e):
     return frame, Refused("overlap, or count others than those who voted")
 
 
-# --- rows that are no units
+# --- rows that are not units
 
 
 @mutation

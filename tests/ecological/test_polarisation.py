@@ -87,7 +87,7 @@ def test_outcomes_named_as_no_candidates_are_left_out_of_every_report():
     assert patterns.choice["candidate"].tolist() == ["X", "Y"]
     assert patterns.abstention == ("pct_home",)
     assert decisive_groups(fits["mayor"], abstention="pct_home").attrs["runner-up"] == "X"
-    with pytest.raises(UnknownName, match="no outcome"):
+    with pytest.raises(UnknownName, match="not an outcome"):
         polarised_voting(fits, abstention="home")
     with pytest.raises(DataError, match="two candidates"):
         decisive_groups(fits["mayor"], abstention=["pct_home", "X"])

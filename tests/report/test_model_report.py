@@ -211,7 +211,7 @@ def test_wrong_calls_are_answered():
     est = Bounds().fit(m)
     with pytest.raises(UnknownName, match="titel"):
         est.report(m, titel="x")
-    with pytest.raises(DataError, match="no estimator"):
+    with pytest.raises(DataError, match="not an estimator"):
         est.report(m, compare=["King"])
     with pytest.raises(DataError, match="compare"):
         est.report(m, compare="all")

@@ -113,7 +113,7 @@ class DuckDBEngine:
         database = not files and not sources.is_query(source) and self.what.startswith("the file")
         database = database and sources.file_format(source) == "database"
         if table is not None and not database:
-            raise DataError(f"table is {table!r}, and {self.what} is no database.", hint="leave it out.")
+            raise DataError(f"table is {table!r}, and {self.what} is not a database.", hint="leave it out.")
         names: list[str] | None = None
         if sources.is_rows(source):
             arrow = sources.arrow_table(source, columns)

@@ -128,7 +128,7 @@ class CountPlan:
         if self.amount is None or self.amount_range is None:
             return
         if not isinstance(self.amount, str) or not self.amount or self.amount in self.attributes:
-            raise DataError(f"amount is {self.amount!r}.", hint="name a column that is no attribute.")
+            raise DataError(f"amount is {self.amount!r}.", hint="name a column that is not an attribute.")
         if isinstance(self.amount_range, str) or len(tuple(self.amount_range)) != 2:
             raise DataError(f"amount_range is {self.amount_range!r}.", hint="give (low, high).")
         object.__setattr__(self, "amount_range", amount_ends(*self.amount_range))

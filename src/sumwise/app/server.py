@@ -22,7 +22,7 @@ from sumwise.errors import DataError, SumwiseError
 from sumwise.extras import require
 
 ADDRESS = "127.0.0.1"
-MOST_JSON = 2**20  # bytes of a request that is no upload
+MOST_JSON = 2**20  # bytes of a request other than an upload
 MOST_SECONDS = 120.0  # of reading a file in a child process
 HEADERS = {
     "X-Content-Type-Options": "nosniff",

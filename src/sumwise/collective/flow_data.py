@@ -218,7 +218,7 @@ def times_in_order(column: Any, given: Any = None) -> list:
         _warn_of_turn(listed, order, seen[0] >= 0 and column.iloc[-1] != seen[-1] <= RECURRING)
     if texts and given is not None:
         raise DataError(
-            f"Times such as {seen[0]!r} are no dates and no numbers: which ones are missing is not known.",
+            f"Times such as {seen[0]!r} are neither dates nor numbers: which ones are missing is not known.",
             hint="give times= with all times in order.",
         )
     if texts and seen != listed:

@@ -414,7 +414,7 @@ class FlowModel(FlowExchange):
         for key, held in checks.mapping(given, "moves").items():
             if not all(isinstance(pair, tuple) and len(pair) == 2 for pair in (key, held)):
                 raise DataError(
-                    f"moves has {key!r}, which is no pair of times with a table and its noise.",
+                    f"moves has {key!r}, which is not a pair of times with a table and its noise.",
                     hint="give {(first time, next time): (table, noise)}.",
                 )
             (a, b), (counts, noise) = key, held

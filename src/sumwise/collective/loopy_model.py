@@ -88,7 +88,7 @@ class LoopyModel:
                 raise DataError("A LoopyModel is one model, not a batch.", hint="build one for each.")
             if len(name) > 1 and name not in self.edges and name[::-1] not in self.edges:
                 raise DataError(
-                    f"There is a potential over {' x '.join(name)}, which is no edge.", hint="add the edge."
+                    f"There is a potential over {' x '.join(name)}, which is not an edge.", hint="add the edge."
                 )
             turned = len(name) > 1 and name not in self.edges
             out[name[::-1] if turned else name] = full.T if turned else full

@@ -265,7 +265,7 @@ class Places:
         bad = [c for c, i in zip(cells, ids) if not h3.is_valid_cell(i)]
         if bad or not ids:
             first = f" First: {bad[0]!r}." if bad else ""
-            raise DataError(f"{len(bad)} of {len(ids)} hexagons are no cells of H3.{first}", hint="give ids of cells.")
+            raise DataError(f"{len(bad)} of {len(ids)} hexagons are not cells of H3.{first}", hint="give ids of cells.")
         lat, lon = np.array([h3.cell_to_latlng(c) for c in ids]).T
         area = [h3.cell_area(c, unit="km^2") for c in ids]
         return cls(lon=lon, lat=lat, names=list(cells), area=area, **options)

@@ -107,7 +107,7 @@ class TreeModel(PopulationModel):
                 out[name[::-1]] = table.T if sparse.issparse(table) else np.swapaxes(table, -1, -2)
             else:
                 raise DataError(
-                    f"There is a potential over {' x '.join(name)}, which is no edge.",
+                    f"There is a potential over {' x '.join(name)}, which is not an edge.",
                     hint="add the edge, or use a GraphModel.",
                 )
         return out

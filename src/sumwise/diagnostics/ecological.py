@@ -390,7 +390,7 @@ def _unit_ends(est: Any, margins: Margins, level: float) -> dict[str, np.ndarray
 
 
 def first_choices(est: Any, level: float = 0.95, random_state: Any = 0, n_draws: int = 2000) -> Any:
-    """Return the first choice of every group as a frame; not voting is no choice, and shares are of those who chose.
+    """Return the first choice of every group as a frame; not voting is not a choice, and shares are of those who chose.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ def unit_shapes(geojson: Mapping[str, Any], units: Sequence[Any], key: str | Seq
 def _property(feature: Any, name: str, number: int) -> str:
     """A feature's property, or its id, as text: numbers as they are written."""
     if not isinstance(feature, Mapping):
-        raise DataError(f"Feature {number} of the map is no feature.", hint="it has properties and a geometry.")
+        raise DataError(f"Feature {number} of the map is not a feature.", hint="it has properties and a geometry.")
     properties = feature.get("properties") or {}
     value = properties.get(name, feature.get("id") if name == "id" else None)
     if value is None:

@@ -136,7 +136,7 @@ def voting_patterns(
         Draws of the shares behind probabilities and intervals.
     random_state : int, Generator or None, default 0
     abstention : str or list of str, optional
-        The outcomes that are no candidate; by default those whose names say so ("NoVote", "abstain", ...).
+        The outcomes that are not candidates; by default those whose names say so ("NoVote", "abstain", ...).
 
     Returns
     -------

@@ -56,7 +56,7 @@ def polarised_voting(
     n_draws : int, default 2000
     random_state : int, Generator or None, default 0
     abstention : str or list of str, optional
-        The outcomes that are no candidate, in the contests that have them; by default those whose names say so
+        The outcomes that are not candidates, in the contests that have them; by default those whose names say so
         ("NoVote", "abstain", ...).
 
     Returns
@@ -147,7 +147,7 @@ def decisive_groups(est: Any, n_draws: int = 2000, random_state: Any = 0, absten
     n_draws : int, default 2000
     random_state : int, Generator or None, default 0
     abstention : str or list of str, optional
-        The outcomes that are no candidate; by default those whose names say so ("NoVote", "abstain", ...).
+        The outcomes that are not candidates; by default those whose names say so ("NoVote", "abstain", ...).
 
     Returns
     -------

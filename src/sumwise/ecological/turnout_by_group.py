@@ -84,7 +84,7 @@ def turnout(
     est : fitted estimator on Margins
         Its outcomes hold candidates and non-voters, so that totals are of everybody who could vote.
     abstention : str or list of str, optional
-        The outcomes that are no candidate; by default those whose names say so ("NoVote", "abstain", ...).
+        The outcomes that are not candidates; by default those whose names say so ("NoVote", "abstain", ...).
     level : float in (0, 1), default 0.95
     n_draws : int, default 2000
     random_state : int, Generator or None, default 0

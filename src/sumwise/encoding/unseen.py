@@ -1,4 +1,4 @@
-"""Values that are not a level: how many, of which column, and from how many on that is no accident."""
+"""Values that are not a level: how many, of which column, and how many are too many to be an accident."""
 
 from __future__ import annotations
 

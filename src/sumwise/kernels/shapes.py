@@ -28,7 +28,7 @@ def check_shapes(shapes: dict[str, tuple[np.ndarray, tuple[int, ...]]]) -> None:
 
 
 def check_positions(name: str, positions: np.ndarray, n: int) -> None:
-    """Refuse whole numbers that are no positions among ``n``.
+    """Refuse whole numbers that are not positions among ``n``.
 
     Examples
     --------

@@ -266,7 +266,7 @@ def _entry(given: Any) -> dict[str, Any]:
 
 def _number(value: Any, name: str, least: float = 5e-324) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value < math.inf:
-        raise ValueError(f"{name} is {value!r}, which is no loss")
+        raise ValueError(f"{name} is {value!r}, which is not a loss")
     return float(value)
 
 

@@ -25,8 +25,8 @@ class CalibratedBagClassifier(BagClassifier):
 
     The classifier is fitted without each fold in turn and gives the logits of the bags left out; of these the slope
     and the offsets that make the counts most likely are learned (Platt's scaling, with counts in the place of labels).
-    Then it is fitted to all bags. A slope below 1 says that it was too sure of itself, one above 1 that its penalty
-    pulled too much.
+    Then it is fitted to all bags. A slope below 1 means that it was overconfident, one above 1 that it was
+    underconfident (its penalty was too strong).
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Files with one row per cell to Tables, and back.
 
 The format. Every attribute has a column; ``count`` is the number of the cell (empty: not observed). Several
-tables stand in one file: where an attribute is no part of a table, its cell is empty. A column ``table`` keeps
+tables stand in one file: where an attribute is not part of a table, its cell is empty. A column ``table`` keeps
 tables apart by any name; it is needed only where two tables have the same attributes. Optional columns:
 ``label_sum`` for the sum of a 0/1 label, or ``label_sum:NAME`` for each class; ``noise`` (exact, poisson,
 gaussian, laplace or geometric) with ``scale`` (of a poisson: the rate); ``draws``, where a count has several draws
@@ -55,7 +55,7 @@ def read_tables(
     """Read tables from a file, a query or a data frame with one row per cell.
 
     Every attribute has a column, and ``count`` the number of each cell (empty: not observed). Several tables stand in
-    one file: where an attribute is no part of a table, its cell is empty. A column ``table`` keeps tables apart by any
+    one file: where an attribute is not part of a table, its cell is empty. A column ``table`` keeps tables apart by any
     name; it is needed only where two tables have the same attributes. Optional columns are ``label_sum`` (of a 0/1
     label) or ``label_sum:NAME`` (of each class), ``noise`` with ``scale``, ``low`` and ``high`` for withheld
     counts, and ``absent``, which says of a table what cells without a row mean. Where they are zero, large tables that

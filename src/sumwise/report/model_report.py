@@ -252,7 +252,7 @@ def _compared(context: Context, compare: Any) -> tuple[dict[str, Any], list[str]
     else:
         others = dict(compare) if isinstance(compare, Mapping) else {type(m).__name__: m for m in compare}
     if others and any(not hasattr(m, "fit") for m in others.values()):
-        raise DataError("compare holds something that is no estimator.", hint="give estimators, fitted or not.")
+        raise DataError("compare holds something that is not an estimator.", hint="give estimators, fitted or not.")
     fits, failed = fit_others(others, arguments, context.step)
     words = [f"{name} could not be fitted to these data: {why}" for name, why in failed.items()]
     if left:

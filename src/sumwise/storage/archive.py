@@ -219,4 +219,4 @@ def _digest(document: dict[str, Any]) -> str:
 
 
 def _no_constant(text: str) -> Any:
-    raise DataError(f"{DOCUMENT!r} holds {text}, which is no JSON.")
+    raise DataError(f"{DOCUMENT!r} holds {text}, which is not JSON.")

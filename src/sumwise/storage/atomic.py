@@ -235,7 +235,7 @@ def _literal(name: str) -> str:
 
 
 def _umask() -> int:
-    """The bits that new files shall not have; the system gives them only to who sets them."""
+    """The permission bits that new files must not have; the system reports them only when they are set."""
     mask = os.umask(0o077)
     os.umask(mask)
     return mask

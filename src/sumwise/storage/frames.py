@@ -133,7 +133,7 @@ def _decode_values(decoder: Decoder, body: dict, where: str) -> Any:
         return pd.Categorical.from_codes(parts["codes"], dtype=dtype)
     if body["sort"] == "string":
         if any(type(x) not in (str, type(None)) for x in parts["text"]):
-            raise DataError(f"{where}: the file holds a text column with values that are no text.")
+            raise DataError(f"{where}: the file holds a text column with values that are not text.")
         return pd.array(parts["text"], dtype=_string_dtype(parts["storage"], parts["na"]))
     if body["sort"] == "zoned":
         if parts["zone"].startswith("dateutil"):  # would read a file of that name

@@ -66,7 +66,7 @@ REBUILT: dict[str, dict[str, Callable[[Any], Any] | None]] = {
 
 
 def encode(encoder: Encoder, value: Any, where: str) -> Any:
-    """Encode an estimator of a listed class; None for what is no estimator."""
+    """Encode an estimator of a listed class; None for anything else."""
     import sklearn
     from sklearn.base import BaseEstimator
 

@@ -181,7 +181,7 @@ def _check_place(path: Path, data: Sequence[Any], replace: bool) -> None:
         raise DataError(f"{str(path)!r} is the data; it would be lost.", hint="name another file by --out.")
     if path.is_symlink() and not target.endswith(".toml"):
         raise DataError(
-            f"{str(path)!r} is a link to {target!r}, which is no problem file.", hint="name another file by --out."
+            f"{str(path)!r} is a link to {target!r}, which is not a problem file.", hint="name another file by --out."
         )
 
 

@@ -1,4 +1,4 @@
-"""Columns that are no features of people: identifiers, and weights of a survey."""
+"""Columns that are not features of people: identifiers, and weights of a survey."""
 
 from __future__ import annotations
 

@@ -117,7 +117,7 @@ def test_attribute_may_be_called_label(rows):
 
 def test_table_of_a_file_that_is_no_database_is_refused(rows, capsys):
     assert main(["aggregate", "rows.parquet", "--table", "x", "--out", "one"]) == 2
-    assert capsys.readouterr().err.startswith("table is 'x', and the file 'rows.parquet' is no database.")
+    assert capsys.readouterr().err.startswith("table is 'x', and the file 'rows.parquet' is not a database.")
 
 
 @pytest.mark.parametrize(

@@ -153,7 +153,7 @@ function columnRow(column) {
 
 function values() {
   const chosen = {}, kept = reading.values.columns || {}, names = reading.columns.map((c) => c.name);
-  for (const [key, value] of Object.entries(kept)) {  // words that are no columns, as the name of a rest
+  for (const [key, value] of Object.entries(kept)) {  // words that are not columns, as the name of a rest
     if (!reading.roles.some((r) => r.key === key) || ![].concat(value).some((v) => names.includes(v))) chosen[key] = value;
   }
   const add = (key, column) => {

@@ -373,7 +373,7 @@ def _fill_gaps(found: tuple[Column, Column | None, Column], data: dict, comments
 
 
 def _unused(profile: FileProfile, found: tuple[Column, Column], columns: dict[str, Any]) -> dict[str, str]:
-    """Columns of numbers that are no part of the counts, and why."""
+    """Columns of numbers that are not part of the counts, and why."""
     rest = [c for c in profile.columns if c.amounts is not None and c not in found and c.name not in columns.values()]
     why = {True: f"another count; {found[1].name} is used", False: NO_PART}
     return {c.name: why[profile.is_called(c, COUNTS)] for c in rest}

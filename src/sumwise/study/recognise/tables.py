@@ -20,7 +20,7 @@ from sumwise.study.recognise.margins.words import is_total_row
 COUNTS = ("count", "counts", "n", "impressions", "displays", "people", "freq*")
 SUMS = ("label_sum", "clicks", "conversions", "positives", "sales", "label sum")
 LABELS = ("label*", "class", "target", "y", "income*", "click*", "outcome*", "response*")
-EXTRA = ("table", "noise", "scale", "low", "high")  # columns of cells that are no attributes
+EXTRA = ("table", "noise", "scale", "low", "high")  # columns of cells that are not attributes
 MOST_CLASSES, MOST_ATTRIBUTES = 10, 40
 WHO = "(?:person|patient|customer|client|user|member|subject|household|respondent|case)s?"
 PERSONS = re.compile(  # customer, id, hashed_user_id; not customer_age, nor number_of_visits

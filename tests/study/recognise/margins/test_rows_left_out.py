@@ -1,4 +1,4 @@
-"""Rows that are no units: lines of totals, and names that stand twice."""
+"""Rows that are not units: lines of totals, and names that stand twice."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows of a file with one row per unit that are no units: totals, sums of others, names that stand twice."""
+"""Rows of a file with one row per unit that are not units: totals, sums of others, names that stand twice."""
 
 from __future__ import annotations
 

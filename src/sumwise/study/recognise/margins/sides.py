@@ -309,7 +309,7 @@ def _of_a_total(side: Side, closed: list[Side]) -> bool:
 
 
 def _all_others(groups: list[Column], others: list[Column]) -> list[Side]:
-    """All columns that are no groups, where they add up to the groups: outcomes, wherever in the file they stand."""
+    """All columns other than groups, if they add up to the groups: outcomes, wherever they stand in the file."""
     rows = clean_rows([*groups, *others])
     one, two = sums(groups)[rows], sums(others)[rows]
     same = len(one) > 1 and float((np.abs(one - two) <= ROUNDED * np.maximum(one, two)).mean()) >= AGREE

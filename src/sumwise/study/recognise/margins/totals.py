@@ -27,7 +27,7 @@ FEWEST_ABSTAIN = 0.02  # of everybody: in fewer, what is called abstention isn't
 
 
 def _abstain(side: Side) -> float:
-    """The share of outcomes that are no vote, in the median unit."""
+    """The share of outcomes that are not votes, in the median unit."""
     away = [c for c in side.columns if is_nonvoting(c.name)]
     whole = {"percent": 100.0, "share": 1.0}[side.kind]
     return float(np.nanmedian(sums(away))) / whole if away else 0.0
