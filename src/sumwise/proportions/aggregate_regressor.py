@@ -47,7 +47,7 @@ class AggregateRegressor(RegressorMixin, Estimator):
         On what is given: `Gaussian`, `Laplace` or `Geometric`; the last two by their variance.
     hidden : tuple of int, default ()
         Widths of the hidden layers of five networks (extra ``torch``) whose mean is added to the linear part, for
-        responses that are not a linear function of the features. Held-out bags choose how long they are trained, down to
+        responses that are not linear in the features. Held-out bags choose how long they are trained, down to
         not at all.
     random_state : int, Generator or None, default 0
         Seed of the networks.
