@@ -72,6 +72,8 @@ def bootstrap(
     drawn = np.stack([c.sums for c in centres])
     optimum = _optimum(response, model, stats) if stats.noisy else model.parameters.theta
     kept = _replicates(model, stats, [g.sums for g in groups], drawn, (sampled, pulled), counted, optimum)
+    by_drawing = stats.n / len(weights) if fewest else 0.0  # variance of rows that were drawn, over that of the sample
+    kept["away"] = own_pull(optimum - model.parameters.theta, sampled.theta.var(axis=-1, ddof=1), by_drawing)
     return kept | {"coefficients": least_split(stats.layout, kept["prior"], plain.sums, True)}
 
 
@@ -115,6 +117,22 @@ def _optimum(response: LinearResponse, model: LogLinearModel, stats: SufficientS
     totals = stats.n * shares - expected.offsets[:, 0]
     zero = Moments(-now.mu[None], -now.theta[None])
     return now.theta + response.answers(counts[None], sums[None], totals[None], zero).theta[:, :, 0]
+
+
+def own_pull(away: np.ndarray, sampled: np.ndarray, by_drawing: float) -> np.ndarray:
+    """How far (C, P) the fit's own penalties pulled theta from where the usual ones would have it.
+
+    sampled (C, P): variance of theta by sampling. The drawn rows that stand for x give `away` a variance of by_drawing
+    times that, which is taken out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.maxent.bootstrap import own_pull
+    >>> own_pull(np.array([[-0.5, 0.1]]), np.array([[0.09, 0.09]]), by_drawing=1.0)
+    array([[-0.4,  0. ]])
+    """
+    return np.sign(away) * np.sqrt(np.maximum(away**2 - by_drawing * sampled, 0.0))
 
 
 def _prior(stats: SufficientStatistics, settings: Settings, penalty_theta: Any, plain: Moments) -> Moments:
@@ -198,6 +216,7 @@ def coefficient_intervals(model: LogLinearModel, replicates: dict[str, np.ndarra
     own = model.layout.own_places()
     spread = replicates["theta"].std(axis=0, ddof=1)
     halves, known = quantile(replicates, level) * spread, contraction(spread, replicates["coefficients"])
+    halves = np.hypot(halves, replicates.get("away", 0.0))
     halves, known = (v.T[own].ravel() for v in (halves, known))
     frame = coefficient_frame(model)
     middle = frame["coefficient"]
@@ -208,16 +227,18 @@ def effect_intervals(model: LogLinearModel, replicates: dict[str, np.ndarray], l
     """Effects of levels and of their crosses on log-odds, with intervals."""
     lay, theta = model.layout, model.parameters.theta
     shares = np.split(replicates["shares"], np.cumsum(lay.levels)[:-1])
-    fitted, every, prior = (
-        effects_of(lay, values, shares, variances=i == 2)
-        for i, values in enumerate((theta, replicates["theta"], replicates["prior"]))
+    away = np.broadcast_to(replicates.get("away", 0.0), theta.shape)
+    fitted, every, away, prior = (
+        effects_of(lay, values, shares, variances=i == 3)
+        for i, values in enumerate((theta, replicates["theta"], away, replicates["prior"]))
     )
     if len(theta) > 1:
-        fitted, every = ([e - e.mean(axis=-2, keepdims=True) for e in part] for part in (fitted, every))
+        fitted, every, away = ([e - e.mean(axis=-2, keepdims=True) for e in part] for part in (fitted, every, away))
         prior = [p * (1.0 - 1.0 / len(theta)) for p in prior]
     spread = [e.std(axis=0, ddof=1) for e in every]
     known = [contraction(s, p) for s, p in zip(spread, prior)]
-    return effect_frame(model, fitted, [quantile(replicates, level) * s for s in spread], known)
+    halves = [np.hypot(quantile(replicates, level) * s, a) for s, a in zip(spread, away)]
+    return effect_frame(model, fitted, halves, known)
 
 
 def quantile(replicates: dict[str, np.ndarray], level: float) -> float:
