@@ -1,10 +1,11 @@
 """How often 95% intervals of classifiers from tables hold the truth: of predictions, effects and coefficients.
 
 Usage: python benchmarks/maxent_coverage.py [CASE ...] [--draws 8] [--first 0] [--minutes 8] [--fresh] [--out FILE]
-       [--merge FILE ... --commit C]
+       [--merge FILE ... --earlier FILE ... --commit C]
 CASE: a word of its name, as "auto" or "Gaussian". Prints a table, and writes benchmarks/results/maxent_coverage.json
 draw by draw: interrupted, or stopped by --minutes, it goes on where it was. --merge takes the "released" cases out of
-several such files, made from other first draws, and writes their means to maxent_released_coverage.json.
+several such files, made from other first draws, and writes their means to maxent_released_coverage.json; of files under
+--earlier, made before the intervals of effects and coefficients changed, only predictions and queries count.
 
 Each draw has a model of its own: a maximum entropy model fitted to 200,000 rows of `synthetic`, from which 8,000 people
 are drawn (20,000 of the eight attributes) and counted. Penalties are the default ones, or chosen from the tables
@@ -177,19 +178,24 @@ def show(results: dict[str, dict[str, dict]]) -> None:
         print(f"| {name:32} | {len(lines):5} | " + " | ".join(f"{c:13}" for c in cells) + f" | {' | '.join(rest)} |")
 
 
-def merge(parts: list[Path], commit: str, target: Path) -> None:
+def merge(parts: list[Path], earlier: list[Path], commit: str, target: Path) -> None:
     """Means and their errors over the draws of all parts, by kind of release."""
     results: dict[str, dict[str, dict]] = {}
-    for path in parts:
+    for path in [*parts, *earlier]:
+        dropped = ("levels", "pairs", "coefficients") if path in earlier else ()
         for name, draws in json.loads(path.read_text()).items():
+            kept = {seed: {k: v for k, v in d.items() if k not in dropped} for seed, d in draws.items()}
             if name.startswith("released, "):
-                results.setdefault(name, {}).update(draws)
+                results.setdefault(name, {}).update(kept)
     show(results)
     rows = {}
     for name, draws in results.items():
-        columns = {c: [d[c] for d in draws.values()] for c in (*COLUMNS, "width", "error")}
-        found = {c: dict(zip(("mean", "error"), np.round(_mean_and_error(v), 4).tolist())) for c, v in columns.items()}
-        rows[name.removeprefix("released, ")] = {"draws": len(draws)} | found
+        row: dict[str, Any] = {"draws": len(draws)}
+        for column in (*COLUMNS, "width", "error"):
+            values = [d[column] for d in draws.values() if column in d]
+            mean, error = np.round(_mean_and_error(values), 4).tolist()
+            row[column] = {"mean": mean, "error": error, "draws": len(values)}
+        rows[name.removeprefix("released, ")] = row
     seeds = sorted({int(seed) for draws in results.values() for seed in draws})
     facts = {
         "command": "python benchmarks/maxent_coverage.py released, by --first and --draws, and --merge of the parts",
@@ -213,10 +219,11 @@ def main() -> None:
     parser.add_argument("--minutes", type=float, default=np.inf, help="stop after the draw that ends later")
     parser.add_argument("--fresh", action="store_true", help="forget earlier results")
     parser.add_argument("--merge", type=Path, nargs="+", help="files of such runs")
+    parser.add_argument("--earlier", type=Path, nargs="+", default=[], help="with --merge: files of earlier runs")
     parser.add_argument("--commit", default="", help="with --merge: of the runs")
     asked = parser.parse_args()
     if asked.merge:
-        merge(asked.merge, asked.commit, RELEASED if asked.out == RESULTS else asked.out)
+        merge(asked.merge, asked.earlier, asked.commit, RELEASED if asked.out == RESULTS else asked.out)
         return
     results = json.loads(asked.out.read_text()) if asked.out.exists() and not asked.fresh else {}
     asked.out.parent.mkdir(exist_ok=True)

@@ -85,7 +85,7 @@ def test_contraction_is_high_for_frequent_levels_and_low_for_one_that_nobody_has
     for frame, at_least in ((model.effect_intervals(), 0.9), (model.coefficient_intervals(), 0.5)):
         alone = frame[frame["table"] == ("a",)]
         unseen = alone["levels"] == (5,)
-        known = alone["contraction"].to_numpy()
+        known = np.asarray(alone["contraction"])
         assert np.min(known[~unseen]) > at_least
         assert np.max(known[unseen]) < 0.8
         assert np.all(frame["high"].to_numpy() > frame["low"].to_numpy())
