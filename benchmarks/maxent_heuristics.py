@@ -94,7 +94,9 @@ def switched_off() -> dict[str, tuple[str, dict, dict]]:
         "preconditioning by effects, against the diagonal": ("exact", {"precondition": "diagonal"}, {}),
         "late iterates averaged": ("exact", {"average": False}, {}),
         "associated pairs redrawn together (blocks)": ("exact", {"blocks": ()}, {}),
-        "associated attributes proposed together (jumps)": ("exact", {}, {(engines, "ASSOCIATED"): 2.0}),
+        "associated attributes proposed together (jumps)": (
+            "exact", {}, {(engines, "strong_trees"): lambda stats: (), (engines, "large_pairs"): lambda stats: ()}
+        ),
         "penalties of large attributes raised (shrink_large)": ("exact", {"shrink_large": False}, {}),
         "one chain in five until moments agree": ("exact", {}, {(trainers, "FEWER"): 1}),
         "noise weighed against counts": ("noisy", {"noise": "ignore"}, {}),

@@ -1,14 +1,15 @@
 """What rules of MaxEntClassifier's sampler and steps are worth: held-out score, distribution of x, and time.
 
-Usage: python benchmarks/maxent_variation.py [--draws 10] [--first 0] [--kinds determined nested correlated survey
-large] [--chains 10000] writes benchmarks/results/maxent_variation.json (or --out FILE); --merge FILE ... puts such
-parts together, --seconds N begins no draw after so many. Kinds: "determined", six attributes of Adult one of which
-determines another (education by name, and its number cut at deciles); "nested", generated rows of six attributes beside
-a coarse version of the first; "correlated", "survey" and "large" as in maxent_heuristics.py. Each draw takes half of
-the rows at random and counts them exactly. Figures of one fit: held-out NLLH; the total variation, a mean over all
-pairs of attributes, of the model's expected tables from those of the rows that were counted; CPU seconds of the fit
-(kernels compiled before); steps. Gains are means over draws with their errors, positive if the rule helps: NLLH with
-it minus without it, variation without it minus with it, and the share of CPU time saved.
+Usage: python benchmarks/maxent_variation.py [--draws 10] [--first 0] [--kinds determined nested indicators correlated
+survey large] [--chains 10000] writes benchmarks/results/maxent_variation.json (or --out FILE); --merge FILE ... puts
+such parts together, --seconds N begins no draw after so many. Kinds: "determined", six attributes of Adult one of
+which determines another (education by name, and its number cut at deciles); "nested", generated rows of six attributes
+beside a coarse version of the first; "indicators", four attributes of five levels that 26 periods determine in 97% of
+the rows, beside the period and three others; "correlated", "survey" and "large" as in maxent_heuristics.py. Each draw
+takes half of the rows at random and counts them exactly. Figures of one fit: held-out NLLH; the total variation, a
+mean over all pairs of attributes, of the model's expected tables from those of the rows that were counted; CPU seconds
+of the fit (kernels compiled before); steps. Gains are means over draws with their errors, positive if the rule helps:
+NLLH with it minus without it, variation without it minus with it, and the share of CPU time saved.
 """
 
 import argparse
@@ -16,6 +17,7 @@ import json
 import subprocess
 import time
 import warnings
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -25,14 +27,18 @@ from maxent_heuristics import FIRST, public, rows
 
 from sumwise import NotConverged, Tables, synthetic
 from sumwise.maxent import MaxEntClassifier, SolverOptions, engines, trainers
+from sumwise.maxent.engines import strong_trees
 from sumwise.metrics import nllh
 
-KINDS = ("determined", "nested", "correlated", "survey", "large")
+KINDS = ("determined", "nested", "indicators", "correlated", "survey", "large")
 SIX = ["education", "education_num", "age", "workclass", "occupation", "sex"]
+WIDER_TREES = partial(strong_trees, least=0.3)
 RULES = {
     "preconditioning by effects, against the diagonal": ({"precondition": "diagonal"}, {}),
     "associated pairs redrawn together (blocks)": ({"blocks": ()}, {}),
-    "associated attributes proposed together (jumps)": ({}, {(engines, "ASSOCIATED"): 2.0}),
+    "associated attributes proposed together (jumps)": ({}, {(engines, "strong_trees"): lambda stats: (),
+                                                             (engines, "large_pairs"): lambda stats: ()}),
+    "jumps from an association of 0.6 on, against 0.3": ({}, {(engines, "strong_trees"): WIDER_TREES}),
     "blocks, against jumps in their place": ({"blocks": ()}, {(engines, "strong_pairs"): lambda stats: (),
                                                               (engines, "PAIR_COST"): 0}),
     "one chain in five until moments agree": ({}, {(trainers, "FEWER"): 1}),
@@ -45,10 +51,26 @@ def drawn(kind: str, seed: int) -> tuple[pd.DataFrame, list[str]]:
         made = synthetic.rows(40_000, sizes=[12, 4, 5, 3, 6, 4], rate=0.25, correlation=0.4, random_state=seed)
         frame, names = made.frame(), list(made.domain.attributes)
         return frame.assign(coarse=frame[names[0]].astype(int) // 3), [*names, "coarse"]
+    if kind == "indicators":
+        return indicators(seed)
     if kind != "determined":
         return rows(kind, seed)
     frame, names = public("adult", seed)
     return frame, [n for n in names if n in SIX]
+
+
+def indicators(seed: int, n: int = 40_000) -> tuple[pd.DataFrame, list[str]]:
+    """Rows of 26 periods, what was measured in each, and three attributes of the people; both move the label."""
+    rng = np.random.default_rng(seed)
+    period = rng.integers(0, 26, n)
+    frame = pd.DataFrame({"period": period} | {f"person{k}": rng.integers(0, 4, n) for k in range(3)})
+    score = -1.5 + 0.4 * frame["person0"] - 0.3 * frame["person1"]
+    for k in range(4):
+        level = rng.permutation(np.arange(26) % 5)[period]
+        frame[f"measured{k}"] = np.where(rng.random(n) < 0.97, level, rng.integers(0, 5, n))
+        score += 0.3 * (frame[f"measured{k}"] - 2) * (k < 2)
+    frame["label"] = (rng.random(n) < 1 / (1 + np.exp(-score))).astype(int)
+    return frame, [c for c in frame if c != "label"]
 
 
 def fitted(tables: Tables, test: pd.DataFrame, chains: int, options: dict, settings: dict) -> dict[str, float]:
