@@ -207,8 +207,8 @@ def check_name(name: str) -> None:
 def strong_trees(stats: SufficientStatistics, least: float = STRONG) -> tuple[gibbs.Jump, ...]:
     """Trees over correlated attributes, from which all of them are proposed at once.
 
-    Attributes are joined by the strongest associations in the data's own pair tables, those above `least`; pairs that are redrawn jointly
-    anyway are left out.
+    Attributes are joined by the strongest associations in the data's own pair tables, those above `least`; pairs that
+    are redrawn jointly anyway are left out.
     """
     lay, tables, strengths = stats.layout, {}, []
     for t, term in enumerate(lay.terms):
