@@ -43,8 +43,8 @@ def run(say: Callable[[str], None]) -> list[Finding]:
     counted = float(tables[tuple(asked)].counts[1, 2])
     ends = share - spread, share + spread
     found = [
-        Finding("NLLH from tables; truth: from rows", scores["model"], truth=scores["rows"]),
-        Finding("AUC from tables; truth: from rows", areas[0], areas[1], *auc_interval(y, model.predict_proba(test))),
+        Finding("normalised log-likelihood from tables (truth: from rows)", scores["model"], truth=scores["rows"]),
+        Finding("AUC from tables (truth: from rows)", areas[0], areas[1], *auc_interval(y, model.predict_proba(test))),
         Finding(f"people at {asked[0]} = 1, {asked[1]} = 2", expected, truth=counted, kind="count"),
         Finding("share that clicks of the likeliest 1,000", share, float(y[top].mean()), *ends, kind="share"),
     ]

@@ -31,7 +31,9 @@ def run(say):
     caption = "Votes of 10,000 strangers, in tenths by predicted probability: predicted and true share of D."
     return Findings(
         [
-            Finding("accuracy on strangers; truth: of the true model", accuracy, data.bayes_accuracy, kind="share"),
+            Finding(
+                "accuracy on strangers (truth: that of the true model)", accuracy, data.bayes_accuracy, kind="share"
+            ),
             Finding("share of class D among women", *shown, kind="share"),
         ],
         ("calibration", calibration_numbers({"predictions": tenths}), caption),

@@ -254,6 +254,10 @@ class MapFrame:
         letter = float(self.ax.yaxis.get_label().get_fontsize())
         taken = np.vstack([np.hstack([at - 4, at + 4]), np.hstack([free - 2, free + 2])])  # left, low, right, high
         room = (right - left) * shrink * scale, (high - low) * scale
+        begin, end, said = self.bar
+        x, y = (begin - [left, low]) * [scale * shrink, scale]
+        span = max((end - begin[0]) * scale * shrink, 0.62 * letter * len(said))
+        taken = np.vstack([taken, [x, y - 2, x + span, y + 3 + 1.2 * letter]])  # the scale bar and its length
         for (x, y), place, name in zip(at, self.places, self.names):
             text = short(name, 20)
             half = 0.31 * letter * len(text)
@@ -276,7 +280,8 @@ class MapFrame:
         y = low[1] - 1.6 * room[1]
         self.ax.plot([low[0], low[0] + length / factor], [y, y], color="black", linewidth=2, linestyle="-")
         place = {"xytext": (0, 3), "textcoords": "offset points", "fontsize": "medium"}
-        self.ax.annotate(f"{length:,.4g}{unit}", (low[0], y), **place)
+        self.bar = np.array([low[0], y]), low[0] + length / factor, f"{length:,.4g}{unit}"
+        self.ax.annotate(self.bar[2], (low[0], y), **place)
 
 
 def round_numbers(low: float, high: float) -> np.ndarray:
