@@ -256,6 +256,8 @@ def variation(model: MaxEntClassifier, tables: Tables) -> float:
             pair = tuple(names[a] for a in term)
             shares = counts[lay.term_starts[t] : lay.term_starts[t + 1]]
             exact = tables[pair].transpose(pair).counts.ravel()
+            if (listed := lay.sparse_cells(t)) is not None:  # the last: all cells that are not listed
+                exact = np.append(exact[listed], exact.sum() - exact[listed].sum())
             found.append(0.5 * np.abs(shares / shares.sum() - exact / exact.sum()).sum())
     return float(np.mean(found))
 
