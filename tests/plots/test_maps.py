@@ -89,3 +89,13 @@ def test_few_places_are_named_where_names_touch_nothing():
     crowded = plot_map_values({**numbers, "positions": same, "names": ["first place", "second place", "third"]})
     boxes = [t.get_window_extent() for t in crowded.texts if t.get_text().endswith("place")]
     assert not any(a.overlaps(b) for k, a in enumerate(boxes) for b in boxes[:k])
+
+
+def test_no_name_covers_the_scale_bar():
+    low_left = [[-90.0, 59.0], [-89.2, 59.0], [-80.0, 62.0]]
+    numbers = {"positions": low_left, "values": [1.0, 2.0, 3.0], "label": "width", "title": "May"}
+    ax = plot_map_values({**numbers, "names": ["Pankow", "Wedding", "Mitte"]})
+    ax.figure.canvas.draw()
+    boxes = {t.get_text(): t.get_window_extent() for t in ax.texts}
+    bar = next(box for text, box in boxes.items() if text.endswith("km"))
+    assert not [name for name, box in boxes.items() if box is not bar and box.overlaps(bar)]

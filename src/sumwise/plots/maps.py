@@ -257,11 +257,12 @@ class MapFrame:
         begin, end, said = self.bar
         x, y = (begin - [left, low]) * [scale * shrink, scale]
         span = max((end - begin[0]) * scale * shrink, 0.62 * letter * len(said))
-        taken = np.vstack([taken, [x, y - 2, x + span, y + 3 + 1.2 * letter]])  # the scale bar and its length
+        taken = np.vstack([taken, [x, y - 2, x + span, y + 3 + letter]])  # the scale bar and its length
         for (x, y), place, name in zip(at, self.places, self.names):
             text = short(name, 20)
             half = 0.31 * letter * len(text)
-            for dx, dy, side in ((0, 7, "center"), (0, -7 - letter, "center"), (8, -4, "left"), (-8, -4, "right")):
+            places = ((0, 7, "center"), (0, -7 - letter, "center"), (8, -4, "left"), (-8, -4, "right"))
+            for dx, dy, side in (*places, (8, 2, "left"), (-8, 2, "right")):
                 begin = x + dx - {"center": half, "left": 0.0, "right": 2 * half}[side]
                 box = begin, y + dy, begin + 2 * half, y + dy + letter
                 inside = box[0] >= 0 and box[1] >= 0 and box[2] <= room[0] and box[3] <= room[1]
