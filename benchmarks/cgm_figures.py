@@ -236,7 +236,8 @@ def grids():
             found[name] = spread([seconds for _, seconds in each])
             found[f"{name}, got there"] = sum(bool(fit.converged) for fit, _ in each)
             print(side, name, found[name], found[f"{name}, got there"], flush=True)
-        rows.append({"cells": side**2, **found})
+        rows.append({"cells": side**2, **found, "commit": run_record()["commit"]})
+        keep("grids", rows, sum(len(SEEDS) * x["mean"] for row in rows for x in row.values() if isinstance(x, dict)))
     return rows
 
 
@@ -317,20 +318,25 @@ def main():
     parser.add_argument("--scales", nargs="*", type=float, default=SCALES, help="noise of the part `places`")
     given = parser.parse_args()
     SCALES[:], SIDES[:] = given.scales, given.sides
-    results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
     warnings.simplefilter("ignore")
     for name in given.parts or PARTS:
         rows, seconds = timed(PARTS[name])
-        rows = [flat(row) for row in rows]
-        if name == "grids":
-            others = results.get(name, {}).get("rows", [])
-            now = {row["cells"] for row in rows}
-            rows = sorted([*(r for r in others if r["cells"] not in now), *rows], key=lambda row: row["cells"])
-        made = run_record(seeds=f"{SEEDS[0]} to {SEEDS[-1]}", cpu_s=round(seconds, 1))
-        results[name] = {**made, "draws": len(SEEDS), "rows": rows}
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
-        for row in rows:
+        for row in keep(name, rows, seconds):
             print(name, {k: round(v, 5) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
+
+
+def keep(name, rows, seconds):
+    """Write the rows of a part; of `grids` those of other sides stay, each with its commit."""
+    results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+    rows, made = [flat(row) for row in rows], run_record(seeds=f"{SEEDS[0]} to {SEEDS[-1]}", cpu_s=round(seconds, 1))
+    if name == "grids":
+        others, now = results.get(name, {}).get("rows", []), {row["cells"] for row in rows}
+        rows = sorted([*(r for r in others if r["cells"] not in now), *rows], key=lambda row: row["cells"])
+        made["machine"] = results.get(name, {}).get("machine", "")
+        made["commit"] = ", ".join(dict.fromkeys(row.get("commit", "3318cd50") for row in rows))
+    results[name] = {**made, "draws": len(SEEDS), "rows": rows}
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
+    return rows
 
 
 if __name__ == "__main__":

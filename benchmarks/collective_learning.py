@@ -298,8 +298,9 @@ def draw(name, rows, folder):
 def keep(path, name, row, same):
     """Write a row into the file, in place of one with the same settings; returns all rows of the part."""
     held = json.loads(path.read_text()) if path.exists() else {}
-    rows = [r for r in held.get(name, []) if [r.get(k) for k in same] != [row.get(k) for k in same]]
-    held[name] = [*rows, row]
+    rows, key = held.setdefault(name, []), [row.get(k) for k in same]
+    at = next((i for i, r in enumerate(rows) if [r.get(k) for k in same] == key), len(rows))
+    rows[at : at + 1] = [row]
     path.write_text(json.dumps(held, indent=1, default=float))
     return held[name]
 

@@ -4,7 +4,7 @@
     python benchmarks/other_seeds.py "Figure 2.3"        # all cells whose names begin so
     python benchmarks/other_seeds.py --list              # which there are
     python benchmarks/other_seeds.py --first 8000 --pick 12 --choice 25    # others, with seeds of their own
-    python benchmarks/other_seeds.py --first 9000 --papers 3 --choice 26   # three of each paper, none computed before
+    python benchmarks/other_seeds.py --first 9000 --papers 4 --choice 26   # four of each paper, none computed before
 
 A cell is a stored mean with a standard error. It is computed anew, with as many draws as before, and compared: the
 difference in units of its standard error, by the errors of both. Of ten such numbers one beyond 2 is to be expected now
@@ -389,15 +389,16 @@ def beside(cell):
 
 
 def keep(rows):
-    """Write rows, in place of those of the same cells."""
+    """Write rows, in place of those of the same cells and seeds."""
     path = HERE / "other_seeds.json"
     kept = json.loads(path.read_text("utf-8"))["rows"] if path.exists() else []
-    new = {row["cell"] for row in rows}
-    rows = [{"paper": paper(r["cell"])} | r for r in (*(r for r in kept if r["cell"] not in new), *rows)]
+    new = {(row["cell"], row["first seed"]) for row in rows}
+    kept = [row for row in kept if (row["cell"], row["first seed"]) not in new]
+    rows = [{"paper": paper(row["cell"])} | row for row in (*kept, *rows)]
     largest = max(row["errors apart"] for row in rows)
     firsts, commits = ({str(r[k]) for r in rows if k in r} for k in ("first seed", "commit"))
     made = {
-        "command": "python benchmarks/other_seeds.py --first 9000 --papers 3 --choice 26 (seeds from 9000 on; "
+        "command": "python benchmarks/other_seeds.py --first 9000 --papers 4 --choice 26 (seeds from 9000 on; "
         "those from 7000: --pick 14; from 8000: --first 8000 NAME ...)",
         "seeds": "from " + ", ".join(sorted(firsts | {"7000"})),
     }
