@@ -200,6 +200,18 @@ kind = "levels"
 """
 
 
+@pytest.mark.parametrize("kind", ["csv", "csv.gz"])
+def test_labels_of_0_and_1_in_a_text_file_are_no_levels_learned(tmp_path, monkeypatch, kind):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.integers(0, 90, 900), "town": "Bern", "ill": rng.integers(0, 2, 900)})
+    frame.to_csv(f"people.{kind}", index=False)
+    (tmp_path / "rules.toml").write_text(RULES)
+    asked = ["release", "--rows", f"people.{kind}", "--encode", "rules.toml", "--label", "ill", "--out", "noisy"]
+    assert run([*asked, "--mechanism", "gaussian", "--delta", "1e-6", "--epsilon", "5"]) == 0
+    assert read_tables_folder("noisy").classes == (0, 1)
+
+
 def test_rows_to_private_tables_in_one_go(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
