@@ -171,3 +171,13 @@ def test_counts_that_run_0_1_2_are_a_class_where_the_sizes_of_bags_need_them(tmp
     counts = pd.DataFrame({"area": [f"A{k}" for k in range(25)], "ill": range(25), "well": 40 - np.arange(25)})
     assert guessed(tmp_path, frame, counts).columns["counts"] == ["ill", "well"]
     assert guessed(tmp_path, frame, counts.assign(all=40)).columns["counts"] == ["ill", "well"]
+
+
+def test_one_column_that_may_count_a_class_is_asked_about(tmp_path):
+    frame = people()
+    counts = pd.crosstab(frame["area"], frame["vote"]).reset_index()
+    found = guessed(tmp_path, frame.drop(columns="vote"), counts[["area", "yes"]])
+    assert (found.family, found.columns["response"]) == ("distribution", "yes")
+    assert any("counts members of a class" in line for line in found.ask)
+    found = guessed(tmp_path, frame.drop(columns="vote"), counts[["area"]].assign(yes=10_000 + counts["yes"]))
+    assert found.ask == []

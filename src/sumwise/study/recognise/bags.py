@@ -236,6 +236,7 @@ def _joined(people: FileProfile, results: FileProfile, bag: Column, key: Column,
     unused = out | others
     if others:
         ask.append(f"which column is the response was guessed; it may also be {', '.join(list(others)[:6])}.")
+    ask += _maybe_a_count(people, bag, results, key, [c for c in counts if c is response])
     return Guess("distribution", 0.9, seen, data, columns, {}, comments, ask, unused=unused)
 
 
@@ -301,6 +302,19 @@ def _sums(
     found = pd.Series(sums, [key.value(i) for i in range(results.n_rows)])
     both = [name for name in found.index if name in sizes.index]
     return both, np.asarray(found[both], dtype=float), np.asarray(sizes[both], dtype=float)
+
+
+def _maybe_a_count(
+    people: FileProfile, bag: Column, results: FileProfile, key: Column, response: list[Column]
+) -> list[str]:
+    """Words on a response that may count the members of one class: whole numbers, none above the size of its bag."""
+    both, found, sizes = _sums(people, bag, results, key, response)
+    if not response or not both or found.max() <= 1 or found.min() < 0 or (found > sizes).any():
+        return []
+    return [
+        f"{response[0].name} is taken as a response of each {bag.name}. If it counts members of a class, add a column "
+        "that counts the others: individuals are then classified from class counts."
+    ]
 
 
 def _scaled(people: FileProfile, bag: Column, results: FileProfile, key: Column, counts: list[Column]) -> list[str]:
