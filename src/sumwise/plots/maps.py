@@ -223,7 +223,7 @@ class MapFrame:
         middle = float(np.mean([low[1], high[1]]))
         shrink = float(np.cos(np.radians(np.clip(middle, -80, 80)))) if degrees else 1.0
         self.ax.set_xlim(low[0] - room[0], high[0] + room[0])
-        self.ax.set_ylim(low[1] - 2.2 * room[1], high[1] + room[1])
+        self.ax.set_ylim(low[1] - 3.2 * room[1], high[1] + room[1])
         self.ax.set_aspect(1.0 / shrink)
         self.ax.locator_params(axis="x", nbins=6)  # more labels would touch
         if degrees:
@@ -278,7 +278,7 @@ class MapFrame:
         aim = max(width, 1e-12) * factor / 4
         power = 10.0 ** np.floor(np.log10(aim))
         length = power * max(k for k in NICE if k * power <= aim)
-        y = low[1] - 1.6 * room[1]
+        y = low[1] - 2.6 * room[1]
         self.ax.plot([low[0], low[0] + length / factor], [y, y], color="black", linewidth=2, linestyle="-")
         place = {"xytext": (0, 3), "textcoords": "offset points", "fontsize": "medium"}
         self.bar = np.array([low[0], y]), low[0] + length / factor, f"{length:,.4g}{unit}"
