@@ -152,6 +152,8 @@ def main() -> None:
     given = parser.parse_args()
     warnings.simplefilter("ignore", NotConverged)
     private_tables.BURN_IN, private_tables.SWEEPS = 5, 15  # chains go on from the fit
+    if "large" in given.kinds:
+        private_tables.CHAINS = 20_000  # sweeps of large tables take longer
     found: dict = {}
     parts = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(given.merge)]
     for part in parts:
