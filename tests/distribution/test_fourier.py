@@ -132,3 +132,15 @@ def test_forged_widths_ask_for_no_memory(chains, weighted_bags):
     for use in (made.transform, lambda bags: made.transform_used(bags, np.arange(3))):
         with pytest.raises(DataError, match="don't fit together"):
             use(weighted_bags)
+
+
+def test_moments_of_a_column_that_varies_in_one_bag_are_not_blown_up():
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(150, 5, 3))
+    values[:, :, 2] = 1e-6 * rng.normal(size=(150, 5))
+    values[2, :, 2] += 1.0  # not among the hundred bags from which the spread of Fourier features is taken
+    bags = Bags.from_arrays(list(values))
+    features = FourierEmbedding(50, moments=True).fit(bags).vectors(bags)
+    spread = features.std(axis=0)
+    assert np.abs(features - features.mean(axis=0)).max() < 1.0
+    assert spread.max() < 5 * np.median(spread)

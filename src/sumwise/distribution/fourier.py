@@ -20,7 +20,7 @@ from sumwise.kernels.shapes import HINT, check_shapes
 
 MOST_COLUMNS = 10  # whose correlations are taken
 NARROW = 0.01  # standard deviations, relative to that of all rows, below which bags are equally narrow
-N_SCALING = 100  # bags from which the spread of Fourier features and moments is taken
+N_SCALING = 100  # bags from which the spread of Fourier features is taken
 
 
 class FourierEmbedding(Embedding):
@@ -131,7 +131,10 @@ class FourierEmbedding(Embedding):
 
     def _scale_moments(self, bags: Bags) -> None:
         some = bags[np.unique(np.linspace(0, len(bags) - 1, N_SCALING).astype(np.int64))]
-        found, wide = self._raw_moments(some), self._fourier_features(some, [0] + [-1] * (len(self.chains_) - 1))
+        wide = self._fourier_features(some, [0] + [-1] * (len(self.chains_) - 1))
+        found = self._raw_moments(
+            bags
+        )  # of all bags: among some a rare value may be hidden, and its scale without bound
         self.moment_mean_, spread = found.mean(axis=0), found.std(axis=0)
         varying = spread > 1e-9
         share = np.sqrt(wide.var(axis=0).sum() / max(1, int(varying.sum())))
