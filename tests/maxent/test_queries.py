@@ -124,3 +124,20 @@ def test_labels_of_another_length_or_class_are_refused():
         MaxEntClassifier().fit(tables).log_density(rows, [0])
     with pytest.raises(DataError, match="held_out_score takes Tables"):
         MaxEntClassifier().fit(tables).held_out_score(rows)
+
+
+def test_intervals_of_levels_that_noise_hides_hold_the_people_there():
+    """A level of 15 people under noise of 20 by cell and class; refits alone gave intervals of no width."""
+    one, held, widths = Gaussian(20.0), [], []
+    for seed in range(6):
+        rng = np.random.default_rng(seed)
+        joint = np.stack([[2000, 1500, 8], [1800, 2500, 7]])[..., None] * np.array([0.6, 0.4])
+        people = rng.poisson(joint).astype(float)
+        noisy = one.sample(people, rng)
+        made = Table(("b", "a"), noisy.sum(axis=-1), noisy[..., 1], Gaussian(20 * 2**0.5), label_noise=one)
+        data = Tables([made], Domain({"a": 3, "b": 2}))
+        found = MaxEntClassifier(random_state=seed).fit(data).bootstrap(data, n=6, random_state=seed).expected("a")
+        held.append(found.covers(joint.sum(axis=0))[2])
+        widths.append((found.high - found.low)[2])
+    assert np.mean(held) > 0.8
+    assert np.min(widths) > 20

@@ -179,6 +179,7 @@ def _replicates(
         "offsets": fitted.offsets + offsets,
         "prior": np.sum([c * v for c, v in zip(scales, variances)], axis=0),
         "shares": np.concatenate([stats.margin(a) for a in range(len(lay.levels))]),
+        "level_noise": np.concatenate([stats.margin_noise(a) for a in range(len(lay.levels))]),
         "scale": scales,
     }
 

@@ -98,8 +98,9 @@ def _expected(model, names, axes, source, standing, replicates, level) -> Estima
         error = np.maximum(share * (1 - share), 1.0 / len(codes)) / len(codes)
     values, interval = model.n * share, {}
     if standing is not None:
-        moved = _answers(model, standing, axes, shape)
-        half = model.n * quantile(replicates, level) * np.sqrt(moved.var(axis=0, ddof=1) + error)
+        moved = _answers(model, standing, axes, shape).var(axis=0, ddof=1)
+        moved += hidden_by_noise(share, model.n, [_noise_of(model, replicates, a) for a in axes])
+        half = model.n * quantile(replicates, level) * np.sqrt(moved + error)
         interval = {"low": np.maximum(values - half, 0.0), "high": values + half, "level": level}
     labels_of = [*(domain.levels(a) for a in names), [checks.plain(c) for c in classes]]
     return Estimate(
@@ -109,6 +110,39 @@ def _expected(model, names, axes, source, standing, replicates, level) -> Estima
         axes=[*names, label_name(model)],
         name="count",
     )
+
+
+def _noise_of(model: LogLinearModel, replicates: dict[str, np.ndarray], attribute: int) -> np.ndarray:
+    """Variances of the noise in the counts of an attribute's levels; none in bootstraps of earlier versions."""
+    sizes = list(model.layout.levels)
+    begin = sum(sizes[:attribute])
+    return replicates.get("level_noise", np.zeros(sum(sizes)))[begin : begin + sizes[attribute]]
+
+
+def hidden_by_noise(share: np.ndarray, n: float, noises: Sequence[np.ndarray]) -> np.ndarray:
+    """Variances of the shares (*levels, classes) of a table that refits miss: of levels whose count noise hides.
+
+    noises: variances of the noise in the counts of each axis' levels, of all classes together. Refits change
+    log-densities, so that the shares of a level that has next to nobody hardly move, whatever the noise. How many
+    people of a class are there may be anything that noise hides; over the other axes they are spread as in the model.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.maxent.queries import hidden_by_noise
+    >>> share = np.array([[0.7, 0.299], [0.0009, 0.0001]])  # by level and class; 999 and 1 of 1,000 people
+    >>> np.sqrt(hidden_by_noise(share, 1000, [np.array([200.0, 200.0])])) * 1000  # noise of 10 by class
+    array([[ 0.,  0.],
+           [10., 10.]])
+    """
+    out, classes = np.zeros(share.shape), share.ndim - 1
+    for axis, noise in enumerate(noises):
+        whole = share.sum(axis=tuple(i for i in range(classes) if i != axis), keepdims=True)
+        variance = np.expand_dims(noise / share.shape[-1], tuple(i for i in range(share.ndim) if i != axis))
+        others = share.sum(axis=(axis, classes), keepdims=True) / share.sum()  # where nobody is left
+        within = np.where(n * whole > 1e-9, share / np.maximum(whole, 1e-300), others)
+        out += np.where(n * whole < np.sqrt(variance), variance / n**2 * within**2, 0.0)
+    return out
 
 
 def _score_moves(model: LogLinearModel, replicates: dict[str, np.ndarray], rows: np.ndarray) -> list[np.ndarray]:

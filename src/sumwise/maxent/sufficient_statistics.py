@@ -96,13 +96,20 @@ class SufficientStatistics:
 
     def margin(self, attribute: int) -> np.ndarray:
         """Shares of an attribute's levels, from the smallest table that holds it; uniform where nothing is seen."""
+        found = self._by_level(attribute, np.maximum(self.data.counts, 0.0))
+        return found / found.sum() if found.sum() > 0 else np.full(found.shape, 1.0 / len(found))
+
+    def margin_noise(self, attribute: int) -> np.ndarray:
+        """Variances of the noise in the counts of an attribute's levels, from the same table as `margin`."""
+        return self._by_level(attribute, self.noise.counts)
+
+    def _by_level(self, attribute: int, values: np.ndarray) -> np.ndarray:
+        """Values (P,) of the smallest table that holds an attribute, summed by its levels."""
         lay = self.layout
         holding = (i for i, term in enumerate(lay.terms) if attribute in term)
         t = min(holding, key=lambda i: (i in lay.bare, len(lay.terms[i])))
-        counts, shape = np.maximum(self.data.counts[self.part(t)], 0.0), lay.shape(lay.terms[t])
-        level = np.unravel_index(self.cells(t), shape)[lay.terms[t].index(attribute)]
-        found = np.bincount(level, weights=counts[: len(level)], minlength=lay.levels[attribute])
-        return found / found.sum() if found.sum() > 0 else np.full(found.shape, 1.0 / len(found))
+        level = np.unravel_index(self.cells(t), lay.shape(lay.terms[t]))[lay.terms[t].index(attribute)]
+        return np.bincount(level, weights=values[self.part(t)][: len(level)], minlength=lay.levels[attribute])
 
 
 def _check_size(full: Sequence[Table], n_scores: int) -> None:
