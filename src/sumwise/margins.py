@@ -26,9 +26,9 @@ class Margins:
     Parameters
     ----------
     rows : array of shape (n_units, n_rows)
-        Counts by group; they may be fractional. A data frame gives `row_names` by its columns. What comes as pandas
-        frames or series is put into one order by its index, whose labels are the `units` where none are given; labels
-        that differ are an error. A plain index 0, 1, ... beside other labels is taken as it comes.
+        Counts by group; they may be fractional. A data frame gives `row_names` by its columns. Pandas frames
+        and series are aligned by their index, whose labels become the `units` if none are given; labels that differ
+        are an error. A plain index 0, 1, ... beside other labels is taken in its order.
     cols : array of shape (n_units, n_cols)
         Counts by outcome. Each unit's total must equal that of its rows within a relative 1e-9.
     units : sequence, optional

@@ -25,7 +25,7 @@ def test_pure_releases_add_up():
 def test_overdraft_is_refused_and_spends_nothing():
     budget = Budget(1.0)
     budget.spend(0.75)
-    with pytest.raises(DataError, match=r"'april' would bring what is spent to 1.25"):
+    with pytest.raises(DataError, match=r"'april' would bring the total to 1.25"):
         budget.spend(0.5, what="april")
     assert budget.spent == 0.75
     assert len(budget.entries) == 1
@@ -80,7 +80,7 @@ def test_losses_without_an_epsilon_are_never_forgotten(tmp_path):
     path.write_text(json.dumps({"epsilon": 1, "delta": 0, "entries": [entry]}))
     budget = Budget(1.0, path=path)
     assert budget.spent == math.inf
-    with pytest.raises(DataError, match="would bring what is spent to inf"):
+    with pytest.raises(DataError, match="would bring the total to inf"):
         budget.spend(1e-9)
 
 

@@ -74,7 +74,7 @@ def test_delta_that_was_spent_is_gone(people):
     budget = Budget(0.5, 1e-6)
     private_encoding(people, {"town": "levels"}, 0.5, 1e-6, budget=budget)
     assert budget.spent == pytest.approx(0.5)
-    with pytest.raises(DataError, match="would bring what is spent to inf"):
+    with pytest.raises(DataError, match="would bring the total to inf"):
         private_encoding(people, {"town": "levels"}, 0.1, 1e-6, budget=budget)
 
 

@@ -45,7 +45,7 @@ def test_one_effect_or_direction_is_in_the_singular():
     assert "enough to estimate the effect (standard error 0." in identifiability(make(100, 50, 1.0, d=1)).verdict
     few = identifiability(make(3, 10, 0.0, d=1), warn=False).verdict
     assert few.startswith(
-        "3 bags are too few to estimate the effect: their means differ too little. The penalty decides it"
+        "3 bags are too few to estimate the effect: their means differ too little. The penalty determines it"
     )
     two = identifiability(make(2, 30, 1.0, d=3), warn=False).verdict
     assert "differ in 1 direction, fewer than the 3 features" in two

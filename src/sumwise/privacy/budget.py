@@ -50,7 +50,7 @@ class Budget:
     0.25
     >>> budget.spend(0.5, what="april")
     Traceback (most recent call last):
-    sumwise.errors.DataError: The budget of epsilon 1 has 0.25 left; 'april' would bring what is spent to 1.25.
+    sumwise.errors.DataError: The budget of epsilon 1 has 0.25 left; 'april' would bring the total to 1.25.
     Hint: ...
     """
 
@@ -157,7 +157,7 @@ class Budget:
         if after > self.epsilon * (1 + SLACK):
             raise DataError(
                 f"The budget of epsilon {self.epsilon:.6g} has {self.left:.6g} left; "
-                f"{entry['what']!r} would bring what is spent to {after:.6g}.",
+                f"{entry['what']!r} would bring the total to {after:.6g}.",
                 hint="what was released before stays released; a larger budget means less privacy for everybody in it.",
             )
 

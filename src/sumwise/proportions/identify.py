@@ -88,7 +88,7 @@ class Identifiability:
         able = f"are enough to estimate {k} of {n} effects" if k else f"are too few to estimate {_any_effect(n)}"
         rest = "the rest" if k else "them" if n != 1 else "it"
         return (
-            f"{self.n_bags} bags {able}: their means {spread}. The penalty decides {rest}: read single coefficients "
+            f"{self.n_bags} bags {able}: their means {spread}. The penalty determines {rest}: read single coefficients "
             "with care."
         )
 
@@ -135,7 +135,7 @@ def identifiability(bags: Bags, counts: Any = None, warn: bool = True) -> Identi
     >>> from sumwise.proportions import identifiability
     >>> alike = Bags(np.random.default_rng(0).normal(size=(60, 2)), np.arange(0, 61, 20))
     >>> print(identifiability(alike, warn=False).verdict)
-    3 bags are too few to estimate any of the 2 effects: their means differ too little. The penalty decides them: ...
+    3 bags are too few to estimate any of the 2 effects: their means differ too little. The penalty determines them: ...
     """
     bags, means, scaled, variance = _standardised(bags, counts)
     spread = np.abs(scaled).max(axis=0, initial=0.0)
@@ -221,8 +221,8 @@ def warn_of_few_bags(n_bags: int, n_features: int, stacklevel: int = 3):
     elif n_bags <= n_features:
         warnings.warn(
             f"{n_bags} bags are too few to estimate {n_features} effects: their means differ in at most {n_bags - 1} "
-            "directions. The penalty decides the rest: read single coefficients with care. Hint: identifiability(bags) "
-            "says which effects can be estimated.",
+            "directions. The penalty determines the rest: read single coefficients with care. Hint: "
+            "identifiability(bags) says which effects can be estimated.",
             ModelWarning,
             stacklevel=stacklevel,
         )

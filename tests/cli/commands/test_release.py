@@ -49,7 +49,7 @@ def test_parquet_to_noisy_tables_on_the_command_line_alone(tables, capsys):
 def test_second_release_overdraws_and_writes_nothing(tables, capsys):
     assert main(["release", "tables", "--epsilon", "1", "--out", "noisy"]) == 0
     assert main(["release", "tables", "--epsilon", "1", "--out", "again"]) == 2
-    assert "has 0 left; 'release to again' would bring what is spent to 2" in capsys.readouterr().err
+    assert "has 0 left; 'release to again' would bring the total to 2" in capsys.readouterr().err
     assert not os.path.exists("again")
 
 

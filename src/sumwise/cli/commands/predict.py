@@ -22,7 +22,7 @@ def command(
 ) -> None:
     """Apply the model of a result folder to another file.
 
-    What comes out depends on the family: outcomes of other units from their groups, classes of individuals,
+    The result depends on the family: outcomes of other units from their groups, classes of individuals,
     responses of bags. The columns must be called as in the problem file. In CSV, texts that a spreadsheet would take
     for formulas stand behind an apostrophe.
 

@@ -62,7 +62,7 @@ def command(
 ) -> None:
     """Add noise to tables so that they reveal little about any one person.
 
-    What is spent is written to a ledger beside the tables before any noise is drawn, and a release that would
+    The privacy loss is written to a ledger beside the tables before any noise is drawn, and a release that would
     overdraw it is refused: running the same command twice is an error, not a second draw. So is a release of the
     same tables, or of other tables of the same file of rows, from another ledger or from a copied folder. The noisy
     tables state their noise.
