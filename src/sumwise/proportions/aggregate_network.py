@@ -17,6 +17,7 @@ from sumwise.networks.optimiser import adamw
 from sumwise.networks.tensors import as_arrays, threads
 from sumwise.proportions.network import hidden_layers
 
+# Usual values, not tuned: held-out bags decide how many of the steps are taken, down to none.
 FOLDS, MEMBERS = 4, 5
 MAX_STEPS, PATIENCE = 400, 40
 LEARNING_RATE, WEIGHT_DECAY = 0.01, 0.01

@@ -21,9 +21,9 @@ from sumwise.proportions.shares import BagShares
 
 SMOOTHNESS = (1.0, 1e2, 1e4)
 # Times that counts may vary as much as the fit says before expected shares that are spread more widely than observed
-# ones are worth a warning. In 124 draws of given and generated data (settings of proportions_penalty_rules.py in
-# benchmarks, draws 6 to 9) it warned of 26 of 32 fits whose logits were over twice too large for other individuals, of
-# 21 of 23 that predicted them worse than the overall share does, and of 9 others.
+# ones are worth a warning. Chosen on 124 draws; on 260 others (benchmarks/results/mean_map_warning.json) it warns of 48
+# of 77 fits whose logits are over twice too large for other individuals, of 43 of 66 that predict them worse than the
+# overall share does, and of 22 of 183 that are neither.
 CERTAIN = 2.5
 
 

@@ -20,9 +20,8 @@ MIDDLE = 8
 FIRST = MIDDLE - 1
 ROUGH = 1e-2  # standard errors that a fold's fit may be off
 MOST_FITS = 8  # penalties tried, those for the marginal likelihood included; three are left to compare neighbours
-LOOSEST = (
-    6  # the step below which the marginal likelihood is not followed: logits that vary by more than ten are no prior
-)
+# The step below which the marginal likelihood is not followed: logits that vary by more than ten are no prior.
+LOOSEST = 6
 # Standard errors by which a penalty must be worse than the best before it is left, 1 + FEW / n_bags: few bags say
 # little. Ten draws each of 34 settings with 6 to 90 bags that no table reports
 # (benchmarks/results/proportions_penalty_rules.json): over all of them 40 costs .006 in log-loss; 0 costs .002 in AUC

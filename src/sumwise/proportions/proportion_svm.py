@@ -15,7 +15,7 @@ from sumwise.proportions.share_classifier import ShareClassifier
 from sumwise.proportions.shares import BagShares
 
 CORNER = 0.05  # margin over which the corner of the hinge is rounded, so that L-BFGS can follow it
-ANNEAL = 1.5  # factor by which the weight of the labels grows from round to round
+ANNEAL = 1.5  # factor by which the weight of the labels grows from round to round (Yu et al. 2013, algorithm 1)
 FIRST = 0.03  # share of its final weight at which it begins
 
 
