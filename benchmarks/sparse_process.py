@@ -91,7 +91,9 @@ def main():
             kept = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {"rows": []}
             left = [r for r in kept["rows"] if (r["bags"], r["n"]) != (row["bags"], row["n"])]
             row["commit"] = run_record()["commit"]
-            made = {"command": "python benchmarks/sparse_process.py", "seed": FIRST, "rows": [*left, row]}
+            rows = [*left, row]
+            commits = " and ".join(sorted({r["commit"] for r in rows if "commit" in r}))
+            made = {"command": "python benchmarks/sparse_process.py", "commit": commits, "seed": FIRST, "rows": rows}
             RESULTS.write_text(json.dumps(made, indent=1) + "\n", "utf-8")
             print(row, flush=True)
 
