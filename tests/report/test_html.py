@@ -198,3 +198,12 @@ def test_tables_and_findings_have_names_for_a_screen_reader():
         assert f'aria-label="{name}"' in text
     assert text.count('<th scope="row">a</th>') == 9
     assert '<span class="left" role="status"></span>' in text
+
+
+def test_buttons_of_figures_say_of_which_figure_they_are():
+    numbers = {"names": ["f"], "share": [0.5], "low": [0.4], "high": [0.6], "truth": None, "level": 0.95}
+    summary = Summary("t", "f", "m", ["Verdict."])
+    drawn = figure("subgroups", numbers, "Shares of subgroups.", table(pd.DataFrame({"a": [1]}), "T"))
+    summary.add("found", drawn, {**drawn, "caption": "Shares of others."})
+    names = re.findall(r'aria-label="((?:Download|Data of)[^"]*)"', page(summary.to_dict()))
+    assert len(set(names)) == len(names) == 6
