@@ -180,6 +180,8 @@ def rules(held):
     kinds |= {"own and others": [own, *range(n_own, len(totals))], "all": range(len(totals))}
     for name, models in kinds.items():
         found[f"likelihood, {name}"] = softmax(np.array(models))
+    for multiple in (2, 3):
+        found[f"fixed, {PLAIN[multiple]:.2g}"] = np.eye(len(totals))[multiple]
     found["halfway, penalties"] = 0.5 * np.eye(len(totals))[own] + 0.5 * found["likelihood, penalties"]
     found["halfway, all"] = 0.5 * np.eye(len(totals))[own] + 0.5 * found["likelihood, all"]
     return found
@@ -203,7 +205,7 @@ def compared(found, numbers):
     """For every rule: its gain over the default, settings together, and cells within one error of the best other."""
     out = {}
     for rule in (r for r in next(iter(found.values())) if r not in OTHERS):
-        row = out[rule] = {}
+        row = out[rule] = {"draws": sum(len(found[number][rule]) for number in numbers)}
         for which, (name, better) in enumerate((("AUC", 1.0), ("log-loss", -1.0))):
             gains, good = [], 0
             for number in numbers:
@@ -229,7 +231,8 @@ def score(folder):
         for name, scores in one.items():
             found.setdefault(number, {}).setdefault(name, []).append(np.round(scores, 5).tolist())
     halves = {"chosen on": sorted(n for n in found if n % 2 == 0), "reported": sorted(n for n in found if n % 2)}
-    kept = run_record(first_draw=FIRST, draws=min(map(len, seeds.values())))
+    kept = run_record(first_draw=FIRST, draws_per_setting=min(map(len, seeds.values())))
+    kept["command"] = "python benchmarks/proportions_stacking.py score DIR"
     kept["settings"] = {half: len(numbers) for half, numbers in halves.items()}
     kept["rules"] = {half: compared(found, numbers) for half, numbers in halves.items()}
     kept["cells"] = [{"setting": list(SETTINGS[n][1]), "seeds": seeds[n], "scores": found[n]} for n in sorted(found)]
@@ -237,10 +240,9 @@ def score(folder):
     for half, rows in kept["rules"].items():
         print(half, kept["settings"][half])
         for rule, row in rows.items():
-            print(
-                f"  {rule:35s}",
-                *(f"{s} {r['gain']:+.4f} ± {r['error']:.4f} {r['within one error']}" for s, r in row.items()),
-            )
+            pairs = [(name, row[name]) for name in ("AUC", "log-loss")]
+            said = [f"{name} {r['gain']:+.4f} ± {r['error']:.4f} {r['within one error']}" for name, r in pairs]
+            print(f"  {rule:35s}", *said)
 
 
 def main():
