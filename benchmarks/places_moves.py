@@ -16,7 +16,8 @@ rounds of belief propagation (Algorithm 2), which doesn't settle at the kinks of
 With `--direct` L-BFGS minimises F over the parameters for so many CPU seconds, every value by one E step. EM is slow
 where noise hides most of a cell: of z people under noise of variance v it forgets the share z / (z + v) an iteration.
 L-BFGS is scaled by what the noisy counts say of a cell, z^2 / (z + v) a step, in place of what true ones would, z.
-Else EM runs until the objective moves by less than 1e-6 of itself, at most `--iterations`; whether it got there is
+Else EM runs until an iteration lowers F by less than 1e-6 of all that was gained, twice in a row, at most
+`--iterations`; whether it got there is
 counted. Seeds 4000 on were used for nothing else. Every fit is written to benchmarks/results/places_moves.json as soon
 as it is there.
 """
@@ -58,6 +59,10 @@ TOL = 1e-6
 SAME = ("size", "plain", "step", "b", "seed", "from")
 HALF = "node MAE, half of the steps"
 KINDS = ("moves", "places", "places, own noise", "places, as Laplace")
+MADE = (
+    "python benchmarks/places_moves.py --size middle large; --plain 250; --size paper --scales 10 --iterations 250; "
+    "--direct 150; L-BFGS: python benchmarks/places_direct.py --device cuda --size middle paper"
+)
 
 
 def kept() -> dict[str, Any]:
@@ -75,22 +80,28 @@ def keep(fits):
     results["fits"].sort(key=lambda f: [str(f[k]) for k in SAME])
     results["rows"] = rows(results["fits"])
     commits = ", ".join(sorted({f["commit"] for f in results["fits"]}))
-    results["runs"] = {"rows": run_record(seeds="4000 to 4009") | {"commit": commits}}
+    results["runs"] = {"rows": {"command": MADE, "commit": commits, "seeds": "4000 to 4009"}}
     lines = ",\n".join(json.dumps(fit) for fit in results.pop("fits"))  # one line each
     text = json.dumps(results, indent=1)[:-2] + f',\n "fits": [\n{lines}\n]\n}}\n'
     RESULTS.write_text(text, "utf-8")
 
 
+def same(fit):
+    """Size, iterations, step and noise of a fit."""
+    return tuple(fit[k] for k in SAME[:4])
+
+
 def rows(fits):
     """Means over draws, with the paired difference from moves."""
     out = []
-    settings = {tuple(f[k] for k in SAME[:4]) for f in fits}
+    settings = {same(f) for f in fits}
     for size, plain, step, b in sorted(settings, key=lambda k: (list(SIZES).index(k[0]), *k[1:])):
-        here = [f for f in fits if tuple(f[k] for k in SAME[:4]) == (size, plain, step, b)]
-        node = {(f["from"], f["seed"]): f["node MAE"] for f in here}
+        here = [f for f in fits if same(f) == (size, plain, step, b)]
+        node = {f["seed"]: f["node MAE"] for f in fits if (*same(f), f["from"]) == (size, 0, "torch", b, "moves")}
+        node |= {f["seed"]: f["node MAE"] for f in here if f["from"] == "moves"}  # else those by L-BFGS
         for kind in dict.fromkeys(f["from"] for f in here):
             mine = [f for f in here if f["from"] == kind]
-            less = [f["node MAE"] - node["moves", f["seed"]] for f in mine if ("moves", f["seed"]) in node]
+            less = [f["node MAE"] - node[f["seed"]] for f in mine if f["seed"] in node]
             ended = "to the end" if any(f["converged"] for f in mine) else f"{mine[0]['steps']} iterations"
             ended = f"L-BFGS, {mine[0]['steps']} E steps" if step == "direct" else ended
             ended = "L-BFGS" if step == "torch" else ended
