@@ -11,12 +11,17 @@ from sumwise.study.profile_file import profile_file
 from sumwise.study.recognise.margins import guess
 
 
-def guessed(tmp_path, *frames):
+def profiled(tmp_path, *frames):
+    """Profiles of the frames as files."""
     profiles = []
     for k, frame in enumerate(frames):
         frame.to_csv(tmp_path / f"{k}.csv", index=False)
         profiles.append(profile_file(tmp_path / f"{k}.csv"))
-    return guess(profiles)
+    return profiles
+
+
+def guessed(tmp_path, *frames):
+    return guess(profiled(tmp_path, *frames))
 
 
 real = pytest.mark.skipif(not public_data.present(), reason=public_data.REASON)

@@ -318,3 +318,14 @@ def test_parts_add_up_to_the_fit_on_all():
         CardinalityClassifier().partial_fit(bags, np.column_stack([counts, bags.sizes - counts, 0 * counts]))
     with pytest.raises(DataError, match="plain linear classifier only"):
         CardinalityClassifier(random_intercept=True).partial_fit(bags, counts)
+
+
+@pytest.mark.parametrize("slope", [0.0, 1.0, 30.0])
+def test_a_penalty_is_chosen_with_at_most_eight(slope):
+    rng = np.random.default_rng(1)
+    values = rng.normal(size=(200, 3)) + np.repeat(rng.normal(size=(20, 3)), 10, axis=0)
+    labels = rng.random(200) < 1 / (1 + np.exp(-slope * values[:, 0]))
+    counts = labels.reshape(20, 10).sum(axis=1)
+    for own in (False, True):
+        clf = CardinalityClassifier(random_intercept=own).fit(Bags(values, np.arange(0, 201, 10)), counts)
+        assert 2 <= len(clf.penalty_search_["penalties"]) <= 8

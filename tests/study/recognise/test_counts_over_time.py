@@ -8,16 +8,12 @@ import pytest
 
 from study_cases import flocks
 from sumwise.errors import DataError
-from sumwise.study.profile_file import profile_file
 from sumwise.study.recognise.counts_over_time import guess
+from wide_cases import profiled
 
 
 def guessed(tmp_path, *frames):
-    profiles = []
-    for k, frame in enumerate(frames):
-        frame.to_csv(tmp_path / f"{k}.csv", index=False)
-        profiles.append(profile_file(tmp_path / f"{k}.csv"))
-    return guess(profiles)
+    return guess(profiled(tmp_path, *frames))
 
 
 def test_time_place_and_count_are_known_by_name_and_shape(tmp_path):

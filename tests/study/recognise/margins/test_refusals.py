@@ -7,12 +7,7 @@ import pytest
 
 from study_cases import votes
 from sumwise.errors import DataError
-from sumwise.study.initialise import suggest_problem
-
-
-def suggested(tmp_path, frame):
-    frame.to_csv(tmp_path / "a.csv", index=False)
-    return suggest_problem([tmp_path / "a.csv"], tmp_path / "p.toml")
+from wide_cases import suggested
 
 
 def test_a_column_of_mostly_withheld_counts_is_named(tmp_path):
