@@ -8,7 +8,7 @@ from sumwise.collective import FlowModel, Movement, Places
 from sumwise.distribution import BagRidge
 from sumwise.ecological import Bounds
 from sumwise.errors import DataError
-from sumwise.maxent import MaxEntClassifier
+from sumwise.maxent import MaxEntClassifier, NaiveBayesTables
 from sumwise.proportions import MeanMap
 from sumwise.report.model_figure import plot_model
 
@@ -43,3 +43,10 @@ def test_a_model_that_has_nothing_to_draw_asks_for_its_data():
     model = BagRidge().fit(bags(), y)
     with pytest.raises(DataError, match="BagRidge needs its data"):
         plot_model(model)
+
+
+def test_a_model_whose_report_has_no_figure_shows_its_data():
+    frame = {"a": ["x", "y"] * 20, "b": ["u", "u", "v", "v"] * 10, "y": [0, 1, 1, 0] * 10}
+    tables = Tables.from_frame(frame, ["a", "b"], label="y", order=1)
+    ax = tables.plot()
+    assert NaiveBayesTables().fit(tables).plot(tables).get_xlabel() == ax.get_xlabel()

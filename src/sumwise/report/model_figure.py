@@ -46,6 +46,8 @@ def plot_model(model: Any, data: Any = None, ax: Any = None, **options: Any) -> 
     from sumwise.report.model_report import report
 
     figures = report(model, data, **options).figures
+    if not figures and hasattr(data, "plot"):
+        return data.plot(ax=ax)  # a model of nothing but counts, as naive Bayes: the counts themselves
     if not figures:
         raise DataError(f"The report on {type(model).__name__} has no figure.", hint="see model.report(data).")
     return figures[0].draw(ax=ax)
