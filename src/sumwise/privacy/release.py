@@ -287,7 +287,7 @@ def release(
         How the budget is shared by the tables: equally, or in proportion to a number per table, as
         ``{("age", "city"): 3.0}`` (tables not named get 1) or one number per table in order.
     public_levels : bool or sequence of str, default False
-        Attributes whose levels, classes or cut points were read from the rows and are no secret all the same: they are
+        Attributes whose levels, classes or cut points were read from the rows but are public all the same: they are
         public knowledge, or were learned from other data. True: all. Otherwise such levels are refused, since a level
         by itself reveals that somebody has it; see ``domain=`` and :func:`sumwise.privacy.private_encoding`.
     what : str
@@ -427,7 +427,7 @@ def _check_levels(tables: Tables, public: Any) -> None:
         raise DataError(
             f"Levels, classes or cut points of {title(bad[:5])}{' and others' if len(bad) > 5 else ''} were read from "
             "the rows: a level by itself reveals that somebody has it.",
-            hint="count with domain=..., learn levels privately (private_encoding), or say that they are no secret: "
+            hint="count with domain=..., learn levels privately (private_encoding), or declare them public: "
             "public_levels=[...], or --public-levels.",
         )
 

@@ -44,7 +44,7 @@ def command(
         float | None, typer.Option(help="The largest weight of a row; needed where rows were weighted.")
     ] = None,
     public_levels: Annotated[
-        bool, typer.Option("--public-levels", help="Levels and cut points read from the rows are no secret.")
+        bool, typer.Option("--public-levels", help="Declare levels and cut points that were read from the rows public.")
     ] = False,
     replace: Annotated[
         bool, typer.Option("--replace", help="Protect what rows say, not that a person is there.")
