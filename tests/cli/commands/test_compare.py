@@ -18,7 +18,7 @@ def test_two_results_are_compared_on_a_page_and_in_a_table(tmp_path, capsys):
     assert "4 estimates are in both results" in said
     assert sorted(p.name for p in (tmp_path / "c").iterdir()) == ["comparison.csv", "report.html", "summary.json"]
     assert main([*arguments, "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["title"].endswith(": r-one and r-two")
+    assert json.loads(capsys.readouterr().out)["title"].startswith("r-one and r-two compared (")
 
 
 def test_a_folder_that_holds_other_files_is_left_alone(tmp_path, capsys):
