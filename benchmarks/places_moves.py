@@ -112,6 +112,9 @@ def rows(fits):
             row["error"] = float(np.std(less, ddof=1) / np.sqrt(len(less))) if len(less) > 1 else None
             half = [f["node MAE"] / f[HALF] - 1 for f in mine if HALF in f]
             row["since half of the steps"] = float(np.mean(half)) if half else None
+            row["steps"] = float(np.mean([f["steps"] for f in mine]))
+            late = [f["gained by a hundred steps"] for f in mine if "gained by a hundred steps" in f]
+            row["most gained by a hundred steps"] = max(late) if late else None
             out.append(row | {"converged": sum(f["converged"] for f in mine)})
     return out
 
