@@ -157,6 +157,7 @@ def main():
                 "commit": run_record()["commit"],
             }
             kept["command"] = "python benchmarks/proportions_coverage.py"
+            kept["commit"] = " and ".join(sorted({c["commit"] for c in kept["cases"].values()}))
             RESULTS.parent.mkdir(exist_ok=True)
             RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
         print(case, kept["cases"][case], flush=True)
