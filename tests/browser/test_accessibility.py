@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from itertools import pairwise
 
 import pytest
@@ -174,3 +175,17 @@ def test_reports_are_readable_at_every_width_light_and_dark(page, reports, famil
         assert small >= 11, f"letters of {small} px at {width}"
         assert page.evaluate(CUT) == []
     check_focus(page)
+
+
+def test_a_study_says_what_it_does_before_its_file_is_read(page, address, votes):
+    uploaded(page, address, str(votes))
+    held = []
+    page.route(re.compile(r"reading=1"), lambda route: held.append(route))  # noqa: PLW0108
+    page.reload()
+    page.wait_for_function("() => document.getElementById('seen').textContent.startsWith('Reading the file')")
+    assert page.get_attribute("#seen", "role") == "status"
+    assert page.inner_text("#study-files") == f"Files: {votes.name}"
+    assert page.locator("#columns tbody tr").count() == 0
+    assert len(held) == 1
+    held[0].continue_()
+    page.wait_for_selector("#columns tbody tr")

@@ -63,15 +63,22 @@ async function open(name) {
   $("study-title").textContent = name;
   document.title = name + " – sumwise";
   for (const id of ["result", "reading", "settings", "private"]) $(id).hidden = true;
-  const facts = await ask(of(name) + "?reading=1");
+  const facts = await ask(of(name));  // at once: a run goes on, or has ended, while the file is read again
+  if (name !== current) return;
   $("study-files").textContent = facts.files.length ? "Files: " + facts.files.join(", ") : "";
   $("run").disabled = !facts.files.length;
   showResult(facts);
   showJob(facts.job);
-  if (facts.reading) show(facts.reading);
-  else if (facts.files.length) await recognise();
   releaseReady(facts);
   $("main").focus();
+  if (!facts.files.length) return;
+  $("columns").tBodies[0].replaceChildren();
+  $("seen").textContent = "Reading the file …";
+  $("reading").hidden = false;
+  const known = await ask(of(name) + "?reading=1");
+  if (name !== current) return;
+  if (known.reading) show(known.reading);
+  else await recognise();
 }
 
 async function recognise() {
