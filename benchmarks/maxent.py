@@ -355,7 +355,7 @@ def steps(seeds=range(10)) -> list[dict]:
     }
     out = training_curves(settings, ad_shape, at=(25, 50, 100), seeds=list(seeds))
     equal, *others = out
-    for row in others:  # paired: the same rows
+    for row in others if len(list(seeds)) > 1 else ():  # paired: the same rows
         less = np.array(row["by seed"]) - np.array(equal["by seed"])
         row |= {"gain 25": float(less[:, 0].mean()), "gain 100": float(less[:, -1].mean())}
         row |= {f"gain {t} error": float(e) for t, e in zip((25, 50, 100), spread_of(less)) if t != 50}
