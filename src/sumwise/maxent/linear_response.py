@@ -91,13 +91,13 @@ class LinearResponse:
 
     def times(self, moves: Moves) -> Moves:
         """H_P times the moves."""
-        out = Moves(*(np.zeros_like(v) for v in moves))
         shifted = moves.mu - np.einsum("pc,cpb->pb", self.rates, moves.theta)  # features are phi and (y - rate) phi
         mean = self.expected.dot(Moves(shifted, moves.theta, moves.offsets)) / self.weights.sum()
-        hessian_products(
-            self.cells, self.weights, self.shares, mean,
-            shifted, moves.theta, moves.offsets, out.mu, out.theta, out.offsets,
-        )  # fmt: skip
+        # In single precision, a fifth less time for a bootstrap: sums err by about 1e-6, the solution by TOL.
+        given = Moves(*(np.ascontiguousarray(v, np.float32) for v in (shifted, moves.theta, moves.offsets)))
+        out = Moves(*(np.zeros_like(v) for v in given))
+        weights, shares, mean = (v.astype(np.float32) for v in (self.weights, self.shares, mean))
+        hessian_products(self.cells, weights, shares, mean, *given, *out)
         mu = out.mu + 2 * self.penalties.counts[:, None] * moves.mu
         theta = out.theta - self.rates.T[:, :, None] * out.mu
         theta += 2 * self.penalties.sums[:, :, None] * moves.theta

@@ -32,7 +32,7 @@ def hessian_products(  # noqa: C901, PLR0912 - one loop over rows
     """
     m, n_terms = cells.shape
     n_scores, _, n_vectors = labels.shape
-    base, score = np.empty(n_vectors), np.empty((n_scores, n_vectors))
+    base, score = np.empty(n_vectors, counts.dtype), np.empty((n_scores, n_vectors), counts.dtype)
     for i in range(m):
         for b in range(n_vectors):
             base[b] = -mean[b]
