@@ -356,7 +356,7 @@ def test_amounts_equal_those_of_a_frame(engine, counting):
         ({"amount": "y", "amount_range": (0, 1), "person": "p", "max_cells": 1}, "without max_cells"),
         ({"amount": "y", "amount_range": (1, 0)}, "range of amounts"),
         ({"amount": "y", "amount_range": (1, 2, 3)}, "amount_range is"),
-        ({"amount": "a", "amount_range": (0, 1)}, "no attribute"),
+        ({"amount": "a", "amount_range": (0, 1)}, "not an attribute"),
         ({"amount": "t", "amount_range": (0, 1)}, "are text"),
         ({"amount": "m", "amount_range": (0, 1)}, "'m' is missing in 1 of 2 rows"),
     ],
