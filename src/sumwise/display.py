@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from html import escape
 from typing import Any
 
-__all__ = ["facts_html", "facts_text", "finding_html", "readable", "record_html", "shortened"]
+__all__ = ["facts_html", "facts_text", "finding_html", "in_natural_order", "readable", "record_html", "shortened"]
 
 SHARES = ("share", "low", "high", "lower_bound", "upper_bound")  # columns of estimates
 
@@ -22,6 +23,32 @@ def shortened(items: Any, most: int = 6) -> str:
     listed = list(items)
     shown = ", ".join(str(x) for x in listed[:most])
     return shown if len(listed) <= most else f"{shown}, ... ({len(listed)} in all)"
+
+
+def in_natural_order(levels: list[Any]) -> list[Any]:
+    """Return levels by the first number in each, "under" before and "over" after it; as given where one has none.
+
+    Examples
+    --------
+    >>> from sumwise.display import in_natural_order
+    >>> in_natural_order(["$25k-$75k", "over $75k", "under $25k"])
+    ['under $25k', '$25k-$75k', 'over $75k']
+    >>> in_natural_order(["no", "yes"])
+    ['no', 'yes']
+    """
+    keys = {}
+    for level in levels:
+        words = str(level).lower()
+        found = re.search(r"(\d{1,3}(?:,\d{3})+|\d+(?:\.\d+)?)\s*([km]\b)?", words)
+        if words == "(missing)":
+            keys[level] = (float("inf"), 0)
+        elif found is None:
+            return levels
+        else:
+            size = float(found[1].replace(",", "")) * {"k": 1e3, "m": 1e6}.get(found[2], 1.0)
+            side = bool(re.search(r"over|above|more|>|\+", words)) - bool(re.search(r"under|below|less|up to|<", words))
+            keys[level] = (-size if re.match(r"[-−]\d", words) else size, side)
+    return sorted(levels, key=keys.__getitem__)
 
 
 def facts_text(title: str, facts: dict[str, Any]) -> str:

@@ -63,9 +63,14 @@ def test_from_a_file_to_a_report(client, tmp_path):
     name = client.json("/api/upload/votes.csv", "PUT", (tmp_path / "votes.csv").read_bytes())["study"]
     found = client.json(f"/api/studies/{name}/suggest", "POST", {})
     assert found["values"]["family"] == "ecological"
-    values = {**found["values"], "method": "Bounds", "title": "<b>Votes</b>"}
+    values = {**found["values"], "method": "Bounds"}
     assert "error" not in client.json(f"/api/studies/{name}/problem", "POST", {"values": values})
-    assert client.json(f"/api/studies/{name}/run", "POST", {})["status"] in ("queued", "running")
+    refused = client.json(f"/api/studies/{name}/run", "POST", {"values": {**values, "family": "ecologic"}})
+    assert "ecologic" in refused["error"]
+    assert client.json(f"/api/studies/{name}/job")["status"] == "none"
+    asked = {"values": {**values, "title": "<b>Votes</b>"}}  # saved by the request that starts the run
+    started = client.json(f"/api/studies/{name}/run", "POST", asked)
+    assert (started["status"] in ("queued", "running"), started["reading"]["values"]["title"]) == (True, "<b>Votes</b>")
     for _ in range(1500):
         job = client.json(f"/api/studies/{name}/job")
         if job["status"] not in ("queued", "running"):

@@ -151,3 +151,44 @@ def test_time_for_a_body_grows_with_what_came():
 
     with pytest.raises(DataError, match="stalled after 0 bytes"):
         asyncio.run(timeouts.patient_receive(nothing, limits)())
+
+
+def test_idle_time_begins_after_the_last_request_and_the_last_job():
+    now = [0.0]
+    use = timeouts.Use(lambda: now[0])
+    now[0] = 40.0
+    assert use.idle() == 40.0
+    with use.of_request():
+        now[0] = 100.0
+        assert use.idle() == 0.0  # an upload takes its time
+    now[0] = 130.0
+    assert use.idle() == 30.0
+    assert use.idle(busy=True) == 0.0
+    now[0] = 135.0
+    assert use.idle() == 5.0
+
+
+def test_a_server_stops_when_nobody_uses_it_and_not_while_a_job_runs(tmp_path):
+    app, stopped, looks = served.App(Workspace(tmp_path / "studies")), [], []
+    now = [0.0]
+    app.use = timeouts.Use(lambda: now[0])
+
+    class Busy:
+        @property
+        def busy(self):
+            now[0] += 60.0
+            looks.append(now[0])
+            return now[0] <= 180.0
+
+    app.jobs.close()
+    app.jobs, app.stop = Busy(), lambda: stopped.append(now[0])
+    served.stop_when_idle(app, 100.0, pause=0.0)
+    assert stopped == [300.0]  # the job ended after 180 s
+    assert looks == [60.0, 120.0, 180.0, 240.0, 300.0]
+
+
+def test_a_request_is_use(tmp_path):
+    with serving(tmp_path) as client:
+        client.app.use.last = -1e9
+        client("/api/studies")
+        assert client.app.use.idle() < 1e8

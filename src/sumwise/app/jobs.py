@@ -88,6 +88,11 @@ class Jobs:
             _end(job, child)
         return self.state(study)
 
+    @property
+    def busy(self) -> bool:
+        """Whether a job waits or runs."""
+        return bool(self._ours)
+
     def close(self) -> None:
         """Take no more jobs; one that runs goes on by itself and leaves its result where it belongs."""
         self._waiting.put(None)

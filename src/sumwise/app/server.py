@@ -7,6 +7,7 @@ import json
 import secrets
 import sys
 import tempfile
+import time
 import zipfile
 from collections.abc import Awaitable, Callable
 from importlib.resources import files
@@ -16,7 +17,7 @@ from urllib.parse import quote
 
 from sumwise.app.jobs import Jobs
 from sumwise.app.reading import problem_text
-from sumwise.app.timeouts import Limits, patient_receive, protocol
+from sumwise.app.timeouts import Limits, Use, patient_receive, protocol
 from sumwise.app.workspace import Workspace, read_json, read_object
 from sumwise.errors import DataError, SumwiseError
 from sumwise.extras import require
@@ -68,6 +69,7 @@ class App:
         self.token = secrets.token_urlsafe(24) if token is None else token
         self.jobs = Jobs(workspace) if jobs is None else jobs
         self.stop: Callable[[], None] = lambda: None  # set by `serve`
+        self.use = Use()
 
     def asgi(self) -> Any:
         """The application with its checks."""
@@ -95,7 +97,7 @@ class App:
         routes = [
             routing.Route(f"/{self.token}{place}", self._guarded(do), methods=[verb]) for place, do, verb in table
         ]
-        return _Checked(applications.Starlette(routes=routes), self.limits)
+        return _Checked(applications.Starlette(routes=routes), self.limits, self.use)
 
     def server(self) -> Any:
         """The server library's object that runs the application, with its limits."""
@@ -211,7 +213,9 @@ class App:
 
     async def problem(self, request: Any) -> Any:
         """Save a problem file, as text or as values, and read the data by it; a bad one is not saved."""
-        name, asked = request.path_params["name"], await _body(request)
+        return await self._save(request.path_params["name"], await _body(request))
+
+    async def _save(self, name: str, asked: dict[str, Any]) -> dict[str, Any]:
         text = asked["text"] if "text" in asked else problem_text(asked["values"], asked.get("contests", []))
         path = self.workspace.study(name) / "problem.toml"
         trial = path.with_name(f".problem.{secrets.token_hex(4)}.toml")  # two may save at once
@@ -229,14 +233,22 @@ class App:
     # --- jobs
 
     async def run(self, request: Any) -> Any:
-        """Fit; a run that was interrupted goes on, unless its problem or data have changed since."""
-        name = request.path_params["name"]
+        """Fit; a run that was interrupted goes on, unless its problem or data have changed since.
+
+        Values that are not saved yet come with the request and are saved first: a tab that is closed meanwhile loses
+        nothing.
+        """
+        name, asked = request.path_params["name"], await _body(request)
+        found = await self._save(name, asked) if "values" in asked else {}
+        if "error" in found:
+            return found
         if not (self.workspace.study(name) / "problem.toml").exists():
             raise DataError("There is no problem file yet.", hint="let the files be recognised first.")
         flags = ["--replace", "--restart"]
-        if not (await _body(request)).get("restart"):
+        if not asked.get("restart"):
             flags.append("--resume")  # goes on only where neither problem nor data have changed since
-        return self.jobs.start(name, "fit", ["fit", "problem.toml", "--out", "result", *flags])
+        job = self.jobs.start(name, "fit", ["fit", "problem.toml", "--out", "result", *flags])
+        return job | {"reading": found} if found else job
 
     async def tables(self, request: Any) -> Any:
         """Count the rows of a study's file into tables."""
@@ -296,9 +308,10 @@ def _of_contests(result: Path) -> dict[str, str]:
 class _Checked:
     """The application behind checks of Host, Origin and size, with headers on every answer."""
 
-    def __init__(self, inner: Any, limits: Limits) -> None:
+    def __init__(self, inner: Any, limits: Limits, use: Use) -> None:
         self.inner = inner
         self.limits = limits
+        self.use = use
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] != "http":
@@ -313,7 +326,8 @@ class _Checked:
             response = require("starlette.responses", extra="serve").PlainTextResponse("Forbidden", 403)
             await response(scope, receive, _with_headers(send))
             return
-        await self.inner(scope, patient_receive(receive, self.limits), _with_headers(send))
+        with self.use.of_request():
+            await self.inner(scope, patient_receive(receive, self.limits), _with_headers(send))
 
 
 def _with_headers(send: Any) -> Any:
@@ -386,7 +400,21 @@ def _response(content: Any, kind: str) -> Any:
     return require("starlette.responses", extra="serve").Response(content, media_type=kind)
 
 
-def serve(folder: Any, port: int = 0, ready: Callable[[str], None] = print) -> None:
+def stop_when_idle(app: App, seconds: float, pause: float = 1.0) -> None:
+    """Stop the server of an app once nobody has used it for so many seconds; looks every `pause` seconds.
+
+    Parameters
+    ----------
+    app : App
+    seconds : float
+    pause : float, default 1
+    """
+    while app.use.idle(app.jobs.busy) < seconds:
+        time.sleep(pause)
+    app.stop()
+
+
+def serve(folder: Any, port: int = 0, ready: Callable[[str], None] = print, idle: float | None = None) -> None:
     """Serve a workspace, or one finished result, until Ctrl-C or until the page asks to stop.
 
     Parameters
@@ -396,8 +424,11 @@ def serve(folder: Any, port: int = 0, ready: Callable[[str], None] = print) -> N
         0 takes any that is free.
     ready : callable
         Takes the address once the server listens.
+    idle : float, optional
+        Seconds without a request or a job after which it stops by itself; by default it doesn't.
     """
     import socket
+    import threading
 
     app = App(Workspace(folder))
     server = app.server()
@@ -411,5 +442,7 @@ def serve(folder: Any, port: int = 0, ready: Callable[[str], None] = print) -> N
         raise DataError(f"Port {port} can't be used: {error.strerror}.", hint="--port 0 takes a free one.") from None
     with listener:
         ready(f"http://{ADDRESS}:{listener.getsockname()[1]}/{app.token}/")
+        if idle is not None:
+            threading.Thread(target=stop_when_idle, args=(app, idle), daemon=True).start()
         server.run(sockets=[listener])
     app.jobs.close()

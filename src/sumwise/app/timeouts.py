@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +27,37 @@ class Limits:
     slowest: float = 1024.0
     unread: float = 300.0  # without taking a byte of an answer; a person may be choosing where to save it
     connections: int = 100
+
+
+class Use:
+    """When the app was last used: a request under way, or a job, is use.
+
+    Parameters
+    ----------
+    clock : callable
+        The time in seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        self.under_way = 0
+        self.last = clock()
+
+    @contextmanager
+    def of_request(self) -> Iterator[None]:
+        """Count a request as use, from its beginning to its end."""
+        self.under_way += 1
+        try:
+            yield
+        finally:
+            self.under_way -= 1
+            self.last = self.clock()
+
+    def idle(self, busy: bool = False) -> float:
+        """Seconds since the last use, 0 where a request or a job (`busy`) is under way."""
+        if busy or self.under_way:
+            self.last = self.clock()
+        return self.clock() - self.last
 
 
 class Timed(_Protocol):

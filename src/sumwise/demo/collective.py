@@ -53,6 +53,7 @@ def run(say: Callable[[str], None]) -> list[Finding]:
             float(low[k]),
             float(high[k]),
             "count",
+            level=0.9,
         )
         for k, w in enumerate(weeks)
     ]

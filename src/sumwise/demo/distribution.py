@@ -42,7 +42,7 @@ def run(say: Callable[[str], None]) -> list[Finding]:
     caption = "50 bags that were not used: predicted and true number, with 90% intervals."
     return Findings(
         [
-            Finding(f"the number of bag {k + 1}", mid, float(y[judged][k]), mid - wide, mid + wide)
+            Finding(f"the number of bag {k + 1}", mid, float(y[judged][k]), mid - wide, mid + wide, level=0.9)
             for k, mid in enumerate(map(float, found[:2]))
         ],
         ("predicted", numbers, caption),

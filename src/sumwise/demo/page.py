@@ -40,6 +40,7 @@ def stories_page(stories: Sequence[Mapping[str, Any]]) -> str:
                 f["estimated"],
                 f.get("kind", "number"),
                 **{key: f[key] for key in ("low", "high", "truth")},
+                level=f.get("level", 0.95),
                 because=None if f["covers"] is None else _covers(f["covers"]),
             )
             for f in story["findings"]

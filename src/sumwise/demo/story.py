@@ -27,6 +27,8 @@ class Finding:
         The interval around the estimate.
     kind : {"number", "share", "count"}, default "number"
         How the page writes it.
+    level : float, default 0.95
+        Of the interval, where there is one.
 
     Examples
     --------
@@ -41,6 +43,7 @@ class Finding:
     low: float | None = None
     high: float | None = None
     kind: str = "number"
+    level: float = 0.95
 
     @property
     def covers(self) -> bool | None:

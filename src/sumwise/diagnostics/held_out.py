@@ -9,6 +9,7 @@ from sklearn.base import clone
 
 from sumwise import checks
 from sumwise.bags import Bags
+from sumwise.display import in_natural_order
 from sumwise.grouped_warnings import group_warnings
 from sumwise.margins import Margins
 from sumwise.progress import track
@@ -189,7 +190,9 @@ def subgroup_shares(
             realised=True,
             random_state=random_state,
         )
-        parts.append(found.to_frame(level).assign(group=name))
+        part: Any = found.to_frame(level).assign(group=name)
+        rank = {text: k for k, text in enumerate(in_natural_order(part["level"].unique().tolist()))}
+        parts.append(part.iloc[np.argsort(part["level"].map(rank).to_numpy(), kind="stable")])
     out: Any = pd.concat(parts, ignore_index=True)
     out["low"], out["high"] = np.minimum(out["low"], out["share"]), np.maximum(out["high"], out["share"])
     return out[["group", "level", "people", "class", "share", "low", "high"]]

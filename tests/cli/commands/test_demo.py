@@ -42,7 +42,8 @@ def test_demo_speaks_json(coins, capsys):
     told = json.loads(capsys.readouterr().out)
     assert [story["family"] for story in told["stories"]] == ["coins", "more"]
     assert told["stories"][0]["findings"][1] == {
-        "what": "tails", "estimated": 0.4, "truth": 0.5, "low": 0.3, "high": 0.45, "kind": "number", "covers": False,
+        "what": "tails", "estimated": 0.4, "truth": 0.5, "low": 0.3, "high": 0.45, "kind": "number", "level": 0.95,
+        "covers": False,
     }  # fmt: skip
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from sumwise import Tables, synthetic
+from sumwise import Domain, Table, Tables, synthetic
 from sumwise.maxent import BestPair, NaiveBayesTables
+from sumwise.noise import Gaussian
 from sumwise.report import report
 from sumwise.report.context import Context
-from sumwise.report.text.maxent import _contrasts
+from sumwise.report.text.maxent import _contrasts, _level
 
 
 def split():
@@ -69,3 +70,22 @@ def test_names_are_shown_in_title_findings_and_tables():
     assert "bought" in found.summary["findings"][0]["what"]
     shown = next(b for s in found.summary["sections"] for b in s["blocks"] if b.get("file") == "estimates.csv")
     assert ["region", "north"] in [row[:2] for row in shown["rows"]]
+
+
+def test_shares_that_noise_leaves_open_are_not_shown():
+    domain, noise = Domain({"a": ["common", "rare"]}), Gaussian(6.0)
+    one = Table("a", [900.0, 0.6], [300.0, 5.7], noise=noise)
+    tables = Tables([one], domain, n=900, label="y", classes=["no", "yes"])
+    found = report(NaiveBayesTables().fit(tables), tables)
+    shown = next(b for s in found.summary["sections"] for b in s["blocks"] if b.get("title", "").startswith("Class"))
+    share = [c["name"] for c in shown["columns"]].index("share")
+    assert [row[share] for row in shown["rows"]] == [600 / 900, 300 / 900, None, None]
+    assert found.frames["estimates"]["share"].tolist()[3] > 1  # as released
+    assert "The counts carry noise (gaussian of scale 6): small counts say little." in found.summary["lead"]
+
+
+def test_cut_points_have_separators_and_other_levels_are_left_alone():
+    names = ["below 20400", "[20400, 28500)", "49400 and above", "[0.5, 12000.5)", "zip 94110", "94110"]
+    assert [_level(name) for name in names] == [
+        "below 20,400", "20,400 to below 28,500", "49,400 and above", "0.5 to below 12000.5", "zip 94110", "94110",
+    ]  # fmt: skip

@@ -100,3 +100,10 @@ def test_those_whose_level_is_missing_are_no_finding():
     contrasts = _contrasts(context, frame, "yes", bags, None)
     found = _findings(context, frame, "yes", contrasts)
     assert [f["what"] for f in found] == ["Share of “yes” where income is high", "Share of “yes” where income is low"]
+
+
+def test_of_two_classes_the_one_that_is_no_denial_is_reported():
+    from sumwise.report.text.proportions import _focus
+
+    pairs = [["college", "no college"], ["no", "yes"], ["D", "R"], ["yes", "Not yet"], ["south", "north"]]
+    assert [_focus(pair) for pair in pairs] == ["college", "yes", "R", "yes", "north"]

@@ -204,8 +204,13 @@ async function save(body) {
 }
 
 async function run() {
-  if (reading && JSON.stringify(values()) !== saved && !(await save({ values: values(), contests: reading.contests }))) return;
-  showJob(await post(of(current) + "/run"));
+  const changed = reading && JSON.stringify(values()) !== saved;
+  if (changed) { say(null); $("saved").textContent = "Reading the data …"; }
+  const job = await post(of(current) + "/run", changed ? { values: values(), contests: reading.contests } : {})
+    .catch(() => { if (changed) $("saved").textContent = "Not saved."; });
+  if (!job) return;
+  if (job.reading) { $("saved").textContent = "Saved; the data can be read this way."; show(job.reading); }
+  showJob(job);
 }
 
 function showJob(job) {

@@ -16,6 +16,12 @@ def command(
         str, typer.Argument(help="Where studies are kept, or a folder that sumwise fit wrote.")
     ] = "sumwise-studies",
     port: Annotated[int, typer.Option(help="0 takes any that is free.", min=0, max=65535)] = 8765,
+    idle: Annotated[
+        float | None,
+        typer.Option(
+            help="Minutes without a request or a job after which it stops by itself; by default never.", min=0
+        ),
+    ] = None,
     quiet: output.Quiet = False,
     json: output.Json = False,
 ) -> None:
@@ -26,6 +32,7 @@ def command(
 
       $ sumwise serve
       $ sumwise serve result/
+      $ sumwise serve --idle 30
     """
     import sys
 
@@ -38,4 +45,6 @@ def command(
             output.write(address if quiet else f"{address}  (Ctrl-C ends it)")
         sys.stdout.flush()
 
-    serve(folder, port, ready)
+    serve(folder, port, ready, None if idle is None else 60 * idle)
+    if not (quiet or json):
+        output.write("The app has stopped.")

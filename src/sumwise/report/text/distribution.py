@@ -11,7 +11,6 @@ from sumwise import diagnostics
 from sumwise.errors import DataError
 from sumwise.metrics import conformal_half_width, mean_error_interval, r_squared_interval, wilson_interval
 from sumwise.report.context import Context, listed, plural
-from sumwise.report.rounding import finding_digits
 from sumwise.report.summary import FEW_ROWS, Summary, bullets, facts, figure, finding, note, table, text
 
 FOLDS = 10
@@ -154,9 +153,12 @@ def _error_findings(
     because = f"Cross-validation over {plural(len(actual), 'bag')}; 0 is no better than a constant, 1 is perfect."
     least, most = mean_error_interval(error, level)
     constant = f"Predicting the mean response of all bags gives {spread:.3g}."
-    holds = "It holds on average over bags like these, not for every kind of bag."
+    holds = (
+        f"A prediction is off by at most {wide:.2g} in {context.percent} of bags like these: on average, not for "
+        "every kind of bag."
+    )
     name = "response" if context.response is None else f"“{context.response}”"
-    ends = {"low": -wide, "high": wide, "level": level}
+    middle = float(np.median(found))
     return [
         finding(
             "R squared on bags that the fit has not seen",
@@ -179,10 +181,12 @@ def _error_findings(
             because=constant,
         ),
         finding(
-            f"Error of the predicted {name} of a new bag (predicted less actual)",
-            round(float(error.mean()), finding_digits({"kind": "number", **ends}) or 0) + 0.0,
+            f"{name[:1].upper()}{name[1:]} of a new bag with the median prediction",
+            middle,
             "number",
-            **ends,
+            low=middle - wide,
+            high=middle + wide,
+            level=level,
             trust="moderate",
             because=holds,
         ),

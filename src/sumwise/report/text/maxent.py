@@ -12,12 +12,13 @@ from scipy.special import ndtri
 from sumwise import diagnostics
 from sumwise.frames import in_one_order
 from sumwise.metrics import auc, auc_interval, calibration, nllh, r_squared_interval, wilson_interval
-from sumwise.noise import Exact
+from sumwise.noise import Exact, Summed
 from sumwise.report.context import Context, listed, plural
 from sumwise.report.summary import Summary, bullets, facts, figure, finding, note, table, text
 from sumwise.tables import Tables
 
 KINDS = dict.fromkeys(("count", "count by model"), "count") | dict.fromkeys(("share", "share by model"), "share")
+OPEN = 0.2  # the standard error from which on a noisy share is not shown
 ASSUMED = {
     "MaxEntClassifier": [
         "Among all distributions that agree with the tables, the one of maximum entropy: attributes interact as in the "
@@ -65,16 +66,24 @@ def write(context: Context) -> Summary:
     share = float((first["count"] * first["share"].fillna(0)).sum() / first["count"].sum())
     scores = None if context.truth is None else _held_out(context, summary)
     summary.lead = [_verdict(context, (len(tables), people), share, label, scores), *context.cautions]
+    if not _exact(tables):
+        summary.lead.append(f"The counts carry noise ({_noises(tables)}): small counts say little.")
     summary.findings = [*_score_findings(context, scores), *_contrasts(context, part, label, tables)]
     if scores is not None:
         summary.record["held out"] = scores[0]
-    if "share by model" in frame:
-        summary.add("found" if scores is None else "certainty", _agreement(frame))
+    legible = frame if _exact(tables) else _legible(frame, tables)
+    if "share by model" in frame and legible["share"].notna().any():
+        summary.add("found" if scores is None else "certainty", _agreement(context, legible))
     title = "Class shares at every level: counted, and by the model" if "share by model" in frame else "Class shares"
     about = "count: people at the level; share: the part of them in the class."
     if "share by model" in frame:
         about += " By the model: what the fitted distribution implies for the same."
-    summary.add("estimates", table(_named(context, frame), title, KINDS, "estimates.csv", about=about))
+    if not _exact(tables):
+        about += (
+            f" Shares are left out where noise and sampling leave them open by {100 * OPEN:g} points or more (one "
+            "standard error), and cut to 0% to 100% elsewhere; estimates.csv has all of them as they were released."
+        )
+    summary.add("estimates", table(_named(context, legible), title, KINDS, "estimates.csv", about=about))
     _certainty(context, summary, tables)
     assumed = ASSUMED.get(context.method, ["Given the features, the label follows the fitted classifier."])
     summary.add("assumptions", bullets(assumed, f"{context.method} assumes"), bullets(RISKS, "What could go wrong"))
@@ -188,7 +197,7 @@ def _score_findings(context: Context, scores: Any) -> list[dict[str, Any]]:
 def _contrasts(context: Context, part: Any, label: str, tables: Tables) -> list[dict[str, Any]]:
     """The attributes whose levels differ most, among levels that are common enough; on noisy tables with intervals,
     and without those whose differences noise and sampling explain."""
-    exact = all(isinstance(t.noise, Exact) for t in tables)
+    exact = _exact(tables)
     focus, wide, level = 1 if len(tables.classes or ()) == 2 else -1, [], context.level
     for attribute, levels in part.groupby("attribute", sort=False):
         known = levels if exact else levels.assign(error=diagnostics.class_share_errors(tables, attribute)[:, focus])
@@ -248,8 +257,35 @@ def _named(context: Context, frame: Any) -> Any:
 
 
 def _level(name: Any) -> str:
-    """A level in words: an interval of numbers as "31 to below 35"."""
-    return re.sub(r"^\[(\S+), (\S+)\)$", r"\1 to below \2", str(name))
+    """A level in words: an interval of numbers as "31 to below 35", with separators from 10,000 on."""
+    words = re.sub(r"^\[(\S+), (\S+)\)$", r"\1 to below \2", str(name))
+    if not re.fullmatch(r"below \S+|\S+ and above|\S+ to below \S+", words):
+        return words
+    return re.sub(r"(?<![\w.])\d{5,}(?![\w.])", lambda whole: f"{int(whole[0]):,}", words)
+
+
+def _exact(tables: Tables) -> bool:
+    return all(isinstance(t.noise, Exact) for t in tables)
+
+
+def _noises(tables: Tables) -> str:
+    """The kinds of noise of the tables with their scales, one after another."""
+    found = []
+    for noise in (t.noise for t in tables):
+        one, draws = (noise.noise, f", {noise.times} draws a cell") if isinstance(noise, Summed) else (noise, "")
+        name, *sizes = one.describe().items()
+        numbers = [f"{k} {v:.3g}" for k, v in sizes if np.ndim(v) == 0 and isinstance(v, int | float | np.number)]
+        found.append(f"{str(name[1]).lower()}{' of ' if numbers else ''}{' and '.join(numbers)}{draws}")
+    return "; ".join(dict.fromkeys(found))
+
+
+def _legible(frame: Any, tables: Tables) -> Any:
+    """The levels of noisy tables with shares that can be read: none where noise leaves it open, none beyond 0 and 1."""
+    share = frame["share"].to_numpy(dtype=float).copy()
+    for attribute in dict.fromkeys(frame["attribute"]):
+        here = (frame["attribute"] == attribute).to_numpy()
+        share[here] = np.where(diagnostics.class_share_errors(tables, attribute).ravel() < OPEN, share[here], np.nan)
+    return frame.assign(share=np.clip(share, 0.0, 1.0))
 
 
 def _held_out(context: Context, summary: Summary) -> tuple[dict[str, Any], float, int]:
@@ -296,7 +332,7 @@ def _held_out(context: Context, summary: Summary) -> tuple[dict[str, Any], float
     return own, float(np.bincount(labels).max() / len(labels)), len(labels)
 
 
-def _agreement(frame: Any) -> dict[str, Any]:
+def _agreement(context: Context, frame: Any) -> dict[str, Any]:
     part = frame.dropna(subset=["share", "share by model"])
     numbers = diagnostics.predicted_numbers(part["share"], part["share by model"], "class share at a level")
     numbers |= {"share": True, "labels": ("share of a class at a level, counted", "share by the model")}
@@ -304,7 +340,7 @@ def _agreement(frame: Any) -> dict[str, Any]:
         "Agreement with the tables: the share of every class at every level, counted and by the model. The mean "
         f"difference is {100 * numbers['error']:.2f} percentage points."
     )
-    return figure("predicted", numbers, caption, table(part, "Levels", KINDS))
+    return figure("predicted", numbers, caption, table(_named(context, part), "Levels", KINDS))
 
 
 def _certainty(context: Context, summary: Summary, tables: Tables) -> None:
@@ -316,13 +352,12 @@ def _certainty(context: Context, summary: Summary, tables: Tables) -> None:
     if context.not_compared:
         summary.add("certainty", text(*context.not_compared))
     context.convergence(summary)
-    noises = sorted({type(t.noise).__name__ for t in tables})
     pairs = {
         "tables": len(tables),
         "cells": int(sum(t.n_cells for t in tables)),
-        "noise of the counts": ", ".join(noises),
+        "noise of the counts": "none" if _exact(tables) else _noises(tables),
     }
-    if noises != [Exact.__name__]:
+    if not _exact(tables):
         pairs["effect of the noise"] = (
             "predictions are shrunk towards the constant; scores are below those of exact counts"
         )

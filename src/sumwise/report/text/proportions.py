@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -63,7 +64,7 @@ def write(context: Context) -> Summary:
         _refuse_other_order(bags, counts, labels)
         frame = frame.assign(truth=_true_shares(frame, bags, labels, context.groups or {}, classes))
     context.frames |= {"estimates": frame, "individuals": _individuals(context.model, bags, classes)}
-    focus = classes[1] if len(classes) == 2 else classes[int(counts.sum(axis=0).argmax())]
+    focus = _focus(classes) if len(classes) == 2 else classes[int(counts.sum(axis=0).argmax())]
     by = list(context.groups or {})
     fallback = f"Share of {focus}" + (f" by {listed(by)}" if by else f" among {plural(bags.n_rows, 'individual')}")
     summary = Summary(context.titled(fallback), "proportions", context.method)
@@ -100,6 +101,11 @@ def write(context: Context) -> Summary:
         _labels(context, summary, bags, labels)
     summary.add("assumptions", bullets(ASSUMED, f"{context.method} assumes"), bullets(RISKS, "What could go wrong"))
     return summary
+
+
+def _focus(classes: list[str]) -> str:
+    """Of two classes the second, but of "college" and "no college" the one that is not a denial."""
+    return classes[0] if re.match(r"(no|not|non|without)[ _-]", classes[1], re.IGNORECASE) else classes[1]
 
 
 def _data(context: Context) -> tuple[Bags, np.ndarray]:
