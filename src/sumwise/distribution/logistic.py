@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.special import log_softmax
@@ -18,7 +18,7 @@ from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.kernel_embedding import KernelEmbedding
 from sumwise.distribution.kernels.logistic import LogisticSolution, cross_entropy, fit_logistic
 from sumwise.distribution.parts import fresh
-from sumwise.distribution.regressor import accuracy, as_classifier, weighted_bags
+from sumwise.distribution.regressor import AS_X, accuracy, as_classifier, weighted_bags
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.features import name_columns
@@ -85,6 +85,13 @@ class BagLogistic(Estimator):
     >>> BagLogistic(LinearEmbedding(), penalty=0.1).fit(bags, ["low", "low", "high", "high"]).predict(bags).tolist()
     ['low', 'low', 'high', 'high']
     """
+
+    __metadata_request__fit: ClassVar = AS_X
+    __metadata_request__predict: ClassVar = AS_X
+    __metadata_request__predict_proba: ClassVar = AS_X
+    __metadata_request__predict_log_proba: ClassVar = AS_X
+    __metadata_request__decision_function: ClassVar = AS_X
+    __metadata_request__score: ClassVar = AS_X
 
     def __init__(
         self,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import RegressorMixin
 from sklearn.utils import ClassifierTags
+from sklearn.utils.metadata_routing import UNUSED
 
 from sumwise import checks
 from sumwise.bags import Bags
@@ -16,6 +17,8 @@ from sumwise.errors import DataError, ModelWarning
 from sumwise.estimator import Estimator
 from sumwise.features import name_columns
 from sumwise.memory import at_caller
+
+AS_X: dict[str, Any] = {"bags": UNUSED}  # of scikit-learn's metadata requests: bags are X, and not routed
 
 
 def check_response(bags: Any, y: Any, least: int = 3) -> tuple[Bags, np.ndarray]:
@@ -132,6 +135,9 @@ class BagRegressor(RegressorMixin, Estimator):
     True
     """
 
+    __metadata_request__fit: ClassVar = AS_X
+    __metadata_request__predict: ClassVar = AS_X
+    __metadata_request__score: ClassVar = AS_X
     n_outputs_: int
     flat_: bool
 

@@ -37,7 +37,7 @@ def check_rows(doing: str, bags: Bags, width: int, n_bytes: float | None = None,
 class BagClassifier(Estimator):
     """Base of the classifiers that learn from bags and counts; a subclass gives `fit` and `_logits`."""
 
-    __metadata_request__fit: ClassVar = {"bags": UNUSED, "counts": UNUSED}  # they are X and y, and not routed
+    __metadata_request__fit: ClassVar = {"bags": UNUSED}  # it is X, and not routed; `Oracle.fit` has no counts
     __metadata_request__score: ClassVar = {"bags": UNUSED, "counts": UNUSED}
     centres_columns: ClassVar[bool] = False  # whether a column's place doesn't matter
     inference = "auto"

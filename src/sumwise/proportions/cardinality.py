@@ -7,9 +7,10 @@ import warnings
 from contextlib import nullcontext
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
+from sklearn.utils.metadata_routing import UNUSED
 
 from sumwise import checks
 from sumwise.bags import Bags
@@ -140,6 +141,8 @@ class CardinalityClassifier(BagClassifier):
     >>> bool(np.mean(clf.predict(X) == y) > 0.8)
     True
     """
+
+    __metadata_request__partial_fit: ClassVar = {"bags": UNUSED, "counts": UNUSED}
 
     def __init__(
         self,

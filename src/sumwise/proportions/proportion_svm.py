@@ -15,7 +15,7 @@ from sumwise.proportions.share_classifier import ShareClassifier
 from sumwise.proportions.shares import BagShares
 
 CORNER = 0.05  # margin over which the corner of the hinge is rounded, so that L-BFGS can follow it
-ANNEAL = 1.5  # factor by which the weight of the labels grows from round to round (Yu et al. 2013, algorithm 1)
+ANNEAL = 1.5  # factor by which the weight of the labels grows from round to round, as in alter-pSVM (Yu et al. 2013)
 FIRST = 0.03  # share of its final weight at which it begins
 
 
@@ -38,7 +38,7 @@ class HingeLikelihood(ShareLikelihood):
 def proportion_labels(scores, data: BagShares, share_cost) -> np.ndarray:
     """Labels 0 or 1 that minimise, bag by bag, the hinge losses of the scores plus share_cost n |share - its target|.
 
-    Among labels with k ones the best give them to the highest scores (Yu et al. 2013, proposition 1), so k alone is
+    Among labels with k ones the best give them to the highest scores (exchange two labels to see it), so k alone is
     searched.
     """
     gains = np.maximum(1.0 + scores, 0.0) - np.maximum(1.0 - scores, 0.0)  # of the label 1 over 0
