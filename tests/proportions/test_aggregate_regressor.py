@@ -194,3 +194,15 @@ def test_totals_that_contradict_each_other_are_refused(two_tables):
         AggregateRegressor().fit(bags, sums + np.eye(40)[3], members=members)
     rounded = AggregateRegressor(noise=Gaussian(0.3)).fit(bags, sums.round(), members=members)
     assert np.abs(rounded.coef_ - [1.0, -0.5]).max() < 0.3
+
+
+def test_coefficients_have_the_names_of_columns_and_levels():
+    rng = np.random.default_rng(0)
+    job = np.where(rng.random(200) < 0.5, "clerk", "nurse")
+    people = pd.DataFrame({"area": np.repeat(np.arange(40), 5), "age": rng.normal(size=200), "job": job})
+    people.loc[::20, "age"] = np.nan
+    model = AggregateRegressor(penalty=1.0).fit(
+        Bags.from_frame(people, bag="area", features=["age", "job"]), rng.normal(size=40)
+    )
+    assert model.get_feature_names_out().tolist() == ["age", "age=missing", "job=clerk", "job=nurse"]
+    assert model.coef_.shape == (4,)

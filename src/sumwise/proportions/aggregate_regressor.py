@@ -267,6 +267,11 @@ class AggregateRegressor(RegressorMixin, Estimator):
         history = {"objective": np.array([found.objective])}
         self.fit_ = Fit(theta, found.objective, None, found.n_iter, found.converged, history)
 
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """Names of the columns that coefficients belong to: one per number, one per level, one per missing value."""
+        del input_features  # scikit-learn's signature
+        return np.array([str(name) for name in self._fitted("coef_").features_.names], dtype=object)
+
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Expected response of individuals.
 
@@ -354,7 +359,7 @@ def _people(values: np.ndarray, bags: Bags, members: Any) -> tuple[np.ndarray, s
             who = checks.plain(given[int(np.argmax(differ))])
             raise DataError(
                 f"{int(differ.sum())} rows have other features than an earlier row of the same person. First: {who!r}.",
-                hint="a person has the same features in every bag.",
+                hint="a person has the same features in every bag; members follow the rows of bags.values, bag by bag.",
             )
         values = values[first]
     if bags.weighted and members is not None:
