@@ -1,6 +1,8 @@
 """Scikit-learn's own checks, wherever what they assume holds for estimators of bags, on every one of both families."""
 
 import inspect
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -32,6 +34,7 @@ CHECKS = [  # those that make no data of their own
     "check_mixin_order",
     "check_estimator_tags_renamed",
     "check_valid_tag_types",
+    "check_estimators_unfitted",
 ]
 # All others call fit(X, y) with a matrix and a label per row. A sample is a bag here: fit takes Bags, and says so;
 # docs/how-to/predict-from-bags.md lists them.
@@ -46,6 +49,22 @@ def test_all_estimators_are_found():
 def test_checks_of_scikit_learn_pass(name):
     for check in CHECKS:
         getattr(estimator_checks, check)(name, ESTIMATORS[name]())
+    if hasattr(ESTIMATORS[name], "transform"):
+        estimator_checks.check_transformers_unfitted(name, ESTIMATORS[name]())
+
+
+@pytest.mark.skipif(not __version__.startswith("1.9."), reason="the page has the names of scikit-learn 1.9")
+def test_the_page_lists_every_check_that_scikit_learn_would_run():
+    page = (Path(__file__).parents[2] / "docs" / "how-to" / "predict-from-bags.md").read_text("utf-8")
+    part = page.split("These checks of `check_estimator`", 1)[1].split("\n## ", 1)[0]
+    listed = set(re.findall(r"`(\w+)`", part))
+    wanted = {
+        getattr(check, "func", check).__name__.removeprefix("check_")
+        for kind in ESTIMATORS.values()
+        for _, check in estimator_checks.estimator_checks_generator(kind(), legacy=True)
+    }
+    assert len(wanted) > 60
+    assert wanted <= listed
 
 
 def _weighted(kind):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils import TransformerTags
 
 from sumwise.bags import Bags
 from sumwise.errors import DataError
@@ -43,6 +44,11 @@ class OnInstances(Estimator):
 
     def __init__(self, transformer=None):
         self.transformer = transformer
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags = TransformerTags()
+        return tags
 
     def fit(self, bags: Bags, counts: Any = None) -> OnInstances:
         """Fit the transformer to all rows; counts are not looked at."""
