@@ -70,6 +70,7 @@ class App:
         self.jobs = Jobs(workspace) if jobs is None else jobs
         self.stop: Callable[[], None] = lambda: None  # set by `serve`
         self.use = Use()
+        self._read_first: set[str] = set()  # studies whose changes are read before their run begins
 
     def asgi(self) -> Any:
         """The application with its checks."""
@@ -179,7 +180,7 @@ class App:
         summary = {} if result is None else read_object(result / "summary.json") or _of_contests(result)
         root = "" if self.workspace.single else "result/"
         facts = {"name": name, "title": summary.get("title", ""), "method": summary.get("method", "")}
-        job = {"status": "done"} if self.workspace.single else self.jobs.state(name)
+        job = {"status": "done"} if self.workspace.single else self._state(name)
         listed = [] if result is None else sorted(p.name for p in result.iterdir() if p.is_file())
         facts |= {"files": self.workspace.data_files(name), "job": job, "root": root, "result": listed}
         released = self.workspace.study(name) / "private-tables"
@@ -239,7 +240,13 @@ class App:
         nothing.
         """
         name, asked = request.path_params["name"], await _body(request)
-        found = await self._save(name, asked) if "values" in asked else {}
+        found = {}
+        if "values" in asked:
+            self._read_first.add(name)
+            try:
+                found = await self._save(name, asked)
+            finally:
+                self._read_first.discard(name)
         if "error" in found:
             return found
         if not (self.workspace.study(name) / "problem.toml").exists():
@@ -288,7 +295,11 @@ class App:
 
     async def job(self, request: Any) -> Any:
         """Where a job stands."""
-        return self.jobs.state(request.path_params["name"])
+        return self._state(request.path_params["name"])
+
+    def _state(self, name: str) -> dict[str, Any]:
+        job = self.jobs.state(name)
+        return {**job, "kind": "fit", "status": "queued", "lines": []} if name in self._read_first else job
 
     async def quit(self, _request: Any) -> Any:
         """End the server; a job that runs goes on."""

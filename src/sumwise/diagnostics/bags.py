@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 
-def subgroup_numbers(frame: Any, level: float = 0.95, most: int = 40, two: bool = False) -> dict[str, Any]:
+def subgroup_numbers(frame: Any, level: float = 0.95, most: int = 40, two: bool | str = False) -> dict[str, Any]:
     """Return shares of subgroups with intervals, ready to be drawn as lines.
 
     Parameters
@@ -18,8 +18,8 @@ def subgroup_numbers(frame: Any, level: float = 0.95, most: int = 40, two: bool 
     level : float in (0, 1), default 0.95
     most : int, default 40
         Lines; the largest subgroups are kept.
-    two : bool, default False
-        Whether there are two classes, of which the second is shown.
+    two : bool or str, default False
+        Whether there are two classes, of which the second is shown, or the class that is named.
 
     See Also
     --------
@@ -33,7 +33,7 @@ def subgroup_numbers(frame: Any, level: float = 0.95, most: int = 40, two: bool 
     >>> subgroup_numbers(pd.DataFrame([row]))["names"]
     ['sex f: yes']
     """
-    part = frame[frame["class"] == frame["class"].iloc[1]] if two else frame
+    part = frame[frame["class"] == (two if isinstance(two, str) else frame["class"].iloc[1])] if two else frame
     if len(part) > most:
         keep = np.sort(np.argsort(-part["people"].to_numpy(), kind="stable")[:most])
         part = part.iloc[keep]

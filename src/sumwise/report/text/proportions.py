@@ -90,7 +90,7 @@ def write(context: Context) -> Summary:
         )
     if labels is not None:
         summary.checked.append(_coverage(context, frame))
-    _figures(context, summary, frame, classes)
+    _figures(context, summary, frame, focus if len(classes) == 2 else "")
     _coefficients(context, summary, bags, classes)
     if context.survey is not None:
         _survey(context, summary, frame)
@@ -238,13 +238,14 @@ def _coverage(context: Context, frame: Any) -> str:
     )
 
 
-def _figures(context: Context, summary: Summary, frame: Any, classes: list[str]) -> None:
-    numbers = diagnostics.subgroup_numbers(frame, context.level, MOST_LINES, two=len(classes) == 2)
-    what = f"share of “{classes[1]}”" if len(classes) == 2 else "share of each class"
+def _figures(context: Context, summary: Summary, frame: Any, one: str) -> None:
+    """The figure and the table of subgroups; of two classes the figure shows `one`."""
+    numbers = diagnostics.subgroup_numbers(frame, context.level, MOST_LINES, two=one)
+    what = f"share of “{one}”" if one else "share of each class"
     numbers["label"] = what
     truth = "; crosses are the true shares" if "truth" in frame else ""
     caption = f"Estimated {what} in each subgroup (dot) with its {context.percent} interval (line){truth}."
-    if (n := int((frame["class"] == classes[1]).sum()) if len(classes) == 2 else len(frame)) > len(numbers["names"]):
+    if (n := int((frame["class"] == one).sum()) if one else len(frame)) > len(numbers["names"]):
         caption += f" The {len(numbers['names'])} largest of {n} are drawn; the table below has all."
     summary.add("found", figure("subgroups", numbers, caption, table(frame, "Shares of subgroups", KINDS)))
     about = f"low, high: the {context.percent} interval of the share. people: the size of the subgroup."
