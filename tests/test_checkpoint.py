@@ -292,3 +292,8 @@ def test_an_error_leaves_nothing_behind(tmp_path):
         CachedSteps(tmp_path, "k").step("a", lambda: 1 / 0)
     assert list(tmp_path.iterdir()) == []
     assert CachedSteps().step("a", lambda: 2) == 2
+
+
+def test_steps_named_in_other_scripts_are_kept_apart(tmp_path):
+    steps = CachedSteps(tmp_path, "k")
+    assert [steps.step(name, lambda name=name: name) for name in ("fit 東京", "fit 大阪")] == ["fit 東京", "fit 大阪"]

@@ -232,4 +232,4 @@ class CachedSteps:
 
 
 def _slug(name: str) -> str:
-    return re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    return re.sub(r"[\W_]+", "-", name.lower()).strip("-")  # letters of any script: steps have files of their own

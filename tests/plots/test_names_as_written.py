@@ -35,3 +35,15 @@ def test_other_texts_may_be_formulas(margins):
     ax.set_title("$x^2$")
     assert ax.title.get_parse_math()
     plt.close(ax.figure)
+
+
+def test_formulas_that_a_figure_had_before_stay(margins):
+    figure, (mine, ours) = plt.subplots(1, 2)
+    mine.set_title(r"$\beta$")
+    mine.loglog([1, 100], [1, 100])
+    ours.set_title(r"$\alpha$")
+    figure.canvas.draw()
+    plots.plot_containers(margins, ax=ours)
+    assert all(text.get_parse_math() for text in [mine.title, *mine.get_xticklabels()])
+    assert not [text for text in formulas(ours) if NAME in text.get_text()]
+    plt.close(figure)

@@ -63,15 +63,21 @@ prepare_font_cache()
 
 
 def _as_written(draw: Any) -> Any:
-    """A figure function whose names are no formulas: Matplotlib would read "$25k-$75k" as one."""
+    """A figure function whose names are not formulas: Matplotlib would read "$25k-$75k" as one.
+
+    Texts that the figure had before, as titles of other axes, stay as they are.
+    """
 
     @wraps(draw)
     def drawn(*args: Any, **options: Any) -> Any:
+        from matplotlib.axes import Axes
         from matplotlib.text import Text
 
+        given = next((a for a in (*args, *options.values()) if isinstance(a, Axes)), None)
+        before = {} if given is None else {text: text.get_text() for text in given.figure.findobj(Text)}
         ax = draw(*args, **options)
         for text in ax.figure.findobj(Text) if hasattr(ax, "figure") else ():
-            if "$" in text.get_text():
+            if "$" in text.get_text() and before.get(text) != text.get_text():
                 text.set_parse_math(False)
         return ax
 

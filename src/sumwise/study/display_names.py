@@ -21,7 +21,8 @@ ORIGINS = {"white": "White", "black": "Black", "hisp": "Hispanic", "hispanic": "
 ORIGINS |= {"asian": "Asian", "asn": "Asian", "wht": "White", "blk": "Black", "natam": "Native American"}
 ORIGINS |= {"nativeam": "Native American", "aian": "American Indian", "oth": "other", "other": "other"}
 ORIGINS |= {"wvap": "White", "bvap": "Black", "hvap": "Hispanic", "asianvap": "Asian", "aminvap": "American Indian"}
-DEGREES = {"c": "°C", "f": "°F", "k": "K"}
+DEGREES = {"c": "°C", "f": "°F", "k": "K"}  # after one of these words, not after "template"
+TEMPERATURES = {"temp", "temps", "temperature", "temperatures", "temperatur", "temperatura", "température"}
 PARTIES = {"dem": "Democrat", "rep": "Republican", "democrat": "Democrat", "republican": "Republican", "oth": "other"}
 KNOWN = (ORIGINS, PARTIES)  # a side with two of the names has them all
 LETTER = re.compile(r"([A-Za-z]+(?: [A-Za-z]+)*?) ([DRLGI])$")  # a candidate and a party
@@ -60,8 +61,8 @@ def display_names(
     {'vap_natam': 'Native American', 'vap_white': 'White', 'ADAMS_D': 'Adams (D)', 'BROWN_R': 'Brown (R)'}
     >>> display_names([], ["income_usd", "day_of_week", "B01001_001E", "age"])
     {'income_usd': 'income (USD)', 'day_of_week': 'day of week'}
-    >>> display_names([["reg_black", "reg_white"]], ["temperature_c"])
-    {'reg_black': 'black', 'reg_white': 'white', 'temperature_c': 'temperature (°C)'}
+    >>> display_names([["reg_black", "reg_white"]], ["temperature_c", "template_c"])
+    {'reg_black': 'black', 'reg_white': 'white', 'temperature_c': 'temperature (°C)', 'template_c': 'template c'}
     >>> display_names([["a", "b"], ["Mayor: Hale", "Mayor: Blank"], ["Clerk: Voss", "Clerk: Blank"]])
     {'Mayor: Hale': 'Hale', 'Mayor: Blank': 'Blank', 'Clerk: Voss': 'Voss', 'Clerk: Blank': 'Blank'}
     """
@@ -110,7 +111,7 @@ def _words(column: str) -> str | None:
     parts = _parts(column)
     if len(parts) < 2:
         return None
-    if parts[-1].lower() in DEGREES and parts[-2].lower().startswith("temp"):
+    if parts[-1].lower() in DEGREES and parts[-2].lower() in TEMPERATURES:
         return f"{' '.join(parts[:-1])} ({DEGREES[parts[-1].lower()]})"
     for last in (2, 1):
         unit = UNITS.get("/".join(parts[-last:]).lower()) if len(parts) > last else None
