@@ -265,10 +265,7 @@ def write_contests_page(folder: Path, out: Any = None, full: bool = False) -> Pa
     """
     places = read_index(folder)
     problem = Problem.from_file(folder / "problem.toml")
-    read = {
-        name: [read_json(folder / place / part) for part in ("summary.json", "provenance.json")]
-        for name, place in places.items()
-    }
+    read = {name: _read_parts(folder / place, name) for name, place in places.items()}
     title = f"{Path(problem.data.get('file', folder)).stem}: {len(places)} contests"
     found = _overview_report(problem, folder, places, title, {name: one["findings"] for name, (one, _) in read.items()})
     overview = _sourced(found.summary, problem, folder, places)
@@ -279,6 +276,16 @@ def write_contests_page(folder: Path, out: Any = None, full: bool = False) -> Pa
     for name, place in places.items():
         _save(folder / place / "report.html", page(with_provenance(*read[name]), full=full))
     return _save(folder / "report.html", page(overview, full=full, files_beside=["contests.csv"]))
+
+
+def _read_parts(folder: Path, name: str) -> list[dict[str, Any]]:
+    try:
+        return [read_json(folder / part) for part in ("summary.json", "provenance.json")]
+    except FileNotFoundError:
+        said = f"Contest {name!r} has no complete result in {str(folder)!r}."
+        raise DataError(said, hint="sumwise fit with --resume goes on.") from None
+    except ValueError as error:
+        raise DataError(f"The result in {str(folder)!r} is damaged ({error}).", hint="fit it again.") from None
 
 
 def _save(path: Path, text: str) -> Path:

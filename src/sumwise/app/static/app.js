@@ -72,10 +72,10 @@ async function open(name) {
   releaseReady(facts);
   $("main").focus();
   if (!facts.files.length) return;
-  $("columns").tBodies[0].replaceChildren();
+  for (const part of [$("columns").tBodies[0], $("checks")]) part.replaceChildren();  // of the study before
   $("seen").textContent = "Reading the file …";
   $("reading").hidden = false;
-  const known = await ask(of(name) + "?reading=1");
+  const known = await ask(of(name) + "?reading=1").catch((error) => { $("seen").textContent = ""; throw error; });
   if (name !== current) return;
   if (known.reading) show(known.reading);
   else await recognise();
