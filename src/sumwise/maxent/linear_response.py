@@ -93,7 +93,8 @@ class LinearResponse:
         """H_P times the moves."""
         shifted = moves.mu - np.einsum("pc,cpb->pb", self.rates, moves.theta)  # features are phi and (y - rate) phi
         mean = self.expected.dot(Moves(shifted, moves.theta, moves.offsets)) / self.weights.sum()
-        # In single precision, a fifth less time for a bootstrap: sums err by about 1e-6, the solution by TOL.
+        # In single precision, a fifth less time for a bootstrap. Sums err by 1e-6, or 2e-5 over 200,000 rows; the
+        # solution by TOL.
         given = Moves(*(np.ascontiguousarray(v, np.float32) for v in (shifted, moves.theta, moves.offsets)))
         out = Moves(*(np.zeros_like(v) for v in given))
         weights, shares, mean = (v.astype(np.float32) for v in (self.weights, self.shares, mean))

@@ -622,7 +622,7 @@ class MaxEntClassifier(TablesClassifier):
         (``replicates_["scale"]``, in units of what the default penalties imply). An answer is one Newton step from the
         fitted parameters, by conjugate gradients. Keeps parameters with both errors in ``replicates_``, for
         `predict_interval`, `expected`, `effect_intervals` and `coefficient_intervals`. Twenty cost about as much as
-        four fits.
+        five fits.
 
         Parameters
         ----------
