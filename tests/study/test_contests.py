@@ -123,9 +123,10 @@ def test_pages_of_contests_are_made_again_alone_or_in_one_document(problem, tmp_
     assert "<h1>first / 1" in again[1]
     together = write_page(tmp_path / "r", tmp_path / "all.html").read_text("utf-8")
     assert together.count("<article") == 3
-    (tmp_path / "r" / "first_1" / "summary.json").write_text("{")
-    with pytest.raises(DataError, match="first_1' is damaged"):
-        write_page(tmp_path / "r")
+    for damaged, because in (("{", ""), ("{}", "summary.json has no title"), ("[]", "summary.json has no title")):
+        (tmp_path / "r" / "first_1" / "summary.json").write_text(damaged)
+        with pytest.raises(DataError, match=rf"first_1' is damaged .*{because}"):
+            write_page(tmp_path / "r")
     (tmp_path / "r" / "first_1" / "summary.json").unlink()
     with pytest.raises(DataError, match=r"'first / 1' has no complete result .*\n?.*--resume"):
         write_page(tmp_path / "r")

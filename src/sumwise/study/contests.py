@@ -21,6 +21,7 @@ from sumwise.report.summary import with_provenance
 from sumwise.storage.atomic import new_file
 from sumwise.storage.documents import read_json
 from sumwise.study.families import study_class, study_of
+from sumwise.study.folder import PARTS, read_parts
 from sumwise.study.problem import Problem
 from sumwise.study.provenance import file_facts, versions
 from sumwise.study.recognise.guess import value
@@ -280,12 +281,10 @@ def write_contests_page(folder: Path, out: Any = None, full: bool = False) -> Pa
 
 def _read_parts(folder: Path, name: str) -> list[dict[str, Any]]:
     try:
-        return [read_json(folder / part) for part in ("summary.json", "provenance.json")]
+        return read_parts(folder, *PARTS)
     except FileNotFoundError:
         said = f"Contest {name!r} has no complete result in {str(folder)!r}."
         raise DataError(said, hint="sumwise fit with --resume goes on.") from None
-    except ValueError as error:
-        raise DataError(f"The result in {str(folder)!r} is damaged ({error}).", hint="fit it again.") from None
 
 
 def _save(path: Path, text: str) -> Path:

@@ -20,11 +20,10 @@ from sumwise.report.html import page
 from sumwise.report.model_report import Report, warned
 from sumwise.report.summary import plain, with_provenance
 from sumwise.storage.atomic import new_file
-from sumwise.storage.documents import read_json
 from sumwise.storage.temporary import temporary_files_beside
 from sumwise.study.contests import INDEX, fit_contests, read_index, write_contests_page
 from sumwise.study.families import study_of
-from sumwise.study.folder import ResultFolder
+from sumwise.study.folder import PARTS, ResultFolder, read_parts
 from sumwise.study.problem import Problem
 from sumwise.study.provenance import file_facts, versions
 from sumwise.study.sources import all_met
@@ -153,15 +152,13 @@ def read_result(folder: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     if folder.is_file():
         raise DataError(f"{str(folder)!r} is a file.", hint="give the folder of a result, which `sumwise fit` wrote.")
     try:
-        read = [read_json(folder / name) for name in ("summary.json", "provenance.json")]
+        read = read_parts(folder, *PARTS)
     except FileNotFoundError:
         if (folder / INDEX).exists():
             names = ", ".join(read_index(folder).values())
             raise DataError(f"{str(folder)!r} holds several contests.", hint=f"name one of {names} in it.") from None
         hint = f"sumwise fit problem.toml --out {folder}"
         raise DataError(f"There is no result in {str(folder)!r}.", hint=hint) from None
-    except ValueError as error:
-        raise DataError(f"The result in {str(folder)!r} is damaged ({error}).", hint="fit it again.") from None
     return read[0], read[1]
 
 
@@ -186,7 +183,7 @@ def write_page(folder: Any, out: Any = None, full: bool = False) -> Path:
         temporary_files_beside(path)
         return write_contests_page(Path(folder), out, full)
     if (Path(folder) / "comparison.csv").exists():
-        shown = read_json(Path(folder) / "summary.json")
+        [shown] = read_parts(Path(folder), "summary.json")
     else:
         shown = with_provenance(*read_result(folder))
     temporary_files_beside(path)

@@ -9,8 +9,23 @@ from typing import Any
 
 from sumwise.errors import DataError
 from sumwise.storage.atomic import lock, unlock
+from sumwise.storage.documents import read_json
 
 MARK = "provenance.json"  # every result has it, and nothing else has it beside summary.json
+PARTS = {"summary.json": ("title", "family", "findings", "sections"), MARK: ("data", "versions")}  # what a page needs
+
+
+def read_parts(folder: Path, *names: str) -> list[dict[str, Any]]:
+    """Documents of a result, or of a comparison; damage is a DataError, absence a FileNotFoundError."""
+    try:
+        read = [read_json(folder / name) for name in names]
+        for name, document in zip(names, read):
+            absent = [key for key in PARTS[name] if not isinstance(document, dict) or key not in document]
+            if absent:
+                raise ValueError(f"{name} has no {absent[0]}")
+    except ValueError as error:
+        raise DataError(f"The result in {str(folder)!r} is damaged ({error}).", hint="fit it again.") from None
+    return read
 
 
 class ResultFolder:
