@@ -129,3 +129,10 @@ def test_label_and_encoding_are_checked(options, words):
 def test_other_tables_are_a_list(tables):
     with pytest.raises(DataError, match="tables is None"):
         tables.with_tables(None)
+
+
+@pytest.mark.parametrize("classes", [[(1,), 2], [[1], 2], [{"a": 1}, 2]])
+def test_a_class_is_a_number_or_a_text(classes):
+    table = Table(["a"], np.array([3.0, 4.0]), np.array([1.0, 2.0]))
+    with pytest.raises(DataError, match="name a class by"):
+        Tables([table], Domain({"a": 2}), classes=classes)

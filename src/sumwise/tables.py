@@ -321,4 +321,6 @@ def _classes(tables: tuple[Table, ...], given: Any) -> tuple[Any, ...] | None:
     classes = tuple(range(k)) if given is None else tuple(checks.plain(c) for c in given)
     if len(classes) != k:
         raise DataError(f"There are {len(classes)} class names for {k} classes.")
+    if any(isinstance(c, (tuple, list, dict)) for c in classes):
+        raise DataError(f"classes are {list(classes)!r}.", hint="name a class by a number or a text.")
     return checks.unique(classes, "classes")
