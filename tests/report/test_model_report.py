@@ -35,7 +35,7 @@ MOST_FUNCTIONS, MOST_FILES = 120, 25
 # refused before a file is read, draws of regressions are correlated, and few units lower the confidence of a finding.
 MOST_OF_THE_COMMAND = {
     "ecological": (410, 77),
-    "proportions": (505, 77),
+    "proportions": (506, 77),
     "distribution": (352, 66),
     "collective": (556, 92),
     "maxent": (539, 95),
