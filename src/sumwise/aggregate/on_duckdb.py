@@ -236,7 +236,7 @@ class DuckDBEngine:
 
         try:
             with pa.OSFile(path, "rb") as stream:
-                for _ in arrow_batches(pa.ipc.open_file(stream)):
+                for _ in arrow_batches(pa.ipc.open_file(stream), Path(path)):
                     pass
             return dataset.dataset(path, format="ipc")
         except Exception as error:  # what pyarrow says of damaged bytes is of many kinds

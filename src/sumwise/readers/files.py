@@ -29,6 +29,7 @@ from sumwise.storage.remote import RemoteFile, is_remote
 
 TEXT, PARQUET = {".csv", ".tsv", ".txt", ".tab", ".dat"}, {".parquet", ".pq"}
 ARROW, DATABASE = {".arrow", ".feather", ".ipc", ".arrows"}, {".duckdb", ".ddb", ".db"}
+MOST_EXPANSION = 2**16  # no codec of Arrow (LZ4, Zstandard) makes more bytes of one
 SQL = re.compile(r"\s*(select|with|from|values|table)\s", re.IGNORECASE)
 
 
@@ -318,7 +319,7 @@ def _open_arrow(path: Path, columns: Sequence | None) -> Sheet:
         _no_twins(path, names)
         wanted = [c for c in names if columns is None or c in set(columns)]
         batches, n_rows, size = [], 0, 0
-        for batch in arrow_batches(reader):
+        for batch in arrow_batches(reader, path):
             n_rows += batch.num_rows
             check_rows(path, n_rows, len(wanted))
             batches.append(batch.select(wanted))
@@ -346,7 +347,7 @@ def _arrow_reader(stream: Any, path: Path) -> Any:
         raise pa.ArrowInvalid(f"its schema declares {int(declared[1]):,} bytes, more than the file has") from error
 
 
-def arrow_batches(reader: Any) -> Iterator[Any]:
+def arrow_batches(reader: Any, path: Path) -> Iterator[Any]:
     """The batches of an Arrow file or stream, each with its lengths and offsets checked: damaged ones crash."""
     import pyarrow as pa
 
@@ -357,9 +358,10 @@ def arrow_batches(reader: Any) -> Iterator[Any]:
             batch = next(batches, None)
         except pa.ArrowMemoryError as error:
             declared = re.search(r"size (\d+)", str(error))
-            if declared is None or int(declared[1]) < machine_memory():
+            most = min(machine_memory(), MOST_EXPANSION * path.stat().st_size)
+            if declared is None or int(declared[1]) < most:
                 raise
-            words = f"a part of it declares {int(declared[1]):,} bytes, more than this machine has"
+            words = f"a part of it declares {int(declared[1]):,} bytes, more than this machine has or the file can hold"
             raise pa.ArrowInvalid(words) from error
         if batch is None:
             return
