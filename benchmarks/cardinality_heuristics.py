@@ -3,6 +3,7 @@
     python benchmarks/cardinality_heuristics.py                      # all data, ten draws
     python benchmarks/cardinality_heuristics.py bank --draws 2
     python benchmarks/cardinality_heuristics.py --time               # the CPU time that rules save
+    python benchmarks/cardinality_heuristics.py --starts             # what the start is worth, in ways to fit
     python benchmarks/cardinality_heuristics.py --show
 
 Data that no rule was chosen on: "published bags" (the bags of Adult that Franco et al. published, two assignments, a
@@ -17,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import subprocess
 import time
 import warnings
@@ -24,6 +26,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import log_loss, roc_auc_score
 
 from proportions import encode, table
@@ -137,21 +140,23 @@ QUICK = ("folds start without features", "rough fits of folds (1e-2 standard err
 DATA = ("bank", "published bags", "regions", "skewed", "three kinds")
 
 
-def scores(data, settings, modules):
-    """AUC and log-loss with some settings."""
+def scores(data, settings, modules, with_fit=False):
+    """AUC and log-loss with some settings; with the record of the fit where asked for."""
     bags, counts, values, labels = data
     kept = {place: getattr(*place) for place in modules}
     for (module, attribute), value in modules.items():
         setattr(module, attribute, value)
     try:
-        probs = CardinalityClassifier(**settings).fit(bags, counts).predict_proba(values)
+        clf = CardinalityClassifier(**settings).fit(bags, counts)
+        probs = clf.predict_proba(values)
     finally:
         for (module, attribute), value in kept.items():
             setattr(module, attribute, value)
     probs = np.clip(probs, 1e-6, None)
     probs = probs / probs.sum(axis=1, keepdims=True)
     by = {"multi_class": "ovr"} if probs.shape[1] > 2 else {}
-    return roc_auc_score(labels, probs if by else probs[:, 1], **by), log_loss(labels, probs)
+    found = float(roc_auc_score(labels, probs if by else probs[:, 1], **by)), float(log_loss(labels, probs))
+    return (*found, clf.fit_) if with_fit else found
 
 
 def measured(name, n_draws, first=FIRST):
@@ -197,6 +202,59 @@ def saved_time(name, n_draws, first=FIRST):
     }
 
 
+def start_settings(values, seed):
+    """Ways to fit whose likelihood has several optima, or that take long from a poor start."""
+    return {
+        "default": {},
+        "penalty 0.01 of the prior": {"penalty": 0.01 * penalty.reference_shape(values)},
+        "solver='em'": {"solver": "em"},
+        "random intercept": {"random_intercept": True},
+        "boosted trees": {"classifier": HistGradientBoostingClassifier(max_iter=20, random_state=seed)},
+    }
+
+
+def starts(name, n_draws, first=FIRST):
+    """What the start at the mean embedding changes against a start without features, draw by draw."""
+    rule = RULES["start at the mean embedding"][1]
+    found = []
+    for seed in range(first, first + n_draws):
+        data = draw(name, seed)
+        for way, settings in start_settings(data[0].values, seed).items():
+            row = {"data": name, "seed": seed, "way": way}
+            for start, modules in (("mean embedding", {}), ("zero", rule)):
+                begin = time.process_time()
+                auc, loss, fit = scores(data, settings, modules, with_fit=True)
+                spent = time.process_time() - begin
+                row[start] = {"auc": auc, "loss": loss, "seconds": spent, "objective": fit.objective}
+                row[start] |= {"steps": fit.n_iter, "converged": bool(fit.converged)}
+            found.append(row)
+            print(json.dumps(row), flush=True)
+    return found
+
+
+def starts_summary(rows):
+    """Paired means by data and way: what the mean embedding gains, with standard errors."""
+    out = {}
+    for name, way in dict.fromkeys((row["data"], row["way"]) for row in rows):
+        some = [row for row in rows if (row["data"], row["way"]) == (name, way)]
+        cell = {"draws": len(some)}
+        pairs = [(row["mean embedding"], row["zero"]) for row in some]
+        measures = {
+            "gain in AUC": [a["auc"] - b["auc"] for a, b in pairs],
+            "gain in log-loss": [b["loss"] - a["loss"] for a, b in pairs],
+            "time saved": [1 - a["seconds"] / b["seconds"] for a, b in pairs],
+            "steps saved": [1 - a["steps"] / max(b["steps"], 1) for a, b in pairs],
+            "objective": [a["objective"] - b["objective"] for a, b in pairs],
+        }
+        for measure, each in measures.items():
+            error = float(np.std(each, ddof=1) / np.sqrt(len(each))) if len(each) > 1 else None
+            cell[measure] = {"mean": float(np.mean(each)), "error": error}
+        for start in ("mean embedding", "zero"):
+            cell[f"converged, {start}"] = sum(row[start]["converged"] for row in some)
+        out.setdefault(name, {})[way] = cell
+    return out
+
+
 def lines(cells, which):
     """One row per rule: mean gain and standard error on every set."""
     out = []
@@ -218,11 +276,23 @@ def main():
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--first", type=int, default=FIRST, help="seed of the first draw, to share draws out")
     parser.add_argument("--time", action="store_true", help="measure the time that rules save, and nothing else")
+    parser.add_argument("--starts", action="store_true", help="compare two starts, and nothing else")
+    parser.add_argument("--merge", nargs="*", type=Path, help="files of --starts, put together")
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--show", action="store_true", help="only print what was run")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"cells": []}
+    if args.starts:
+        rows = [row for file in args.merge or () for row in json.loads(file.read_text())["rows"]]
+        for name in () if args.merge else args.sets or DATA:
+            rows += starts(name, args.draws, args.first)
+            args.out.write_text(json.dumps({"rows": rows}) + "\n")
+        if args.merge:
+            command = "python benchmarks/cardinality_heuristics.py --starts, in parts"
+            facts = {"command": command, "commit": os.environ.get("SUMWISE_COMMIT", ""), "first_draw": FIRST}
+            args.out.write_text(json.dumps(facts | {"summary": starts_summary(rows), "rows": rows}) + "\n")
+        return
     if args.time:
         for name in args.sets or DATA:
             kept.setdefault("time saved", {})[name] = saved_time(name, args.draws, args.first)

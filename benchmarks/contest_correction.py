@@ -31,7 +31,7 @@ FOLDS = ("NZ_2002", "NZ_2005", "NZ_2008", "NZ_2011", "NZ_2014", "SCO_2007", "NZ"
 HIDDEN, PASSES, NOISE, DROP, RATE, DECAY, SEEDS = 48, 200, 0.2, 0.1, 5e-3, 1e-2, 3
 
 
-def election_facts(pooling=True):
+def election_facts(pooling=True, **settings):
     """Facts of all contests with truth, and the strengths of pooling, by the package's own code."""
     import warnings
 
@@ -43,7 +43,7 @@ def election_facts(pooling=True):
     warnings.simplefilter("ignore")
     known = {(c.dataset, c.district): c for c in datasets.contests()}
     contests = Contests({k: c.margins for k, c in known.items()}, elections={k: k[0] for k in known})
-    fits = {k: EcologicalEM(n_groups=0).fit(c.margins) for k, c in known.items()}
+    fits = {k: EcologicalEM(n_groups=0, **settings).fit(c.margins) for k, c in known.items()}
     facts, strength = {}, {}
     for election in sorted({k[0] for k in known}):
         ids = [k for k in known if k[0] == election]
@@ -54,11 +54,11 @@ def election_facts(pooling=True):
     return facts, strength, {k: c.total for k, c in known.items()}, contests
 
 
-def features(folder):
+def features(folder, **settings):
     """Write the network's inputs and the true tables, padded to one shape."""
     from sumwise.ecological.correction import FEATURES, cell_features, contest_features
 
-    facts, _, truth, _ = election_facts(pooling=False)
+    facts, _, truth, _ = election_facts(pooling=False, **settings)
     shape = tuple(max(f.table.shape[k] for f in facts.values()) for k in (0, 1))
     x = np.zeros((len(facts), *shape, len(FEATURES)), np.float32)
     mask, tables = np.zeros(x.shape[:3], np.float32), np.zeros(x.shape[:3], np.float32)
@@ -144,12 +144,12 @@ def train(folder, folds=FOLDS, n_jobs=None):
         np.savez_compressed(folder / f"{fold}.npz", **layers, **scale, **reference(data["contest"][kept]))
 
 
-def report(folder):
+def report(folder, results=RESULTS, **settings):
     """Errors and coverage with everything learned on the other elections."""
     from contest_coverage import measure
 
     begin = time.process_time()
-    facts, strength, truth, contests = election_facts()
+    facts, strength, truth, contests = election_facts(**settings)
     seconds = time.process_time() - begin
     result = measure(folder, facts, strength, truth, contests)
     commit = subprocess.run(
@@ -157,8 +157,7 @@ def report(folder):
     ).stdout.strip()
     command = "benchmarks/contest_correction.py features, train, report"
     result |= {"command": command, "commit": commit, "seeds": list(range(SEEDS)), "CPU seconds, alone fits": seconds}
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(result, indent=1, default=float) + "\n")
+    results.write_text(json.dumps(result | {"settings": settings}, indent=1, default=float) + "\n")
 
 
 def install(folder):
@@ -172,9 +171,16 @@ if __name__ == "__main__":
     parser.add_argument("folder", type=Path)
     parser.add_argument("--folds", nargs="*", default=FOLDS, choices=FOLDS, help="for train")
     parser.add_argument("--jobs", type=int, help="processes, for train; as many as cores by default")
+    parser.add_argument("--determinant", type=float, help="its weight, for features and report; else the default")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="for report")
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
+    settings = {} if asked.determinant is None else {"determinant": asked.determinant}
     if asked.part == "train":
         train(asked.folder, asked.folds, asked.jobs)
+    elif asked.part == "report":
+        report(asked.folder, asked.out, **settings)
+    elif asked.part == "features":
+        features(asked.folder, **settings)
     else:
-        {"features": features, "report": report, "install": install}[asked.part](asked.folder)
+        install(asked.folder)

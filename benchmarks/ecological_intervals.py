@@ -4,13 +4,16 @@
     python benchmarks/ecological_intervals.py covariates NZ_2002 --to PART.csv.gz   # an election, "census", "simulated"
     python benchmarks/ecological_intervals.py report PART.csv.gz ...             # of all parts
     python benchmarks/ecological_intervals.py draws PART.csv.gz ...              # what is drawn, on elections
+    python benchmarks/ecological_intervals.py weights PART.csv.gz ...            # two weights of the determinant
 
 `collect` fits every contest as it is and folded to small tables (the largest groups and candidates against the rest),
 and writes each cell's estimate, truth and parts of its error. `report` chooses the widths of intervals on one half of
 the elections (`CHOSEN_ON`, `REPORTED_ON`), scores them on the other, then the other way round, and scores the
 package's own numbers on all and on simulated contests whose shares move with a covariate or with a unit's composition;
 it writes benchmarks/results/ecological_intervals.json. `draws` scores draws of whole tables: differences between groups
-and all others, candidates of choice, polarised voting, against draws of cells that ignore each other.
+and all others, candidates of choice, polarised voting, against draws of cells that ignore each other. `weights`
+compares parts that were collected with ``--determinant 1.3 1``: errors, coverage, width, time and fits that did not
+converge, paired by table, on the elections that no width was chosen on.
 """
 
 from __future__ import annotations
@@ -37,6 +40,7 @@ SHAPES = {"2 x 2": (1, 1), "2 x 3": (1, 2), "2 x all": (1, None), "all x 2": (No
 SHAPES |= {"3 x 2": (2, 1), "3 x 3": (2, 2), "4 x 4": (3, 3), "all": (None, None)}
 BIASES, SEEDS = (0.0, 0.5, 1.0), range(200, 300)
 FEWER = range(300, 320)  # seeds of contests with covariates
+DEFAULT = EcologicalEM().determinant
 
 
 def folded(contest, seed):
@@ -107,7 +111,7 @@ def cells_of(est, margins, total, **facts):
     found |= {"chance": est.error_parts_["chance"], "choice": est.error_parts_["choice of method"]}
     found |= {"theory": calibration.chance_sd(est.shares_, margins.rows, est.overdispersion_)}
     found |= {"group": np.broadcast_to(group[:, None], total.shape)}
-    found |= {"low": est.lower_bound_, "high": est.upper_bound_}
+    found |= {"low": est.lower_bound_, "high": est.upper_bound_, "own_sd": est.standard_errors_}
     frame = pd.DataFrame({name: np.ravel(values) for name, values in found.items()})
     tests = aggregation_bias_test(margins)
     frame = frame.assign(curved=tests["adjusted p"].min())
@@ -121,11 +125,15 @@ def cells_of(est, margins, total, **facts):
     return frame.assign(size=margins.totals.mean(), **facts)
 
 
-def collect_election(name):
+def collect_election(name, weights=(DEFAULT,)):
     for i, contest in enumerate(datasets.contests()):
         if contest.dataset == name:
-            for shape, m, total in folded(contest, i):
-                yield cells_of(EcologicalEM().fit(m), m, total, source=name, table=shape, contest=contest.district)
+            for (shape, m, total), weight in itertools.product(folded(contest, i), weights):
+                begin = time.process_time()
+                est = EcologicalEM(determinant=weight).fit(m)
+                facts = {"fit_seconds": time.process_time() - begin, "steps": est.fit_.n_iter, "determinant": weight}
+                facts |= {"unconverged": est.unconverged_refits_ + (not est.fit_.converged)}
+                yield cells_of(est, m, total, source=name, table=shape, contest=contest.district, **facts)
 
 
 def collect_simulated():
@@ -156,14 +164,14 @@ def collect_covariates(name):
             yield cells_of(est, m, total, source=name, table=shape, contest=contest, covariates=used == "all")
 
 
-def collect(names, to, covariates=False):
+def collect(names, to, covariates=False, weights=(DEFAULT,)):
     begin, parts = time.process_time(), []
     with compiled_kernels():
         for name in names:
-            found = collect_simulated() if name == "simulated" else collect_election(name)
+            found = collect_simulated() if name == "simulated" else collect_election(name, weights)
             for part in collect_covariates(name) if covariates else found:
                 parts.append(part)
-                if len(parts) % 200 == 0:
+                if len(parts) % 100 == 0:
                     pd.concat(parts).to_csv(to, index=False)
     pd.concat(parts).assign(seconds=time.process_time() - begin).to_csv(to, index=False)
 
@@ -306,6 +314,54 @@ def draws_of(table, seed):
 
 
 N_DRAWS = 400
+WEIGHTS = Path(__file__).parent / "results" / "ecological_determinant.json"
+
+
+def by_table(cells, sd):
+    """One row per table: percent of people in a wrong cell, coverage, width and interval score of 95% intervals."""
+    ends = (cells[name].to_numpy() for name in ("low", "high"))
+    low, high = calibration.beta_interval(cells["p"].to_numpy(), np.asarray(sd), 0.95, *ends)
+    truth = cells["truth"]
+    missed = (low - truth).clip(lower=0) + (truth - high).clip(lower=0)
+    cells = cells.assign(
+        index=50 * cells["group"] * (cells["p"] - truth).abs(), coverage=missed <= 1e-9, width=high - low
+    )
+    cells = cells.assign(score=cells["width"] + 2 / 0.05 * missed)
+    each = cells.groupby(["source", "table", "contest"])
+    means = each[["coverage", "width", "score", "fit_seconds", "steps", "unconverged"]].mean()
+    return means.assign(index=each["index"].sum())
+
+
+def compared(first, second, by):
+    """Means of both and of paired differences (second less first) with their standard errors, over tables."""
+    found = {}
+    for key in ["overall", *first.index.unique(by)]:
+        a, b = (part if key == "overall" else part.xs(key, level=by) for part in (first, second))
+        found[key] = {"tables": len(a)}
+        for name in a:
+            difference = b[name] - a[name]
+            found[key][name] = {"first": a[name].mean(), "second": b[name].mean(), "difference": difference.mean()}
+            found[key][name]["error"] = difference.std(ddof=1) / np.sqrt(len(a))
+    return found
+
+
+def weights_report(files):
+    """The two weights of the determinant on elections that no width was chosen on, and on those that were used."""
+    cells = pd.concat([pd.read_csv(file) for file in files], ignore_index=True)
+    used = cells["source"].isin(calibration.CHOSEN_ON)
+    result = {"command": "benchmarks/ecological_intervals.py collect --determinant 1.3 1, weights", "commit": _commit()}
+    result |= {"first": 1.3, "second": 1.0, "tables": "as they are, and merged to seven shapes"}
+    for name, part in (("not used", cells[~used]), ("chosen on", cells[used])):
+        weights = {w: part[part["determinant"] == w] for w in (1.3, 1.0)}
+        tables = [by_table(some, some["own_sd"]) for some in weights.values()]
+        result[name] = {by: compared(*tables, by) for by in ("source", "table")}
+    one = cells[cells["determinant"] == 1.0]
+    result["widths chosen again"] = {
+        "numbers": chosen(one[used]),
+        "of weight 1.3": chosen(cells[used].query("determinant == 1.3")),
+    }
+    WEIGHTS.write_text(json.dumps(result, indent=1, default=float) + "\n")
+    print(json.dumps(result, indent=1, default=float))
 
 
 def draws(files):
@@ -391,15 +447,18 @@ def report(files):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=["collect", "covariates", "report", "draws"])
+    parser.add_argument("what", choices=["collect", "covariates", "report", "draws", "weights"])
     parser.add_argument("names", nargs="+")
     parser.add_argument("--to", default="part.csv.gz")
+    parser.add_argument("--determinant", nargs="*", type=float, default=[DEFAULT], help="weights, for collect")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     if asked.what == "draws":
         draws(asked.names)
+    elif asked.what == "weights":
+        weights_report(asked.names)
     elif asked.what != "report":
-        collect(asked.names, asked.to, covariates=asked.what == "covariates")
+        collect(asked.names, asked.to, covariates=asked.what == "covariates", weights=asked.determinant)
     else:
         report(asked.names)
 
