@@ -217,6 +217,7 @@ def averages(side=5):
 
 MOST_GENERIC = 5  # side of the grid up to which the generic solver runs; beyond, one fit takes minutes
 SIDES = [3, 5, 8, 10, 15, 19]
+TIMED = ["dual", "gaussian", "nlbp", "accelerated-rda", "nlbp-naive", "generic"]  # the slowest last
 
 
 def grids():
@@ -224,7 +225,7 @@ def grids():
     rows = []
     for side in SIDES:
         found = {}
-        for name in ("dual", "nlbp", "accelerated-rda", "nlbp-naive", "gaussian", "generic"):
+        for name in TIMED:
             if name == "generic" and side > MOST_GENERIC:
                 continue
             each, options = [], {"tol": 1e-5, "max_iter": 200} | ({"max_iter": 100} if name == "generic" else {})
@@ -236,8 +237,9 @@ def grids():
             found[name] = spread([seconds for _, seconds in each])
             found[f"{name}, got there"] = sum(bool(fit.converged) for fit, _ in each)
             print(side, name, found[name], found[f"{name}, got there"], flush=True)
-        rows.append({"cells": side**2, **found, "commit": run_record()["commit"]})
-        keep("grids", rows, sum(len(SEEDS) * x["mean"] for row in rows for x in row.values() if isinstance(x, dict)))
+            row = {"cells": side**2, **found, "commit": run_record()["commit"]}
+            rows = [*(r for r in rows if r["cells"] != side**2), row]
+            keep("grids", rows, sum(len(SEEDS) * x["mean"] for r in rows for x in r.values() if isinstance(x, dict)))
     return rows
 
 
@@ -316,10 +318,15 @@ def main():
     parser.add_argument("parts", nargs="*", choices=[[], *PARTS], default=[])
     parser.add_argument("--sides", nargs="*", type=int, default=SIDES, help="of the part `grids`; other rows stay")
     parser.add_argument("--scales", nargs="*", type=float, default=SCALES, help="noise of the part `places`")
+    parser.add_argument("--methods", nargs="*", choices=TIMED, default=TIMED, help="of the part `grids`")
+    parser.add_argument("--merge", nargs="*", type=Path, default=[], help="`grids` of other machines; measures nothing")
     given = parser.parse_args()
-    SCALES[:], SIDES[:] = given.scales, given.sides
+    SCALES[:], SIDES[:], TIMED[:] = given.scales, given.sides, given.methods
     warnings.simplefilter("ignore")
-    for name in given.parts or PARTS:
+    for path in given.merge:
+        held = json.loads(path.read_text("utf-8"))["grids"]
+        keep("grids", held["rows"], held["cpu_s"])
+    for name in () if given.merge else given.parts or PARTS:
         rows, seconds = timed(PARTS[name])
         for row in keep(name, rows, seconds):
             print(name, {k: round(v, 5) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
@@ -330,8 +337,11 @@ def keep(name, rows, seconds):
     results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
     rows, made = [flat(row) for row in rows], run_record(seeds=f"{SEEDS[0]} to {SEEDS[-1]}", cpu_s=round(seconds, 1))
     if name == "grids":
-        others, now = results.get(name, {}).get("rows", []), {row["cells"] for row in rows}
-        rows = sorted([*(r for r in others if r["cells"] not in now), *rows], key=lambda row: row["cells"])
+        found = {row["cells"]: row for row in results.get(name, {}).get("rows", [])}
+        for row in rows:  # methods timed at the same commit stay
+            same = found.get(row["cells"], {}).get("commit") == row["commit"]
+            found[row["cells"]] = (found[row["cells"]] if same else {}) | row
+        rows = [found[cells] for cells in sorted(found)]
         made["machine"] = results.get(name, {}).get("machine", "")
         made["commit"] = ", ".join(dict.fromkeys(row.get("commit", "3318cd50") for row in rows))
     results[name] = {**made, "draws": len(SEEDS), "rows": rows}

@@ -249,10 +249,10 @@ def table5() -> list[dict]:
     return out
 
 
-def gibbs_samples() -> list[dict]:
+def gibbs_samples(names=("adult", "bank")) -> list[dict]:
     """Figure 1: test NLLH by number of chains, ten seeds."""
     out = []
-    for name in ("adult", "bank"):
+    for name in names:
         task = load(name, "width")
         for n in (100, 300, 1_000, 3_000, 10_000):
             options, found = SolverOptions(n_chains=n, max_iter=150, tol=0.0), []
@@ -353,9 +353,13 @@ def steps(seeds=range(10)) -> list[dict]:
         "both 5/K": {**plain, "step": 5 / k, "step_mu": 5 / k},
         "ours": {},
     }
-    out = training_curves(settings, ad_shape, at=(25, 50, 100), seeds=list(seeds))
+    return gains_by_steps(training_curves(settings, ad_shape, at=(25, 50, 100), seeds=list(seeds)))
+
+
+def gains_by_steps(out: list[dict]) -> list[dict]:
+    """The same rows, with what each setting gains over equal steps, paired by data set."""
     equal, *others = out
-    for row in others if len(list(seeds)) > 1 else ():  # paired: the same rows
+    for row in others if equal.get("seeds", 1) > 1 else ():
         less = np.array(row["by seed"]) - np.array(equal["by seed"])
         row |= {"gain 25": float(less[:, 0].mean()), "gain 100": float(less[:, -1].mean())}
         row |= {f"gain {t} error": float(e) for t, e in zip((25, 50, 100), spread_of(less)) if t != 50}
@@ -546,20 +550,30 @@ def joined_curves(parts: list[list[dict]]) -> list[dict]:
         row |= {f"median {t}": float(x) for t, x in zip(times, np.median(by_seed, axis=0))}
         row["worse than a constant"] = int((by_seed[:, -1] < 0).sum())
         out.append(row | {"by seed": by_seed.tolist()})
-    return gains_by_rescaling(out)
+    return out
+
+
+def joined_record(runs: list[dict], seeds: int) -> dict:
+    """How parts of one result were made."""
+    parts = [dict.fromkeys(run[k] for run in runs) for k in ("command", "commit")]
+    return {"command": "; ".join(parts[0]), "commit": ", ".join(parts[1]), "seeds": f"0 to {seeds - 1}"}
 
 
 def merge(paths: list[Path]) -> None:
-    """Add the data sets of `nearest`, the seeds of `rescale` and the parts that other machines made."""
+    """Add the data sets of `nearest`, the seeds of `rescale` and `steps`, and the parts that other machines made."""
     held = json.loads(RESULTS.read_text())
     files = [json.loads(path.read_text()) for path in paths]
-    curves = [f for f in files if "rescale" in f]
-    if curves:
-        keep(
-            "rescale", joined_curves([f["rescale"] for f in curves]), curves[0]["runs"]["rescale"] | {"seeds": "0 to 9"}
-        )
-    for found, name in ((f, n) for f in files for n in ("gibbs", "steps") if n in f):
-        keep(name, found[name], found["runs"][name] | {"seeds": "0 to 9"})
+    for name, gains in (("rescale", gains_by_rescaling), ("steps", gains_by_steps)):
+        parts = [f for f in files if name in f]
+        if parts:
+            rows = gains(joined_curves([f[name] for f in parts]))
+            keep(name, rows, joined_record([f["runs"][name] for f in parts], rows[0]["seeds"]))
+    parts = [f for f in files if "gibbs" in f]
+    if parts:
+        rows = {(r["data"], r["chains"]): r for f in parts for r in f["gibbs"]}
+        keep("gibbs", list(rows.values()), joined_record([f["runs"]["gibbs"] for f in parts], 10))
+    for found, name in ((f, n) for f in files for n in ("toy", "table4", "table5", "splits", "hashed") if n in f):
+        keep(name, found[name], found["runs"][name])
     for found in (f for f in files if "triplets" in f):
         keep("triplets", found["triplets"], found["runs"]["triplets"] | {"seeds": "0"})
     if not any("nearest draws" in f for f in files):
@@ -577,6 +591,7 @@ def main() -> None:
     parser.add_argument("parts", nargs="*", choices=[[], *PARTS], default=[], metavar="PART")
     parser.add_argument("--seeds", nargs="*", type=int, default=range(10), help="of nearest, hashed, rescale, steps")
     parser.add_argument("--settings", nargs="*", default=("paper", "ours", "diagonal"), help="of rescale")
+    parser.add_argument("--data", nargs="*", default=("adult", "bank"), help="of gibbs")
     parser.add_argument("--merge", nargs="*", type=Path, default=[], help="files of other machines; measures nothing")
     given = parser.parse_args()
     if given.merge:
@@ -586,6 +601,8 @@ def main() -> None:
         print(f"\n{name}: {PARTS[name].__doc__}")
         if name == "rescale":
             keep(name, rescale(given.seeds, given.settings))
+        elif name == "gibbs":
+            keep(name, gibbs_samples(given.data))
         else:
             keep(name, PARTS[name](given.seeds) if name in ("nearest", "hashed", "steps") else PARTS[name]())
 
