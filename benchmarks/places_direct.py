@@ -1,7 +1,7 @@
 """Figure 2.8 of Sun (2019) at the paper's size: L-BFGS over the parameters, ten draws at once, E steps by torch.
 
-    python benchmarks/places_direct.py --device cuda --kinds moves                 # ten draws, minutes on a GPU
-    python benchmarks/places_direct.py --device cuda --kinds places "places, own noise" --round 200
+    python benchmarks/places_direct.py --device cuda --kinds moves --round 50      # ten draws, minutes on a GPU
+    python benchmarks/places_direct.py --device cuda --kinds places "places, own noise" --round 1
     python benchmarks/places_direct.py --size middle --draws 2 --seconds 60        # a trial anywhere
 
 EM closes about z / (z + 2 b^2) of the distance in an iteration (places_moves.py), so that its 250 iterations end well
@@ -9,12 +9,14 @@ before its fixed point. Here F(theta) = n log Z(theta) + max over lambda of [<la
 minimised over theta by L-BFGS, for all draws and scales of a kind in one batch. The inner problem is the dual of the
 E step (2.7): |lambda| <= 1 / b for Laplace noise, a penalty of v lambda^2 / 2 for normal noise of variance v;
 accelerated projected gradients with the metric of the expected counts solve it, and the gap between both sides is known
-exactly. With `--round` L-BFGS starts again every so many steps, scaled by the expected counts of the time, since those
-of a random start say nothing about the solution's.
+exactly. The first Hessian of L-BFGS, renewed every `--round` steps, is the observed information: for moves it is nearly
+diagonal; for places, of which there are far fewer than parameters, it is that of Gauss and Newton, by Woodbury's
+identity, damped as Levenberg and Marquardt do. With a round of one step, no pairs of L-BFGS are left.
 
-A fit has converged when a hundred steps lower F, a log-likelihood, by less than one. From places alone that matters:
-the likelihood hardly depends on which moves led from one week's places to the next, so that errors go on changing with
-the last units of F. Fits go to benchmarks/results/places_moves.json, as those of places_moves.py.
+A fit has converged when F, a log-likelihood, falls by less than one in a hundred steps (at the rate of the last
+twenty). From places alone that matters: the likelihood hardly depends on which moves led from one week's places to the
+next, so that errors go on changing with the last units of F. Fits go to benchmarks/results/places_moves.json, as those
+of places_moves.py.
 """
 
 # ruff: noqa: E402  (threads are fixed before NumPy is loaded)
@@ -41,9 +43,10 @@ from sumwise.collective import FreeTables
 from sumwise.collective.realisations import read_realisations
 from sumwise.noise import Laplace
 
-GAP, MOST_GAP, SHARE, INNER, GAINED, BACK = 2e-3, 1.0, 0.01, 400, 1.0, 100
+GAP, MOST_GAP, SHARE, INNER, GAINED, BACK = 2e-3, 1.0, 0.01, 400, 0.2, 20
 MEMORY, TRIES, DESCENT, NOTED = 30, 8, 1e-4, 50  # pairs of L-BFGS; steps tried; Armijo's share; steps between notes
 PENALTY = 0.01  # of FreeTables
+TINY = 1e-300
 KINDS = ("moves", "places", "places, own noise")
 
 
@@ -111,6 +114,11 @@ class Observed(NamedTuple):
     def on_edges(self):
         return self.y.dim() == 4
 
+    @property
+    def variance(self):
+        """Of the noise."""
+        return 2 * self.b**2 if self.v is None else self.v
+
     def tables(self, theta, dual) -> Chain:
         """The chains with the duals added to their log-potentials."""
         first, last, move = split(theta, self.y.shape[2])
@@ -177,6 +185,62 @@ def e_steps(seen: Observed, theta, dual, enough) -> tuple[torch.Tensor, Chain, t
         ahead, dual = over(going, seen.allowed(new + share * (new - dual)), ahead), over(going, new, dual)
 
 
+def gauss_newton(seen: Observed, theta, nodes, weights):
+    """A function that solves ``(D + G' R^-1 G) x = slope``, of counts of places y ~ N(n p, R).
+
+    R is the covariance of the noisy counts of all places and times, n Cov(x) + V; G, their covariances with the
+    statistics of the parameters, is how their means depend on these; D is the penalty and, far from the solution, a
+    share of what true counts would say (Levenberg and Marquardt). By Woodbury's identity one Cholesky factor of
+    R + G D^-1 G', of as many rows as counts, is all that is needed.
+    """
+    n, steps, size = nodes.shape
+    _, last, move = split(theta, size)
+    table = torch.exp(move - move.amax(dim=(1, 2), keepdim=True))
+    behind = [torch.exp(last - last.amax(1, keepdim=True))]
+    for _ in range(steps - 1):
+        behind.append((table @ behind[-1][:, :, None])[:, :, 0])
+        behind[-1] = behind[-1] / behind[-1].amax(1, keepdim=True)
+    behind.reverse()
+    rows = [table * behind[t + 1][:, None] for t in range(steps - 1)]
+    rows = [row / row.sum(2, keepdim=True).clamp_min(TINY) for row in rows]  # transitions given the place before
+    pairs = {}  # P(x_s, x_t)
+    for s in range(steps):
+        pairs[s, s] = torch.diag_embed(nodes[:, s])
+        for t in range(s + 1, steps):
+            pairs[s, t] = pairs[s, t - 1] @ rows[t - 1]
+            pairs[t, s] = pairs[s, t].transpose(1, 2)
+    spread = torch.cat([torch.cat([pairs[s, t] for t in range(steps)], 2) for s in range(steps)], 1)
+    flat = nodes.flatten(1)
+    spread -= flat[:, :, None] * flat[:, None]
+    slopes = torch.empty(n, steps * size, 2 * size + size**2, dtype=theta.dtype, device=theta.device)
+    slopes[:, :, :size], slopes[:, :, size : 2 * size] = spread[:, :, :size], spread[:, :, -size:]
+    moves = slopes[:, :, 2 * size :].view(n, steps, size, size, size)
+    moves[:] = 0
+    for s in range(steps - 1):
+        pair = pairs[s, s + 1]
+        given = nodes[:, s + 1].clamp_min(TINY)
+        for t in range(steps):
+            if t <= s:
+                moves[:, t].addcmul_(pairs[t, s][:, :, :, None], rows[s][:, None])
+            else:
+                later = pairs[t, s + 1] / given[:, None]  # P(x_t | x_{s + 1}), columns by x_{s + 1}
+                moves[:, t].addcmul_(later[:, :, None], pair[:, None])
+            moves[:, t].addcmul_(nodes[:, t, :, None, None], pair[:, None], value=-1)
+    slopes *= seen.n
+    noise = seen.variance.expand_as(seen.y).flatten(1)
+    root = weights.rsqrt()
+    slopes *= root[:, None]
+    inner = seen.n * spread + torch.diag_embed(noise) + slopes @ slopes.transpose(1, 2)
+    factor = torch.linalg.cholesky(inner + torch.diag_embed(1e-13 * inner.diagonal(dim1=1, dim2=2)))
+
+    def solve(x):
+        x = x * root
+        known = torch.cholesky_solve(slopes @ x[:, :, None], factor)
+        return (x - (slopes.transpose(1, 2) @ known)[:, :, 0]) * root
+
+    return solve
+
+
 class Search:
     """L-BFGS on F for all problems of a batch; those that have converged wait for the others."""
 
@@ -184,9 +248,10 @@ class Search:
         self.seen, self.theta = seen, theta
         self.dual = torch.zeros_like(seen.y)
         self.enough = torch.full((len(theta),), MOST_GAP, dtype=theta.dtype, device=theta.device)
+        self.damping = torch.ones_like(self.enough)
         self.rescale()
         self.value, self.slope = self.evaluated(theta)
-        self.first, self.values, self.inner, self.gap = self.value, [self.value], 0, self.enough
+        self.first, self.values = self.value, [self.value]
         self.done = torch.zeros_like(self.value, dtype=torch.bool)
 
     def statistics(self, found):
@@ -194,12 +259,18 @@ class Search:
         return self.seen.n * torch.cat([found.nodes[:, 0], found.nodes[:, -1], found.edges.sum(1).flatten(1)], 1)
 
     def rescale(self):
-        """Forget the pairs, and scale parameters by what is known of them."""
-        counts = self.statistics(self.seen.tables(self.theta, torch.zeros_like(self.dual)))
-        noise = 2 * self.seen.b.view(-1, 1) ** 2 if self.seen.on_edges else 0.0
-        known = counts**2 / (counts + noise)
-        self.scale = (self.seen.n / (known + 0.01 + 1e-3 * known.mean(1, keepdim=True))).sqrt()
+        """Forget the pairs, and take the observed information at the present parameters as the first Hessian."""
+        found = self.seen.tables(self.theta, torch.zeros_like(self.dual))
         self.pairs: list[tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = []
+        self.scale, self.solve = torch.ones_like(self.theta), None
+        if self.seen.on_edges:  # nearly diagonal: of z people under noise of variance v, z^2 / (z + v) is known
+            z, v = self.seen.counts(found), self.seen.variance
+            begin, end = z[:, 0].sum(2), z[:, -1].sum(1)
+            known = [x**2 / (x + v[:, 0, 0]) for x in (begin, end)] + [(z**2 / (z + v)).sum(1).flatten(1)]
+            self.scale = (torch.cat(known, 1) + PENALTY).rsqrt()
+        else:
+            weights = PENALTY + self.damping[:, None] * self.statistics(found)
+            self.solve = gauss_newton(self.seen, self.theta, found.nodes, weights)
 
     def evaluated(self, theta):
         """F and its gradient (envelope theorem)."""
@@ -208,19 +279,23 @@ class Search:
         value = self.seen.n * plain.log_z + self.seen.value(found, self.dual) + 0.5 * PENALTY * (theta**2).sum(1)
         return value, self.statistics(plain) - self.statistics(found) + PENALTY * theta
 
+    def newton(self, slope):
+        """The inverse of the first Hessian times slopes, both in scaled parameters."""
+        return slope * self.gamma[:, None] if self.solve is None else self.solve(slope)
+
     def direction(self, slope):
         """Two loops over the pairs, in scaled parameters."""
         q, alphas = slope.clone(), []
+        self.gamma = torch.ones_like(self.value)
+        self.decrement = 0.5 * (slope * self.newton(slope)).sum(1)
         for s, y, rho in reversed(self.pairs):
             alphas.append(rho * (s * q).sum(1))
             q -= alphas[-1][:, None] * y
-        if self.pairs:
+        if self.pairs and self.solve is None:
             s, y, rho = self.pairs[-1]
-            gamma = torch.where(rho > 0, 1 / (rho * (y * y).sum(1)).clamp_min(1e-300), self.gamma)
-            self.gamma = torch.where(torch.isfinite(gamma), gamma, self.gamma)
-        else:
-            self.gamma = 1 / (slope * slope).sum(1).sqrt()
-        q *= self.gamma[:, None]
+            gamma = 1 / (rho * (y * y).sum(1)).clamp_min(1e-300)
+            self.gamma = torch.where((rho > 0) & torch.isfinite(gamma), gamma, self.gamma)
+        q = self.newton(q)
         for (s, y, rho), alpha in zip(self.pairs, reversed(alphas)):
             q += (alpha - rho * (y * q).sum(1))[:, None] * s
         return -q
@@ -230,7 +305,7 @@ class Search:
         slope = self.slope * self.scale
         way = self.direction(slope)
         uphill = (way * slope).sum(1) >= 0
-        way = over(uphill, -slope * self.gamma[:, None], way)
+        way = over(uphill, -self.newton(slope), way) if bool(uphill.any()) else way
         falls, length = (way * slope).sum(1), torch.ones_like(self.value)
         taken, theta, value, new_slope = self.done.clone(), self.theta, self.value, self.slope
         tried = theta
@@ -243,6 +318,7 @@ class Search:
             if bool(taken.all()):
                 break
             length = torch.where(taken, length, 0.4 * length)
+        self.damping = torch.where(length < 1, 3 * self.damping, 0.5 * self.damping).clamp(1e-12, 1.0)
         s, y = (theta - self.theta) / self.scale, (new_slope - self.slope) * self.scale
         curved = (s * y).sum(1)
         fit = curved > 1e-10 * (y * y).sum(1).sqrt() * (s * s).sum(1).sqrt()
@@ -300,6 +376,9 @@ def fit(kind, given):
     if kind == "moves":
         base = [h | {"from": "moves, ignoring noise", "converged": True, "steps": 0, "cpu_s": 0.0} for h in heads]
         places_moves.keep([b | e for b, e in zip(base, errors(theta, mornings, given.device))])
+    state = given.state and given.state / f"{given.size}-{kind.replace(', ', '-')}.npy"
+    if state and state.exists():
+        theta = torch.as_tensor(np.load(state), dtype=torch.float64, device=given.device)
     search, began, course = Search(seen, theta), perf_counter(), []
     steps = [0] * len(heads)
     while len(search.values) <= given.steps and perf_counter() - began < given.seconds:
@@ -312,6 +391,8 @@ def fit(kind, given):
         if n % NOTED == 0 or bool(search.done.all()):
             course.append((steps.copy(), errors(search.theta, mornings, given.device)))
             keep(heads, search, course, perf_counter() - began)
+            if state:
+                np.save(state, search.theta.cpu().numpy().astype(np.float32))
         if bool(search.done.all()):
             break
     course.append((steps.copy(), errors(search.theta, mornings, given.device)))
@@ -321,20 +402,24 @@ def fit(kind, given):
 def keep(heads, search, course, seconds):
     """Write the fits as they are now; half of the steps is the nearest note before it."""
     fits = []
-    back = search.values[-1 - min(BACK, len(search.values) - 1)] - search.values[-1]
+    back = (search.values[-1 - min(BACK, len(search.values) - 1)] - search.values[-1]) * 100 / BACK
     for k, (head, now) in enumerate(zip(heads, course[-1][1])):
         steps = course[-1][0][k]
         one = head | now | {"converged": bool(search.done[k]), "steps": steps, "cpu_s": round(seconds / len(heads), 1)}
         one |= {"F": float(search.values[-1][k]), "gained": float(search.first[k] - search.values[-1][k])}
         one |= {"gained by a hundred steps": float(back[k]), "largest gap": float(search.gap[k])}
+        one["decrement"] = float(search.decrement[k])
         half = [e[k] for at, e in course if at[k] <= steps / 2]
         if half:
             one |= {f"{name}, half of the steps": x for name, x in half[-1].items()}
         fits.append(one)
     places_moves.keep(fits)
-    print(f"{seconds:.0f} s, {len(search.values) - 1} steps, {int(search.done.sum())} of {len(heads)} converged, ",
-          f"last F {float(search.values[-1][0]):.2f}, a hundred steps {back.max():.3g}, E steps {search.inner}",
-          fits[0], flush=True)  # fmt: skip
+    print(
+        f"{seconds:.0f} s, {len(search.values) - 1} steps, {int(search.done.sum())} of {len(heads)} converged, "
+        f"last F {float(search.values[-1][0]):.2f}, decrements up to {search.decrement.max():.3g}, "
+        f"a hundred steps {back.max():.3g}, E steps {search.inner}; {fits[0]}",
+        flush=True,
+    )
 
 
 def main():
@@ -348,6 +433,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=300.0, help="most seconds of a kind")
     parser.add_argument("--round", type=int, default=0, help="steps of a round; 0: one run of L-BFGS")
     parser.add_argument("--device", default="cpu")
+    parser.add_argument("--state", type=Path, help="folder, from which parameters of an earlier run go on")
     parser.add_argument("--results", type=Path, help="file of results in place of the committed one")
     given = parser.parse_args()
     places_moves.RESULTS = given.results or places_moves.RESULTS
