@@ -35,6 +35,7 @@ DECREMENT = 1e-3  # of F, in nats: far below what data can distinguish
 SHARE = 1e-3  # of what the last iteration gained is a fine enough gap (tables are then off by the root of it)
 
 
+@dataclass(eq=False, repr=False)
 class CollectiveEM(Estimator):
     """Learn how one individual moves from noisy counts of populations, by expectation maximisation.
 
@@ -115,37 +116,20 @@ class CollectiveEM(Estimator):
     array([0.5, 1. , 1. , 0.8])
     """
 
-    def __init__(
-        self,
-        parameters=None,
-        e_step="dual",
-        max_iter=200,
-        tol=1e-7,
-        e_tol=1e-6,
-        e_iter=None,
-        accelerate=True,
-        n_starts=1,
-        start=None,
-        standard_errors="auto",
-        draws=200,
-        checkpoint=None,
-        verbose=0,
-        random_state=None,
-    ):
-        self.parameters = parameters
-        self.e_step = e_step
-        self.max_iter = max_iter
-        self.tol = tol
-        self.e_tol = e_tol
-        self.e_iter = e_iter
-        self.accelerate = accelerate
-        self.n_starts = n_starts
-        self.start = start
-        self.standard_errors = standard_errors
-        self.draws = draws
-        self.checkpoint = checkpoint
-        self.verbose = verbose
-        self.random_state = random_state
+    parameters: Any = None
+    e_step: str = "dual"
+    max_iter: int = 200
+    tol: float = 1e-7
+    e_tol: float = 1e-6
+    e_iter: Any = None
+    accelerate: bool = True
+    n_starts: int = 1
+    start: Any = None
+    standard_errors: str = "auto"
+    draws: int = 200
+    checkpoint: Any = None
+    verbose: int = 0
+    random_state: Any = None
 
     def fit(self, tables: Any, y: Any = None) -> CollectiveEM:
         """Learn from `Tables`, or from a list of them, one per realisation; `y` is ignored."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
+from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -48,6 +49,7 @@ FEW_TIMES = 5  # fewer leave nothing to predict left-out times from
 HELD: WeakKeyDictionary[Any, FlowProblem] = WeakKeyDictionary()
 
 
+@dataclass(eq=False, repr=False)
 class FlowModel(FlowExchange):
     """Flows of a population between places, from counts over time: who went where, by which routes, and where next.
 
@@ -148,31 +150,17 @@ class FlowModel(FlowExchange):
     2    b  b   10.0
     """
 
-    def __init__(
-        self,
-        places: Places | None = None,
-        movement: Any = "auto",
-        noise: Noise | None = None,
-        population: str = "fixed",
-        size: float | None = None,
-        turnover: float = 0.005,
-        cyclic: bool = False,
-        detection: str | None = None,
-        weight: Any = "auto",
-        order: int = 1,
-        tol: float = 1e-4,
-    ):
-        self.places = places
-        self.movement = movement
-        self.noise = noise
-        self.population = population
-        self.size = size
-        self.turnover = turnover
-        self.cyclic = cyclic
-        self.detection = detection
-        self.weight = weight
-        self.order = order
-        self.tol = tol
+    places: Places | None = None
+    movement: Any = "auto"
+    noise: Noise | None = None
+    population: str = "fixed"
+    size: float | None = None
+    turnover: float = 0.005
+    cyclic: bool = False
+    detection: str | None = None
+    weight: Any = "auto"
+    order: int = 1
+    tol: float = 1e-4
 
     def fit(
         self,

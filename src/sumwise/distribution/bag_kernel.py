@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -204,6 +205,7 @@ def check_gram(kernel: BagKernel, kept: Any, n_tuning: int, n_reference: int, n_
     )
 
 
+@dataclass(eq=False, repr=False)
 class EmbeddingKernel(BagKernel):
     """A Gaussian, Laplacian or linear kernel on an embedding of bags.
 
@@ -231,17 +233,10 @@ class EmbeddingKernel(BagKernel):
     (10, 10)
     """
 
-    def __init__(
-        self,
-        embedding: Embedding | None = None,
-        kind: str = "gaussian",
-        gamma: Any = "median",
-        random_state: Any = None,
-    ):
-        self.embedding = embedding
-        self.kind = kind
-        self.gamma = gamma
-        self.random_state = random_state
+    embedding: Embedding | None = None
+    kind: str = "gaussian"
+    gamma: Any = "median"
+    random_state: Any = None
 
     @property
     def has_width(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ MOST_COLUMNS = 10  # up to which covariances and Fourier features are worth thei
 QUANTILES = 9
 
 
+@dataclass(eq=False, repr=False)
 class BagBoosting(BagRegressor):
     """Gradient boosted trees (scikit-learn's HistGradientBoosting) on moments, quantiles and Fourier features of bags.
 
@@ -63,19 +65,11 @@ class BagBoosting(BagRegressor):
     True
     """
 
-    def __init__(
-        self,
-        task: str = "regression",
-        embeddings: Any = None,
-        max_iter: int = 200,
-        learning_rate: float = 0.05,
-        random_state: Any = None,
-    ):
-        self.task = task
-        self.embeddings = embeddings
-        self.max_iter = max_iter
-        self.learning_rate = learning_rate
-        self.random_state = random_state
+    task: str = "regression"
+    embeddings: Any = None
+    max_iter: int = 200
+    learning_rate: float = 0.05
+    random_state: Any = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

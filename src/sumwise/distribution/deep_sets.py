@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -41,6 +41,7 @@ STEPS, EPOCHS = 1500, (10, 200)  # of a fit without a given number of epochs
 NETWORK = ("phi", "embedding", "local", "rho", "pool", "equivariant", "activation", "normalise", "dropout")
 
 
+@dataclass(eq=False, repr=False)
 class DeepSets(BagRegressor):
     """Predict a response of bags by rho(pool(phi(x))), with phi and rho learned together.
 
@@ -129,58 +130,31 @@ class DeepSets(BagRegressor):
     (20,)
     """
 
-    def __init__(
-        self,
-        phi=(64,),
-        rho=(64,),
-        *,
-        pool="mean",
-        embedding: int | None = None,
-        equivariant=False,
-        local=(),
-        activation="silu",
-        normalise=True,
-        dropout=0.0,
-        task="regression",
-        learning_rate: float | None = None,
-        weight_decay: float | None = None,
-        schedule="cosine",
-        batch_bags: int | None = None,
-        max_rows: int | None = None,
-        max_epochs: int | None = None,
-        patience=20,
-        validation=0.1,
-        n_members=1,
-        checkpoint: Any = None,
-        device="cpu",
-        n_jobs=1,
-        verbose=0,
-        random_state: Any = 0,
-    ):
-        self.phi = phi
-        self.rho = rho
-        self.pool = pool
-        self.embedding = embedding
-        self.equivariant = equivariant
-        self.local = local
-        self.activation = activation
-        self.normalise = normalise
-        self.dropout = dropout
-        self.task = task
-        self.learning_rate = learning_rate
-        self.weight_decay = weight_decay
-        self.schedule = schedule
-        self.batch_bags = batch_bags
-        self.max_rows = max_rows
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.validation = validation
-        self.n_members = n_members
-        self.checkpoint = checkpoint
-        self.device = device
-        self.n_jobs = n_jobs
-        self.verbose = verbose
-        self.random_state = random_state
+    phi: Any = (64,)
+    rho: Any = (64,)
+    _: KW_ONLY
+    pool: str = "mean"
+    embedding: int | None = None
+    equivariant: bool = False
+    local: Any = ()
+    activation: str = "silu"
+    normalise: bool = True
+    dropout: float = 0.0
+    task: str = "regression"
+    learning_rate: float | None = None
+    weight_decay: float | None = None
+    schedule: str = "cosine"
+    batch_bags: int | None = None
+    max_rows: int | None = None
+    max_epochs: int | None = None
+    patience: int = 20
+    validation: float = 0.1
+    n_members: int = 1
+    checkpoint: Any = None
+    device: str = "cpu"
+    n_jobs: int = 1
+    verbose: int = 0
+    random_state: Any = 0
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> DeepSets:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -132,6 +133,7 @@ class Embedding(TransformerMixin, Estimator):
         return [f"{type(self).__name__.lower()}{i}" for i in range(width)]
 
 
+@dataclass(eq=False, repr=False)
 class LinearEmbedding(Embedding):
     """Weighted means of the columns; shares of the levels for categorical ones.
 
@@ -157,8 +159,7 @@ class LinearEmbedding(Embedding):
            [ 20. ,   1. ,   0. ]])
     """
 
-    def __init__(self, standardize: bool = True):
-        self.standardize = standardize
+    standardize: bool = True
 
     def _embed(self, bags: Bags) -> np.ndarray:
         from sumwise.distribution.kernels.segments import segment_means

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sumwise.distribution.kernels.mixture import mean_gradients
 from sumwise.distribution.widths import sample_rows
 
 
+@dataclass(eq=False, repr=False)
 class FisherVector(Embedding):
     """Gradients of a diagonal mixture's log-likelihood by its means and variances, averaged over the rows of a bag.
 
@@ -49,19 +51,11 @@ class FisherVector(Embedding):
     (20, 44)
     """
 
-    def __init__(
-        self,
-        n_components: int = 32,
-        power: bool = True,
-        normalize: bool = True,
-        n_sample: int = 20_000,
-        random_state: Any = None,
-    ):
-        self.n_components = n_components
-        self.power = power
-        self.normalize = normalize
-        self.n_sample = n_sample
-        self.random_state = random_state
+    n_components: int = 32
+    power: bool = True
+    normalize: bool = True
+    n_sample: int = 20_000
+    random_state: Any = None
 
     def _learn(self, bags: Bags) -> None:
         from sklearn.exceptions import ConvergenceWarning

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,6 +24,7 @@ NARROW = 0.01  # standard deviations, relative to that of all rows, below which 
 N_SCALING = 100  # bags from which the spread of Fourier features is taken
 
 
+@dataclass(eq=False, repr=False)
 class FourierEmbedding(Embedding):
     """Mean random Fourier features: the kernel mean embedding of a Gaussian kernel, at several widths at once.
 
@@ -79,25 +81,14 @@ class FourierEmbedding(Embedding):
     (20, 128)
     """
 
-    def __init__(
-        self,
-        n_frequencies: int = 64,
-        widths: Sequence[float] = (1.0, 0.5, 0.25, 0.125),
-        unit: Any = "median",
-        kind: str = "orthogonal",
-        marginal: bool = False,
-        standardize: bool = True,
-        moments: bool = False,
-        random_state: Any = None,
-    ):
-        self.n_frequencies = n_frequencies
-        self.widths = widths
-        self.unit = unit
-        self.kind = kind
-        self.marginal = marginal
-        self.standardize = standardize
-        self.moments = moments
-        self.random_state = random_state
+    n_frequencies: int = 64
+    widths: Sequence[float] = (1.0, 0.5, 0.25, 0.125)
+    unit: Any = "median"
+    kind: str = "orthogonal"
+    marginal: bool = False
+    standardize: bool = True
+    moments: bool = False
+    random_state: Any = None
 
     def _learn(self, bags: Bags) -> None:
         checks.at_least(self.n_frequencies, "n_frequencies", 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sumwise.distribution.kernels.mean_similarity import mean_similarity
 from sumwise.distribution.widths import median_distance
 
 
+@dataclass(eq=False, repr=False)
 class GaussianKernel(BagKernel):
     """The mean over pairs of rows of ``exp(-|x - x'|^2 / (2 width^2))``: the inner product of mean embeddings.
 
@@ -51,21 +53,12 @@ class GaussianKernel(BagKernel):
            [0.26, 0.42, 0.97]])
     """
 
-    def __init__(
-        self,
-        width: float = 1.0,
-        method: str = "features",
-        level: str = "linear",
-        n_frequencies: int = 256,
-        gamma: Any = "median",
-        random_state: Any = None,
-    ):
-        self.width = width
-        self.method = method
-        self.level = level
-        self.n_frequencies = n_frequencies
-        self.gamma = gamma
-        self.random_state = random_state
+    width: float = 1.0
+    method: str = "features"
+    level: str = "linear"
+    n_frequencies: int = 256
+    gamma: Any = "median"
+    random_state: Any = None
 
     @property
     def has_width(self) -> bool:
@@ -111,6 +104,7 @@ class GaussianKernel(BagKernel):
         return np.array([self._products(a[[i]], a[[i]])[0, 0] for i in range(len(a))])
 
 
+@dataclass(eq=False, repr=False)
 class MarginalKernel(BagKernel):
     """The mean over columns of each column's Gaussian kernel, or share of equal levels for a categorical one.
 
@@ -142,9 +136,8 @@ class MarginalKernel(BagKernel):
            [0.26, 0.42, 0.97]])
     """
 
-    def __init__(self, width: float = 1.0, n_nodes: int = 64):
-        self.width = width
-        self.n_nodes = n_nodes
+    width: float = 1.0
+    n_nodes: int = 64
 
     @property
     def has_width(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sumwise.distribution.kernels.gaussian_transport import covariance_roots, ga
 from sumwise.distribution.kernels.segments import segment_moments
 
 
+@dataclass(eq=False, repr=False)
 class GaussianW2Kernel(BagKernel):
     """``exp(-gamma W2^2)`` with the squared 2-Wasserstein distance between normal distributions fitted to two bags.
 
@@ -46,9 +48,8 @@ class GaussianW2Kernel(BagKernel):
 
     squared = True
 
-    def __init__(self, definite_variant: bool = True, gamma: Any = "median"):
-        self.definite_variant = definite_variant
-        self.gamma = gamma
+    definite_variant: bool = True
+    gamma: Any = "median"
 
     @property
     def definite(self) -> bool:  # type: ignore[override]

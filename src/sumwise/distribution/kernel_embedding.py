@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from sumwise.distribution.wasserstein import WassersteinKernel, default_kernel
 from sumwise.features import name_columns
 
 
+@dataclass(eq=False, repr=False)
 class KernelEmbedding(Embedding):
     """Vectors whose inner products are a bag kernel's similarities, exact on the landmark bags.
 
@@ -48,17 +50,10 @@ class KernelEmbedding(Embedding):
 
     ends_with_shares = False
 
-    def __init__(
-        self,
-        kernel: BagKernel | None = None,
-        n_landmarks: int = 1000,
-        width: float = 1.0,
-        random_state: Any = None,
-    ):
-        self.kernel = kernel
-        self.n_landmarks = n_landmarks
-        self.width = width
-        self.random_state = random_state
+    kernel: BagKernel | None = None
+    n_landmarks: int = 1000
+    width: float = 1.0
+    random_state: Any = None
 
     def fit(self, bags: Bags, y: Any = None) -> Any:
         """Choose landmarks among training bags; the response is not used."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ BLOCK = 1024  # bags compared with the landmarks at once
 N_CANDIDATES = 2  # times the landmarks: how many bags, drawn at random, these are picked from
 
 
+@dataclass(eq=False, repr=False)
 class BagKernelRidge(BagRegressor):
     """Kernel ridge regression with a kernel between bags, by default of sliced Wasserstein distances.
 
@@ -81,23 +83,13 @@ class BagKernelRidge(BagRegressor):
     True
     """
 
-    def __init__(
-        self,
-        kernel: BagKernel | None = None,
-        penalty: Any = "loo",
-        widths: Sequence[float] = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0),
-        n_tuning: int = 500,
-        max_bags: int = 2048,
-        n_landmarks: int = 1024,
-        random_state: Any = None,
-    ):
-        self.kernel = kernel
-        self.penalty = penalty
-        self.widths = widths
-        self.n_tuning = n_tuning
-        self.max_bags = max_bags
-        self.n_landmarks = n_landmarks
-        self.random_state = random_state
+    kernel: BagKernel | None = None
+    penalty: Any = "loo"
+    widths: Sequence[float] = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+    n_tuning: int = 500
+    max_bags: int = 2048
+    n_landmarks: int = 1024
+    random_state: Any = None
 
     def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None, weights: np.ndarray | None) -> None:
         for name in ("n_tuning", "max_bags", "n_landmarks"):

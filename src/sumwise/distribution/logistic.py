@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -40,6 +41,7 @@ class _Prepared(NamedTuple):
     history: dict[str, list]
 
 
+@dataclass(eq=False, repr=False)
 class BagLogistic(Estimator):
     """Logistic regression on an embedding: a class per bag, or shares that stay between 0 and 1.
 
@@ -93,27 +95,15 @@ class BagLogistic(Estimator):
     __metadata_request__decision_function: ClassVar = AS_X
     __metadata_request__score: ClassVar = AS_X
 
-    def __init__(
-        self,
-        embedding: Embedding | None = None,
-        target: str = "auto",
-        penalty: Any = "cv",
-        n_folds: int = 5,
-        max_iter: int = 500,
-        tol: float = 1e-5,
-        kernel: BagKernel | None = None,
-        widths: Sequence[float] = (0.03, 0.1, 0.3, 1.0, 3.0),
-        random_state: Any = None,
-    ):
-        self.embedding = embedding
-        self.kernel = kernel
-        self.widths = widths
-        self.target = target
-        self.penalty = penalty
-        self.n_folds = n_folds
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    embedding: Embedding | None = None
+    target: str = "auto"
+    penalty: Any = "cv"
+    n_folds: int = 5
+    max_iter: int = 500
+    tol: float = 1e-5
+    kernel: BagKernel | None = None
+    widths: Sequence[float] = (0.03, 0.1, 0.3, 1.0, 3.0)
+    random_state: Any = None
 
     def fit(self, bags: Bags, y: Any, sample_weight: Any = None) -> Any:
         """Learn from bags and their classes or proportions.

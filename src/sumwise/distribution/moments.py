@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -15,6 +16,7 @@ ROWS = 2**18  # scaled at once
 NOISE = 1e-12  # differences of standardised values that are rounding error
 
 
+@dataclass(eq=False, repr=False)
 class MomentEmbedding(Embedding):
     """Means, central moments and covariances of the rows of a bag.
 
@@ -48,9 +50,8 @@ class MomentEmbedding(Embedding):
     (20, 25)
     """
 
-    def __init__(self, order: int = 4, cross: bool = True):
-        self.order = order
-        self.cross = cross
+    order: int = 4
+    cross: bool = True
 
     def _learn(self, bags: Bags) -> None:
         checks.at_least(self.order, "order", 1)

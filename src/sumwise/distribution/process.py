@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -32,6 +33,7 @@ LIGHT = 0.01  # settings with less than this share of the weight of the best are
 N_CANDIDATES = 4  # times the inducing bags: how many bags, drawn at random, these are picked from
 
 
+@dataclass(eq=False, repr=False)
 class BagGaussianProcess(BagRegressor):
     """Gaussian process regression with a bag kernel; places on a map may add a smooth surface (Flaxman et al. 2015).
 
@@ -91,23 +93,14 @@ class BagGaussianProcess(BagRegressor):
     True
     """
 
-    places_: np.ndarray | None
+    places_: np.ndarray | None = field(init=False)
 
-    def __init__(
-        self,
-        kernel: BagKernel | None = None,
-        widths: Sequence[float] = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0),
-        n_tuning: int = 1000,
-        max_bags: int = 2000,
-        n_inducing: int = 500,
-        random_state: Any = None,
-    ):
-        self.kernel = kernel
-        self.widths = widths
-        self.n_tuning = n_tuning
-        self.max_bags = max_bags
-        self.n_inducing = n_inducing
-        self.random_state = random_state
+    kernel: BagKernel | None = None
+    widths: Sequence[float] = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+    n_tuning: int = 1000
+    max_bags: int = 2000
+    n_inducing: int = 500
+    random_state: Any = None
 
     def fit(self, bags: Bags, y: Any, coordinates: Any = None, sample_weight: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Learn from bags, their responses and, where given, their places.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.spatial.distance import cdist
 
@@ -10,6 +12,7 @@ from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel
 
 
+@dataclass(eq=False, repr=False)
 class PyramidMatchKernel(BagKernel):
     """Matches of rows at ever coarser cells, a match counting less the coarser the cell at which it is first made.
 
@@ -44,11 +47,10 @@ class PyramidMatchKernel(BagKernel):
            [0.125, 0.125, 1.   ]])
     """
 
-    def __init__(self, levels: int = 10, decay: float = 0.5, normalize: bool = True, rescale: bool = False):
-        self.levels = levels
-        self.decay = decay
-        self.normalize = normalize
-        self.rescale = rescale
+    levels: int = 10
+    decay: float = 0.5
+    normalize: bool = True
+    rescale: bool = False
 
     @property
     def has_width(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -48,6 +49,7 @@ def grid_quantiles(bags: Bags, columns: Columns, n: int, directions: np.ndarray)
     return cell_quantiles(bags.values, bags.offsets, weights, n, **options)
 
 
+@dataclass(eq=False, repr=False)
 class QuantileEmbedding(Embedding):
     """Quantile functions on a grid: Euclidean distances of vectors are 2-Wasserstein distances of bags.
 
@@ -79,10 +81,9 @@ class QuantileEmbedding(Embedding):
            [ 0.32,  0.95]])
     """
 
-    def __init__(self, n_quantiles: int = 50, slices: int = 0, random_state: Any = None):
-        self.n_quantiles = n_quantiles
-        self.slices = slices
-        self.random_state = random_state
+    n_quantiles: int = 50
+    slices: int = 0
+    random_state: Any = None
 
     def _learn(self, _bags: Bags, /) -> None:
         checks.at_least(self.n_quantiles, "n_quantiles", 1)

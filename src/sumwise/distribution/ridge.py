@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ COPIES = 3  # of all features that are held at once
 PATIENCE = 2  # sets of features, each larger than the last, that may be worse than the best before no more are tried
 
 
+@dataclass(eq=False, repr=False)
 class BagRidge(BagRegressor):
     """Ridge regression on an embedding: from bags of samples to one response per bag.
 
@@ -69,10 +71,9 @@ class BagRidge(BagRegressor):
     True
     """
 
-    def __init__(self, embedding: Embedding | None = None, penalty: Any = "loo", random_state: Any = None):
-        self.embedding = embedding
-        self.penalty = penalty
-        self.random_state = random_state
+    embedding: Embedding | None = None
+    penalty: Any = "loo"
+    random_state: Any = None
 
     def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None, weights: np.ndarray | None) -> None:
         given = FourierEmbedding(moments=True) if self.embedding is None else self.embedding

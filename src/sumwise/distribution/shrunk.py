@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from sumwise.features import name_columns
 N_PARTS = 16  # that a bag is cut into, to see the noise within it
 
 
+@dataclass(eq=False, repr=False)
 class ShrunkEmbedding(Embedding):
     """Posterior means of bags' vectors: what is seen of a bag of n rows has noise of covariance within / n.
 
@@ -57,10 +59,9 @@ class ShrunkEmbedding(Embedding):
     True
     """
 
-    def __init__(self, embedding: Embedding | None = None, survey: bool = False, random_state: Any = None):
-        self.embedding = embedding
-        self.survey = survey
-        self.random_state = random_state
+    embedding: Embedding | None = None
+    survey: bool = False
+    random_state: Any = None
 
     def fit(self, bags: Bags, y: Any = None) -> Any:
         """Learn the covariances within and between bags; the response is not used."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ MAX_BAGS, N_LANDMARKS = 1200, 600  # of the default estimator: a second per size
 FEWEST = 50  # bags to learn from at a size, or a quarter of all
 
 
+@dataclass(eq=False, repr=False)
 class SizeMatched(BagRegressor):
     """Learn one model per size on training bags subsampled to it, and predict each bag by the model of its size.
 
@@ -58,19 +60,11 @@ class SizeMatched(BagRegressor):
     array([  5,  20,  50, 100])
     """
 
-    def __init__(
-        self,
-        estimator: BagRegressor | None = None,
-        n_sizes: int = 8,
-        n_copies: int = 10,
-        max_bags: int = 8000,
-        random_state: Any = None,
-    ):
-        self.estimator = estimator
-        self.n_sizes = n_sizes
-        self.n_copies = n_copies
-        self.max_bags = max_bags
-        self.random_state = random_state
+    estimator: BagRegressor | None = None
+    n_sizes: int = 8
+    n_copies: int = 10
+    max_bags: int = 8000
+    random_state: Any = None
 
     def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None, weights: np.ndarray | None) -> None:
         for name in ("n_sizes", "n_copies", "max_bags"):

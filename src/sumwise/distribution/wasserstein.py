@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import copy
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ SEED = 0  # of extra slices: estimators with default kernels give the same resul
 NARROW = 1e-6  # standard deviations, relative to that of all rows, below which bags are equally narrow
 
 
+@dataclass(eq=False, repr=False)
 class WassersteinKernel(BagKernel):
     """A kernel from Wasserstein distances: ``exp(-gamma W1)`` or ``exp(-gamma W2^2)``, summed over columns or slices.
 
@@ -70,27 +72,15 @@ class WassersteinKernel(BagKernel):
            [0.29, 0.37, 1.  ]])
     """
 
-    def __init__(
-        self,
-        order: int = 2,
-        n_quantiles: int = 100,
-        slices: int = 0,
-        combine: str = "sum",
-        spread: bool = False,
-        extra_slices: int = 0,
-        exact: bool = False,
-        gamma: Any = "median",
-        random_state: Any = None,
-    ):
-        self.order = order
-        self.n_quantiles = n_quantiles
-        self.slices = slices
-        self.combine = combine
-        self.spread = spread
-        self.extra_slices = extra_slices
-        self.exact = exact
-        self.gamma = gamma
-        self.random_state = random_state
+    order: int = 2
+    n_quantiles: int = 100
+    slices: int = 0
+    combine: str = "sum"
+    spread: bool = False
+    extra_slices: int = 0
+    exact: bool = False
+    gamma: Any = "median"
+    random_state: Any = None
 
     @property
     def definite(self) -> bool:  # type: ignore[override]

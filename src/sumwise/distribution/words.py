@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from sumwise.distribution.widths import sample_rows
 LARGE = 20_000  # sampled rows above which k-means goes in minibatches
 
 
+@dataclass(eq=False, repr=False)
 class BagOfWords(Embedding):
     """Shares of rows near each of `n_words` centres found by k-means.
 
@@ -54,21 +56,12 @@ class BagOfWords(Embedding):
     [0.33, 0.67]
     """
 
-    def __init__(
-        self,
-        n_words: int = 100,
-        counts: str = "hard",
-        width: float = 0.5,
-        root: bool = True,
-        n_sample: int = 20_000,
-        random_state: Any = None,
-    ):
-        self.n_words = n_words
-        self.counts = counts
-        self.width = width
-        self.root = root
-        self.n_sample = n_sample
-        self.random_state = random_state
+    n_words: int = 100
+    counts: str = "hard"
+    width: float = 0.5
+    root: bool = True
+    n_sample: int = 20_000
+    random_state: Any = None
 
     def _learn(self, bags: Bags) -> None:
         from sklearn.cluster import KMeans, MiniBatchKMeans

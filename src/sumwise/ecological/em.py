@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -55,6 +56,7 @@ class _Data(NamedTuple):
         return data._replace(weight=data.weight * len(self.rows) / len(data.rows)) if as_all else data
 
 
+@dataclass(eq=False, repr=False)
 class EcologicalEM(EcologicalEstimator):
     """Who chose what, for R x C tables: an EM whose every step rakes each unit to both of its margins.
 
@@ -173,37 +175,20 @@ class EcologicalEM(EcologicalEstimator):
 
     uses_row_sd = True
 
-    def __init__(
-        self,
-        method="entropic",
-        symmetric=False,
-        determinant=1.3,
-        prior=1.1,
-        dispersion=None,
-        n_groups=10,
-        max_iter=500,
-        tol=1e-4,
-        random_state=0,
-        correction="auto",
-        covariates=None,
-        regression_calibration=True,
-        calibrated=True,
-        row_error="classical",
-    ):
-        self.method = method
-        self.symmetric = symmetric
-        self.determinant = determinant
-        self.prior = prior
-        self.dispersion = dispersion
-        self.n_groups = n_groups
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
-        self.correction = correction
-        self.covariates = covariates
-        self.regression_calibration = regression_calibration
-        self.calibrated = calibrated
-        self.row_error = row_error
+    method: str = "entropic"
+    symmetric: bool = False
+    determinant: float = 1.3
+    prior: float = 1.1
+    dispersion: Any = None
+    n_groups: int = 10
+    max_iter: int = 500
+    tol: float = 1e-4
+    random_state: int = 0
+    correction: str = "auto"
+    covariates: Any = None
+    regression_calibration: bool = True
+    calibrated: bool = True
+    row_error: str = "classical"
 
     def fit(self, margins: Margins | Contests, y: Any = None) -> EcologicalEM:
         """Estimate the cells of `margins`, or of each of several contests; `y` is ignored."""

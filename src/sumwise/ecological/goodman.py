@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ LARGE = 0.3  # of all weight: one unit's part, where there are others enough, fr
 MANY = 1000  # units, the heaviest, that degrees of freedom are computed from
 
 
+@dataclass(eq=False, repr=False)
 class Goodman(EcologicalEstimator):
     """Goodman's ecological regression (1953): column shares on row shares, one set of shares for all units.
 
@@ -79,12 +81,11 @@ class Goodman(EcologicalEstimator):
     array([[0.785, 0.215], [0.263, 0.737]])
     """
 
-    def __init__(self, weighting="size", alpha=0.0, constrained=False, n_bootstrap=200, random_state=0):
-        self.weighting = weighting
-        self.alpha = alpha
-        self.constrained = constrained
-        self.n_bootstrap = n_bootstrap
-        self.random_state = random_state
+    weighting: str = "size"
+    alpha: float = 0.0
+    constrained: bool = False
+    n_bootstrap: int = 200
+    random_state: int = 0
 
     def fit(self, margins: Margins, y: Any = None) -> Goodman:
         """Regress the column shares of `margins` on the row shares; `y` is ignored."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ PARAMETERS = (
 )
 
 
+@dataclass(eq=False, repr=False)
 class King(EcologicalEstimator):
     """King's ecological inference (1997): each group's shares are normal across units, truncated to [0, 1].
 
@@ -123,31 +125,17 @@ class King(EcologicalEstimator):
     True
     """
 
-    def __init__(
-        self,
-        erho=0.5,
-        esigma=0.5,
-        ebeta=0.5,
-        covariates_b=None,
-        covariates_w=None,
-        strategy="iterated",
-        covariance="equal",
-        n_draws=1000,
-        proposal_scale=0.5,
-        max_iter=500,
-        random_state=0,
-    ):
-        self.erho = erho
-        self.esigma = esigma
-        self.ebeta = ebeta
-        self.covariates_b = covariates_b
-        self.covariates_w = covariates_w
-        self.strategy = strategy
-        self.covariance = covariance
-        self.n_draws = n_draws
-        self.proposal_scale = proposal_scale
-        self.max_iter = max_iter
-        self.random_state = random_state
+    erho: float = 0.5
+    esigma: float = 0.5
+    ebeta: float = 0.5
+    covariates_b: Any = None
+    covariates_w: Any = None
+    strategy: str = "iterated"
+    covariance: str = "equal"
+    n_draws: int = 1000
+    proposal_scale: float = 0.5
+    max_iter: int = 500
+    random_state: int = 0
 
     def fit(self, margins: Margins, y: Any = None) -> King:
         """Estimate the cells of `margins`; `y` is ignored."""

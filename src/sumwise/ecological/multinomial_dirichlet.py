@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ MOST_ROUNDED = 0.05  # share of a unit's people, beyond which tables of whole pe
 MOST_PEOPLE = 1e9  # a sweep passes over all of them
 
 
+@dataclass(eq=False, repr=False)
 class MultinomialDirichlet(EcologicalEstimator):
     """The hierarchical model of Rosen, Jiang, King and Tanner (2001): multinomial rows, Dirichlet shares across units.
 
@@ -79,27 +81,15 @@ class MultinomialDirichlet(EcologicalEstimator):
     array([254., 246.])
     """
 
-    def __init__(
-        self,
-        shape=8.0,
-        rate=2.0,
-        n_chains=4,
-        n_draws=300,
-        max_draws=3000,
-        thin=2,
-        r_hat=1.05,
-        calibrated=True,
-        random_state=0,
-    ):
-        self.shape = shape
-        self.rate = rate
-        self.n_chains = n_chains
-        self.n_draws = n_draws
-        self.max_draws = max_draws
-        self.thin = thin
-        self.r_hat = r_hat
-        self.calibrated = calibrated
-        self.random_state = random_state
+    shape: float = 8.0
+    rate: float = 2.0
+    n_chains: int = 4
+    n_draws: int = 300
+    max_draws: int = 3000
+    thin: int = 2
+    r_hat: float = 1.05
+    calibrated: bool = True
+    random_state: int = 0
 
     def fit(self, margins: Margins, y: Any = None) -> MultinomialDirichlet:
         """Sample the tables of `margins`; `y` is ignored."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from sumwise.maxent.tables_classifier import TablesClassifier
 from sumwise.tables import Tables
 
 
+@dataclass(eq=False, repr=False)
 class BestPair(TablesClassifier):
     """Logistic regression with two features and their interaction, from the one table that holds them (B2f).
 
@@ -49,9 +51,8 @@ class BestPair(TablesClassifier):
     True
     """
 
-    def __init__(self, penalty: float = 1.0, pair: Any = None):
-        self.penalty = penalty
-        self.pair = pair
+    penalty: float = 1.0
+    pair: Any = None
 
     def fit(self, tables: Tables) -> BestPair:
         """Learn from tables of two features; others are left aside."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -74,6 +75,7 @@ class CrossLogistic(TablesClassifier):
         return class_scores(layout_of(schema, self.terms_, None), self.theta_, self.offsets_, schema.codes(frame))
 
 
+@dataclass(eq=False, repr=False)
 class SampledLogistic(CrossLogistic):
     """Draw synthetic rows from the maximum entropy model, then fit a logistic regression to them.
 
@@ -103,17 +105,10 @@ class SampledLogistic(CrossLogistic):
     (1, 2)
     """
 
-    def __init__(
-        self,
-        model: MaxEntClassifier | None = None,
-        n_rows: int | None = None,
-        penalty_theta: Any = None,
-        random_state: Any = None,
-    ):
-        self.model = model
-        self.n_rows = n_rows
-        self.penalty_theta = penalty_theta
-        self.random_state = random_state
+    model: MaxEntClassifier | None = None
+    n_rows: int | None = None
+    penalty_theta: Any = None
+    random_state: Any = None
 
     def fit(self, tables: Tables) -> SampledLogistic:
         """Learn from tables with label sums."""

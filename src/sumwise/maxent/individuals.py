@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ from sklearn.base import ClassifierMixin
 from sumwise.estimator import Estimator
 
 
+@dataclass(eq=False, repr=False)
 class RowClassifier(ClassifierMixin, Estimator):
     """A fitted classifier of tables as scikit-learn sees it: one row, one sample; made by `individuals`.
 
@@ -22,8 +24,7 @@ class RowClassifier(ClassifierMixin, Estimator):
     classifier : fitted classifier of tables
     """
 
-    def __init__(self, classifier: Any = None):
-        self.classifier = classifier
+    classifier: Any = None
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.classifier is not None and hasattr(self.classifier, "classes_")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from sumwise.maxent.tables_classifier import TablesClassifier
 from sumwise.tables import Tables
 
 
+@dataclass(eq=False, repr=False)
 class NaiveBayesTables(TablesClassifier):
     """Naive Bayes from tables: every feature speaks for itself, as if the others weren't there.
 
@@ -49,9 +51,8 @@ class NaiveBayesTables(TablesClassifier):
     array([0.6])
     """
 
-    def __init__(self, smoothing: float = 1.0, penalty: float | None = None):
-        self.smoothing = smoothing
-        self.penalty = penalty
+    smoothing: float = 1.0
+    penalty: float | None = None
 
     def fit(self, tables: Tables) -> NaiveBayesTables:
         """Learn from tables of any orders: they are summed onto single features."""

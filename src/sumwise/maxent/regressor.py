@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ DRAWS = 40  # of the parameters' errors, for intervals
 ROUNDS = 3  # of estimating the dispersion and fitting again
 
 
+@dataclass(eq=False, repr=False)
 class MaxEntRegressor(Estimator):
     """Expected amount of an individual, from tables of counts and of sums of the amount.
 
@@ -84,29 +86,21 @@ class MaxEntRegressor(Estimator):
     array([1. , 2.9])
     """
 
-    theta_: np.ndarray
-    offset_: float
-    domain_: Domain
-    encoding_: Encoding | None
-    n_: float
-    family_: str
+    family: str = "auto"
+    penalty_theta: Any = None
+    model: MaxEntClassifier | None = None
+    random_state: Any = None
+    theta_: np.ndarray = field(init=False)
+    offset_: float = field(init=False)
+    domain_: Domain = field(init=False)
+    encoding_: Encoding | None = field(init=False)
+    n_: float = field(init=False)
+    family_: str = field(init=False)
 
     @classmethod
     def _migrated(cls, attributes: dict[str, Any]) -> dict[str, Any]:
         """Models of earlier versions have the family that they were asked for."""
         return {"family_": attributes["family"], **attributes} if "x_model_" in attributes else attributes
-
-    def __init__(
-        self,
-        family: str = "auto",
-        penalty_theta: Any = None,
-        model: MaxEntClassifier | None = None,
-        random_state: Any = None,
-    ):
-        self.family = family
-        self.penalty_theta = penalty_theta
-        self.model = model
-        self.random_state = random_state
 
     def fit(self, tables: Any, y: None = None) -> MaxEntRegressor:
         """Learn from tables of an amount, as `amount_tables` counts them.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
@@ -12,6 +14,7 @@ from sumwise.maxent.tables_classifier import TablesClassifier
 from sumwise.tables import Tables
 
 
+@dataclass(eq=False, repr=False)
 class TreeAugmentedNaiveBayes(TablesClassifier):
     """Naive Bayes with a tree between the features, in closed form from pairwise tables (Friedman et al. 1997).
 
@@ -43,8 +46,7 @@ class TreeAugmentedNaiveBayes(TablesClassifier):
     ['x1', 'x2', 'x3']
     """
 
-    def __init__(self, smoothing: float = 20.0):
-        self.smoothing = smoothing
+    smoothing: float = 20.0
 
     def fit(self, tables: Tables) -> TreeAugmentedNaiveBayes:
         """Learn from tables of pairs (larger ones are summed onto pairs)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from typing import Any, ClassVar
 
@@ -26,6 +27,7 @@ MULTIPLES = 10.0 ** np.arange(3.0, -2.1, -1.0)  # of the prior precision, tried 
 FOLDS = 5
 
 
+@dataclass(eq=False, repr=False)
 class AggregateRegressor(RegressorMixin, Estimator):
     """Learn how a response depends on individuals' features when only its sum or mean over each bag is known.
 
@@ -81,22 +83,13 @@ class AggregateRegressor(RegressorMixin, Estimator):
     (array([ 2., -1.]), 3.0)
     """
 
-    def __init__(
-        self,
-        likelihood="gaussian",
-        *,
-        statistic="sum",
-        penalty: Any = "auto",
-        noise: Noise | None = None,
-        hidden: tuple = (),
-        random_state: Any = 0,
-    ):
-        self.likelihood = likelihood
-        self.statistic = statistic
-        self.penalty = penalty
-        self.noise = noise
-        self.hidden = hidden
-        self.random_state = random_state
+    likelihood: str = "gaussian"
+    _: KW_ONLY
+    statistic: str = "sum"
+    penalty: Any = "auto"
+    noise: Noise | None = None
+    hidden: tuple = ()
+    random_state: Any = 0
 
     __metadata_request__fit: ClassVar = {"bags": UNUSED}  # it is X, and not routed
     __metadata_request__score: ClassVar = {"bags": UNUSED}

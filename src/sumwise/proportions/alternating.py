@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ LONG = 6  # steps of a regression from which the next one gets new coordinates
 ROUNDS = 10  # of the greatest loss: its labels go to and fro
 
 
+@dataclass(eq=False, repr=False)
 class AlternatingMeanMap(ShareClassifier):
     """The alternating mean map of Patrini et al. (2014): hard labels that agree with the counts, then a regression.
 
@@ -65,20 +67,11 @@ class AlternatingMeanMap(ShareClassifier):
 
     _by_class = True
 
-    def __init__(
-        self,
-        *,
-        variant="min",
-        start="mean embedding",
-        penalty: float | str = "auto",
-        totals="match",
-        max_iter=100,
-        tol=1e-6,
-        random_state: Any = 0,
-    ):
-        super().__init__(penalty=penalty, totals=totals, max_iter=max_iter, tol=tol, random_state=random_state)
-        self.variant = variant
-        self.start = start
+    _: KW_ONLY
+    variant: str = "min"
+    start: str = "mean embedding"
+    max_iter: int = 100
+    tol: float = 1e-6
 
     def _check(self):
         checks.choice(self.variant, "variant", ("min", "max"))

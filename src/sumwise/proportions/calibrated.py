@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.splitters import BagKFold
 
 
+@dataclass(eq=False, repr=False)
 class CalibratedBagClassifier(BagClassifier):
     """Recalibrate a classifier of bags against bags that were held out.
 
@@ -62,12 +64,12 @@ class CalibratedBagClassifier(BagClassifier):
     True
     """
 
-    def __init__(self, classifier: Any = None, *, cv: Any = 5, inference="auto", noise=None, totals: str | None = None):
-        self.classifier = classifier
-        self.cv = cv
-        self.inference = inference
-        self.noise = noise
-        self.totals = totals
+    classifier: Any = None
+    _: KW_ONLY
+    cv: Any = 5
+    inference: str = "auto"
+    noise: Any = None
+    totals: str | None = None
 
     def fit(self, bags: Bags, counts: Any, sample_weight: Any = None) -> CalibratedBagClassifier:
         """Fit to bags and their counts, held out in turn.

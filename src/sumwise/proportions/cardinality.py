@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -50,6 +50,7 @@ class _Task:
         return Rows(self.values)
 
 
+@dataclass(eq=False, repr=False)
 class CardinalityClassifier(BagClassifier):
     """Learn an individual-level classifier by exact maximum likelihood from class counts per bag.
 
@@ -144,46 +145,25 @@ class CardinalityClassifier(BagClassifier):
 
     __metadata_request__partial_fit: ClassVar = {"bags": UNUSED, "counts": UNUSED}
 
-    def __init__(
-        self,
-        classifier=None,
-        *,
-        multiclass="auto",
-        solver="direct",
-        penalty: Any = "auto",
-        inference="auto",
-        noise=None,
-        totals="match",
-        temper: bool | float = False,
-        random_intercept=False,
-        n_starts=1,
-        max_iter=500,
-        tol=1e-4,
-        engine="local",
-        master: str | None = None,
-        checkpoint: Any = None,
-        warm_start=False,
-        verbose=0,
-        random_state: Any = 0,
-    ):
-        self.classifier = classifier
-        self.multiclass = multiclass
-        self.solver = solver
-        self.penalty = penalty
-        self.inference = inference
-        self.noise = noise
-        self.totals = totals
-        self.temper = temper
-        self.random_intercept = random_intercept
-        self.n_starts = n_starts
-        self.max_iter = max_iter
-        self.tol = tol
-        self.engine = engine
-        self.master = master
-        self.checkpoint = checkpoint
-        self.warm_start = warm_start
-        self.verbose = verbose
-        self.random_state = random_state
+    classifier: Any = None
+    _: KW_ONLY
+    multiclass: str = "auto"
+    solver: str = "direct"
+    penalty: Any = "auto"
+    inference: str = "auto"
+    noise: Any = None
+    totals: str = "match"
+    temper: bool | float = False
+    random_intercept: bool = False
+    n_starts: int = 1
+    max_iter: int = 500
+    tol: float = 1e-4
+    engine: str = "local"
+    master: str | None = None
+    checkpoint: Any = None
+    warm_start: bool = False
+    verbose: int = 0
+    random_state: Any = 0
 
     def fit(self, bags: Bags, counts: Any, sample_weight: Any = None) -> CardinalityClassifier:
         """Fit to bags and their counts.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,7 @@ def cluster_labels(occupancy: np.ndarray, shares: np.ndarray, weights: np.ndarra
     return labels
 
 
+@dataclass(eq=False, repr=False)
 class ClusterSelection(BagClassifier):
     """Learning from label proportions by clusters (Stolpe and Morik 2011).
 
@@ -93,10 +94,10 @@ class ClusterSelection(BagClassifier):
 
     centres_columns = True
 
-    def __init__(self, n_clusters: Any = (2, 4, 8, 16), *, totals="match", random_state: Any = 0):
-        self.n_clusters = n_clusters
-        self.totals = totals
-        self.random_state = random_state
+    n_clusters: Any = (2, 4, 8, 16)
+    _: KW_ONLY
+    totals: str = "match"
+    random_state: Any = 0
 
     def fit(self, bags: Bags, counts: Any, sample_weight: Any = None) -> ClusterSelection:
         """Fit to bags and their counts.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from sumwise.proportions.share_classifier import ShareClassifier, linear_logits
 from sumwise.proportions.shares import BagShares
 
 
+@dataclass(eq=False, repr=False)
 class HardEM(ShareClassifier):
     """Hard EM: every round gives members their most likely labels under the bags' counts and fits a classifier to them.
 
@@ -56,18 +58,10 @@ class HardEM(ShareClassifier):
     array([0, 1])
     """
 
-    def __init__(
-        self,
-        classifier=None,
-        *,
-        penalty: float | str = "auto",
-        totals="match",
-        max_iter=50,
-        tol=1e-4,
-        random_state: Any = 0,
-    ):
-        super().__init__(penalty=penalty, totals=totals, max_iter=max_iter, tol=tol, random_state=random_state)
-        self.classifier = classifier
+    classifier: Any = None
+    _: KW_ONLY
+    max_iter: int = 50
+    tol: float = 1e-4
 
     def _chosen(self, data: BagShares) -> Any:
         return reference_shape(data.values) if self.classifier is not None else super()._chosen(data)

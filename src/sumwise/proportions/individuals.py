@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from sumwise.memory import dense
 __all__ = ["IndividualClassifier"]
 
 
+@dataclass(eq=False, repr=False)
 class IndividualClassifier(ClassifierMixin, Estimator):
     """A fitted classifier of bags as scikit-learn sees it: one row, one sample; made by `individuals` of a classifier.
 
@@ -37,9 +39,8 @@ class IndividualClassifier(ClassifierMixin, Estimator):
     feature_names_in_ : array of str, where the features of the bags had names.
     """
 
-    def __init__(self, classifier: Any = None, classes: Any = None):
-        self.classifier = classifier
-        self.classes = classes
+    classifier: Any = None
+    classes: Any = None
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.classifier is not None and "n_classes_" in vars(self.classifier)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from sumwise.features import Features
 from sumwise.memory import dense
 
 
+@dataclass(eq=False, repr=False)
 class OnInstances(Estimator):
     """A scikit-learn transformer, fitted and applied to all rows of bags; see `on_instances`.
 
@@ -42,8 +44,7 @@ class OnInstances(Estimator):
     array([[1.22]])
     """
 
-    def __init__(self, transformer=None):
-        self.transformer = transformer
+    transformer: Any = None
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

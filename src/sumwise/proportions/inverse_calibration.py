@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,7 @@ class BandLikelihood(ShareLikelihood):
         return Value(-self.weights * loss, np.sign(off) * near / CORNER, np.zeros(len(off)), np.zeros(len(off)))
 
 
+@dataclass(eq=False, repr=False)
 class InverseCalibration(ShareClassifier):
     """Inverse calibration (Rueping 2010): the mean of a bag is one instance, the log-odds of its share the target.
 
@@ -68,18 +70,10 @@ class InverseCalibration(ShareClassifier):
 
     _by_class = True
 
-    def __init__(
-        self,
-        *,
-        epsilon=0.1,
-        penalty: float | str = "auto",
-        totals="match",
-        max_iter=500,
-        tol=1e-2,
-        random_state: Any = 0,
-    ):
-        super().__init__(penalty=penalty, totals=totals, max_iter=max_iter, tol=tol, random_state=random_state)
-        self.epsilon = epsilon
+    _: KW_ONLY
+    epsilon: float = 0.1
+    max_iter: int = 500
+    tol: float = 1e-2
 
     def _check(self):
         checks.at_least(self.epsilon, "epsilon", 0.0, whole_number=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -106,6 +107,7 @@ def _pairs(graph: Any, importance: np.ndarray) -> Any:
     return sparse.csc_matrix(scale @ graph @ scale)
 
 
+@dataclass(eq=False, repr=False)
 class MeanMap(ShareClassifier):
     """The mean map of Quadrianto et al. (2009), or its Laplacian form (Patrini et al. 2014).
 
@@ -145,20 +147,9 @@ class MeanMap(ShareClassifier):
     array([0, 1])
     """
 
-    def __init__(
-        self,
-        *,
-        laplacian=False,
-        smoothness: float | str = "auto",
-        penalty: float | str = "auto",
-        totals="match",
-        max_iter=300,
-        tol=1e-3,
-        random_state: Any = 0,
-    ):
-        super().__init__(penalty=penalty, totals=totals, max_iter=max_iter, tol=tol, random_state=random_state)
-        self.laplacian = laplacian
-        self.smoothness = smoothness
+    _: KW_ONLY
+    laplacian: bool = False
+    smoothness: float | str = "auto"
 
     def _check(self):
         if isinstance(self.smoothness, str):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,7 @@ def interval_loss(means, centre, width):
     return -(outside * centre * means.log()).sum(dim=1)
 
 
+@dataclass(eq=False, repr=False)
 class MixBag(ProportionLossNetwork):
     """MixBag (Asanomi et al. 2023): the proportion-loss network, with bags mixed from two as further examples.
 
@@ -89,36 +91,8 @@ class MixBag(ProportionLossNetwork):
     (300, 2)
     """
 
-    def __init__(
-        self,
-        hidden=(64,),
-        *,
-        confidence=0.95,
-        weight_decay=1e-3,
-        learning_rate=1e-3,
-        batch_bags: int | None = None,
-        max_epochs=100,
-        patience=10,
-        held_out=0.25,
-        totals="match",
-        device="cpu",
-        verbose=0,
-        random_state: Any = 0,
-    ):
-        super().__init__(
-            hidden,
-            weight_decay=weight_decay,
-            learning_rate=learning_rate,
-            batch_bags=batch_bags,
-            max_epochs=max_epochs,
-            patience=patience,
-            held_out=held_out,
-            totals=totals,
-            device=device,
-            verbose=verbose,
-            random_state=random_state,
-        )
-        self.confidence = confidence
+    _: KW_ONLY
+    confidence: float = 0.95
 
     def fit(self, bags: Bags, counts: Any, sample_weight: Any = None) -> MixBag:
         """Fit to bags and their counts; a mixed bag has the weight of the first of its two."""

@@ -3,7 +3,7 @@ torch)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -32,6 +32,7 @@ STARTS = ("linear", "zero")
 MANY_STEPS, SLOW_RATE, FAST_RATE = 30, 1e-3, 4e-3  # steps of an epoch from which the rate is slow
 
 
+@dataclass(eq=False, repr=False)
 class CardinalityNetwork(BagClassifier):
     """Neural classifier of individuals, trained by exact maximum likelihood from class counts per bag.
 
@@ -101,46 +102,25 @@ class CardinalityNetwork(BagClassifier):
     (300, 2)
     """
 
-    def __init__(
-        self,
-        hidden=(64,),
-        *,
-        sees_bag=False,
-        start="auto",
-        penalty: float | str = "auto",
-        weight_decay=1e-3,
-        learning_rate: float | None = None,
-        batch_bags: int | None = None,
-        max_epochs=100,
-        patience=10,
-        n_folds=4,
-        n_members=5,
-        noise=None,
-        totals="match",
-        inference="auto",
-        random_intercept=False,
-        device="cpu",
-        verbose=0,
-        random_state: Any = 0,
-    ):
-        self.hidden = hidden
-        self.sees_bag = sees_bag
-        self.start = start
-        self.penalty = penalty
-        self.weight_decay = weight_decay
-        self.learning_rate = learning_rate
-        self.batch_bags = batch_bags
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.n_folds = n_folds
-        self.n_members = n_members
-        self.noise = noise
-        self.totals = totals
-        self.inference = inference
-        self.random_intercept = random_intercept
-        self.device = device
-        self.verbose = verbose
-        self.random_state = random_state
+    hidden: Any = (64,)
+    _: KW_ONLY
+    sees_bag: bool = False
+    start: str = "auto"
+    penalty: float | str = "auto"
+    weight_decay: float = 1e-3
+    learning_rate: float | None = None
+    batch_bags: int | None = None
+    max_epochs: int = 100
+    patience: int = 10
+    n_folds: int = 4
+    n_members: int = 5
+    noise: Any = None
+    totals: str = "match"
+    inference: str = "auto"
+    random_intercept: bool = False
+    device: str = "cpu"
+    verbose: int = 0
+    random_state: Any = 0
 
     def fit(self, bags: Bags, counts: Any, sample_weight: Any = None) -> CardinalityNetwork:
         """Fit to bags and their counts, as `CardinalityClassifier.fit`.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,7 @@ def proportion_labels(scores, data: BagShares, share_cost) -> np.ndarray:
     return labels
 
 
+@dataclass(eq=False, repr=False)
 class ProportionSVM(ShareClassifier):
     """The proportion SVM (alter-pSVM, Yu et al. 2013): labels and a large margin, in turn.
 
@@ -88,18 +90,10 @@ class ProportionSVM(ShareClassifier):
 
     _by_class = True
 
-    def __init__(
-        self,
-        *,
-        share_cost=10.0,
-        penalty: float | str = "auto",
-        totals="match",
-        max_iter=100,
-        tol=1e-2,
-        random_state: Any = 0,
-    ):
-        super().__init__(penalty=penalty, totals=totals, max_iter=max_iter, tol=tol, random_state=random_state)
-        self.share_cost = share_cost
+    _: KW_ONLY
+    share_cost: float = 10.0
+    max_iter: int = 100
+    tol: float = 1e-2
 
     def _check(self):
         checks.positive(self.share_cost, "share_cost")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -49,6 +49,7 @@ def constant_start(data: BagShares) -> np.ndarray:
     return table.ravel()
 
 
+@dataclass(eq=False, repr=False)
 class ShareClassifier(BagClassifier):
     """Base of the linear methods for class shares: a subclass gives `solve_shares`, one fit with one penalty.
 
@@ -58,12 +59,12 @@ class ShareClassifier(BagClassifier):
 
     _by_class = False
 
-    def __init__(self, *, penalty: float | str = "auto", totals="match", max_iter=300, tol=1e-3, random_state: Any = 0):
-        self.penalty = penalty
-        self.totals = totals
-        self.max_iter = max_iter
-        self.tol = tol
-        self.random_state = random_state
+    _: KW_ONLY
+    penalty: float | str = "auto"
+    totals: str = "match"
+    max_iter: int = 300
+    tol: float = 1e-3
+    random_state: Any = 0
 
     def solve_shares(self, data: BagShares, penalty: Any) -> Solution:
         """Fit two classes, or all at once, to class shares with one penalty."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -22,6 +22,7 @@ from sumwise.proportions.network import check_network, hidden_layers
 from sumwise.proportions.shares import BagShares, bag_shares, share_loss
 
 
+@dataclass(eq=False, repr=False)
 class ProportionLossNetwork(BagClassifier):
     """The proportion-loss network (DLLP, Ardehaly and Culotta 2017): cross-entropy of shares and mean probabilities.
 
@@ -73,32 +74,18 @@ class ProportionLossNetwork(BagClassifier):
 
     centres_columns = True
 
-    def __init__(
-        self,
-        hidden=(64,),
-        *,
-        weight_decay=1e-3,
-        learning_rate=1e-3,
-        batch_bags: int | None = None,
-        max_epochs=100,
-        patience=10,
-        held_out=0.25,
-        totals="match",
-        device="cpu",
-        verbose=0,
-        random_state: Any = 0,
-    ):
-        self.hidden = hidden
-        self.weight_decay = weight_decay
-        self.learning_rate = learning_rate
-        self.batch_bags = batch_bags
-        self.max_epochs = max_epochs
-        self.patience = patience
-        self.held_out = held_out
-        self.totals = totals
-        self.device = device
-        self.verbose = verbose
-        self.random_state = random_state
+    hidden: Any = (64,)
+    _: KW_ONLY
+    weight_decay: float = 1e-3
+    learning_rate: float = 1e-3
+    batch_bags: int | None = None
+    max_epochs: int = 100
+    patience: int = 10
+    held_out: float = 0.25
+    totals: str = "match"
+    device: str = "cpu"
+    verbose: int = 0
+    random_state: Any = 0
 
     def fit(self, bags: Bags, counts: Any, sample_weight: Any = None) -> Any:
         """Fit to bags and their counts.

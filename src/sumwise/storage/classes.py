@@ -145,7 +145,7 @@ def _lookup(module: str, name: str) -> Any:
 
 
 def _is_noun(cls: Any) -> bool:
-    return isinstance(cls, type) and dataclasses.is_dataclass(cls)
+    return isinstance(cls, type) and dataclasses.is_dataclass(cls) and not hasattr(cls, "get_params")
 
 
 def _is_estimator(cls: Any) -> bool:
