@@ -12,7 +12,7 @@ accuracy: section V.B on areas (PUMAs) of the American Community Survey. One att
     rows, with standard errors over trials, each of which draws another training set. The paper hides DIS, WKL and ANC,
     which these excerpts lack: here DPHY and SEX (2 classes), OWN_RENT (3), education (SCHL in 4) and race (RAC1P in 5).
     There are 25 areas, not 979, so each gives several bags. In bags of 100 the exact model of three or four classes
-    (card-exact) takes its penalty and its start from the saddlepoint approximation, and then fits the exact likelihood.
+    (card-exact) takes its penalty from the saddlepoint approximation, and then fits the exact likelihood.
 coverage: intervals of subgroup shares there, against the truth.
 election: section V.C on `synthetic.election` at the paper's size, 979 regions of 1,000 individuals who carry survey
     weights, with a non-voter class: the three scores of Table III against the true two-party shares of the nation and
@@ -36,7 +36,6 @@ import numpy as np
 import pandas as pd
 
 from sumwise import Bags, datasets, synthetic
-from sumwise.checkpoint import Checkpoint
 from sumwise.metrics import compare_polls, share_scores
 from sumwise.proportions import (
     AlternatingMeanMap,
@@ -102,33 +101,16 @@ def draw_bags(frame, usable, size, rng):
 
 
 class ExactInLargeBags:
-    """The exact likelihood of class counts, begun where the saddlepoint approximation ended and with its penalty.
-
-    With `state` it goes on where it was stopped, two steps at a time; `before` are the CPU seconds until then.
-    """
-
-    state: Path | None = None
-    before = 0.0
+    """The exact likelihood of class counts with the penalty of the saddlepoint approximation, whose search is cheap."""
 
     def __init__(self, **settings):
         self.settings = settings
 
     def fit(self, bags, counts):
         """Fit twice."""
-        begin, checkpoint = time.process_time(), Checkpoint(self.state)
-        held = checkpoint.load()
-        if held is None:
-            clf = CardinalityClassifier(multiclass="exact", inference="saddlepoint", warm_start=True, **self.settings)
-            clf.fit(bags, counts).set_params(inference="fourier", penalty=clf.penalty_)
-            if self.state is not None:
-                clf.set_params(max_iter=2)
-        else:
-            clf = held["clf"]
-        self.before = 0.0 if held is None else held["spent"]
-        while not clf.fit(bags, counts).fit_.converged and self.state is not None:
-            checkpoint.save({"clf": clf, "spent": self.before + time.process_time() - begin})
-        checkpoint.clear()
-        return clf
+        clf = CardinalityClassifier(multiclass="exact", inference="saddlepoint", warm_start=True, **self.settings)
+        clf.fit(bags, counts).set_params(inference="direct", penalty=clf.penalty_)
+        return clf.fit(bags, counts)
 
 
 def methods(n_classes, size):
@@ -179,7 +161,7 @@ def merge(path):
         keep("elections", {draw: kept().get("elections", {}).get(draw, {}) | found})
 
 
-def accuracy(trials, task, sizes, only, first=100, write=True, state=None):
+def accuracy(trials, task, sizes, only, first=100, write=True):
     """Accuracy of one hidden attribute: bag size, method; training sets are drawn from seed `first` on."""
     frame, hidden, columns = areas(task)
     n_classes = TASKS[task]
@@ -202,11 +184,9 @@ def accuracy(trials, task, sizes, only, first=100, write=True, state=None):
                 bags = Bags(values[rows], np.arange(0, len(rows) + 1, size))
                 counts = np.eye(n_classes, dtype=int)[hidden[rows]].reshape(-1, size, n_classes).sum(axis=1)
                 target = label_bags(bags, hidden[rows]) if name == "oracle" else counts
-                if state is not None and isinstance(model, ExactInLargeBags):
-                    model.state = state / f"{task}-{size}-{first + trial}.zip"
                 begin = time.process_time()
                 predicted = model.fit(bags, target).predict(values[test])
-                spent.append(time.process_time() - begin + getattr(model, "before", 0.0))
+                spent.append(time.process_time() - begin)
                 scores.append(float((predicted == hidden[test]).mean()))
                 print(
                     f"{task}, bags of {size}, {name}, {first + trial}: {scores[-1]:.4f}, {spent[-1]:.1f} s", flush=True
@@ -340,7 +320,6 @@ def main():
     parser.add_argument("--sizes", nargs="+", type=int, default=[10, 100])
     parser.add_argument("--methods", nargs="+", default=None)
     parser.add_argument("--first", type=int, default=100, help="seed of the first training set")
-    parser.add_argument("--state", type=Path, help="folder, from which an exact fit that was stopped goes on")
     parser.add_argument("--draws", type=int, default=5, help="elections that are generated")
     parser.add_argument("--first-draw", type=int, default=0, help="seed of the first election")
     parser.add_argument("--merge", type=Path, nargs="+", default=[])
@@ -353,7 +332,7 @@ def main():
     for part in args.parts if not args.merge else ():
         if part == "accuracy":
             for task in args.tasks:
-                accuracy(args.trials, task, args.sizes, args.methods, args.first, state=args.state)
+                accuracy(args.trials, task, args.sizes, args.methods, args.first)
         elif part == "coverage":
             keep("coverage", coverage(args.trials, [task for task in args.tasks if task != "race"]))
         else:

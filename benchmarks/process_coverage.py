@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
+from run_record import run_record
 
 from sumwise import Bags
 from sumwise.distribution import BagGaussianProcess
@@ -62,7 +62,6 @@ def main():
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"cells": []}
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
     for n, kind in ((n, kind) for n in args.bags for kind in KINDS):
         begin = time.process_time()
         each = np.array([held(kind, n, seed) for seed in range(args.first, args.first + args.trials)])
@@ -74,7 +73,7 @@ def main():
             "trials": args.trials,
             "first": args.first,
             "cpu_seconds": round(time.process_time() - begin, 1),
-            "commit": commit.stdout.strip(),
+            "commit": run_record()["commit"],
         }
         others = [c for c in kept["cells"] if (c["response"], c["bags"]) != (kind, n)]
         cells = sorted([*others, cell], key=lambda c: (KINDS.index(c["response"]), c["bags"]))

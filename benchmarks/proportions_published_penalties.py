@@ -1,21 +1,28 @@
-"""Published bags of Adult: how accuracy depends on the penalty, split by split.
+"""Published bags of Adult: how scores depend on where the search of the penalty begins, and on the penalty.
 
-    python benchmarks/proportions_published_penalties.py                  # hard-close, ten splits (six CPU minutes)
-    python benchmarks/proportions_published_penalties.py simple-large-not-equal-far --splits 3
+    python benchmarks/proportions_published_penalties.py starts                      # all five, ten splits
+    python benchmarks/proportions_published_penalties.py starts hard-large-not-equal-close --first 5 --splits 5
+    python benchmarks/proportions_published_penalties.py fixed                       # hard-close, fixed penalties
+    python benchmarks/proportions_published_penalties.py --merge a.json b.json       # adds splits of other machines
 
-The default, the same search from the reference penalty (where it began before), and fixed multiples of the reference,
-on the splits of `proportions.py franco`. Writes benchmarks/results/proportions_published_penalties.json.
+starts: the default, and the same search from the reference penalty, where it began before, on the splits of
+    `proportions.py franco`: accuracy, AUC and log-loss of the rows held out, and what the default gains on the same
+    splits. The first three splits of an earlier table are given apart: they are easier than the others.
+fixed: multiples of the reference beside them, hard-close only (six CPU minutes).
+
+Writes benchmarks/results/proportions_published_penalties.json.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import warnings
 from pathlib import Path
 
 import numpy as np
+from run_record import run_record
+from sklearn.metrics import log_loss, roc_auc_score
 
 from proportions import table
 from sumwise import datasets
@@ -23,53 +30,111 @@ from sumwise.proportions import CardinalityClassifier, penalty
 
 RESULTS = Path(__file__).parent / "results" / "proportions_published_penalties.json"
 MULTIPLES = (0.01, 0.032, 0.1, 0.32, 1.0, 3.2)
+STARTS = {"default": penalty.MIDDLE - 1, "from the reference": penalty.MIDDLE}
+VARIANTS = (
+    "simple-large-not-equal-close",
+    "simple-large-not-equal-far",
+    "hard-large-not-equal-close",
+    "hard-large-not-equal-far",
+    "intermediate-large-not-equal-far",
+)
+SCORES = ("accuracy", "AUC", "log-loss")
 
 
-def measured(data, seed):
-    """Accuracy on held-out rows of one split."""
+def named(variant):
+    """The full name of a published assignment."""
+    return next(name for name in datasets.franco_variants() if name.split("-global")[0] == variant)
+
+
+def split(data, seed):
+    """Bags and counts of three quarters of the rows, and the features and labels of the others."""
     mask = np.random.default_rng(seed).random(data.bags.n_rows) < 0.75
     counts = np.bincount(data.bags.bag_index[mask], data.labels[mask], minlength=len(data.bags))
-    bags, rest, truth = data.bags.subset(mask), data.bags.values[~mask], data.labels[~mask]
+    return data.bags.subset(mask), counts, data.bags.values[~mask], data.labels[~mask]
 
-    def accuracy(model):
-        return round(float(np.mean(model.fit(bags, counts).predict(rest) == truth)), 5)
 
-    found = {"default": accuracy(CardinalityClassifier(tol=1e-3))}
-    penalty.FIRST = penalty.MIDDLE
-    found["from the reference"] = accuracy(CardinalityClassifier(tol=1e-3))
-    penalty.FIRST = penalty.MIDDLE - 1
+def scored(model, bags, counts, rest, truth):
+    """Accuracy, AUC and log-loss."""
+    chance = model.fit(bags, counts).predict_proba(rest)[:, 1]
+    accuracy = np.mean((chance > 0.5) == truth)
+    found = accuracy, roc_auc_score(truth, chance), log_loss(truth, np.clip(chance, 1e-6, 1 - 1e-6))
+    return [round(float(x), 5) for x in found]
+
+
+def from_starts(data, seed):
+    """Scores of either start on one split."""
+    found = {}
+    for name, step in STARTS.items():
+        penalty.FIRST = step
+        found[name] = scored(CardinalityClassifier(tol=1e-3), *split(data, seed))
+    penalty.FIRST = STARTS["default"]
+    return found
+
+
+def with_fixed(data, seed):
+    """Scores of fixed multiples of the reference on one split."""
+    bags, *others = split(data, seed)
     reference = penalty.reference_shape(np.asarray(bags.values, dtype=float))
-    fixed = {str(m): accuracy(CardinalityClassifier(tol=1e-3, penalty=m * reference)) for m in MULTIPLES}
-    return found | fixed
+    return {str(m): scored(CardinalityClassifier(tol=1e-3, penalty=m * reference), bags, *others) for m in MULTIPLES}
+
+
+def summary(splits):
+    """Means with standard errors of each method, and of the default's paired gain over each other."""
+    methods = list(dict.fromkeys(name for each in splits.values() for name in each if name != "commit"))
+    out = {}
+    for name in methods:
+        seeds = [s for s in sorted(splits, key=int) if name in splits[s]]
+        values = np.array([splits[s][name] for s in seeds])
+        row = {"splits": len(seeds)}
+        for k, what in enumerate(SCORES):
+            row |= {what: float(values[:, k].mean()), f"{what} error": _error(values[:, k])}
+            paired = [s for s in seeds if "default" in splits[s]]
+            gain = np.array([splits[s]["default"][k] - splits[s][name][k] for s in paired])
+            gain = -gain if what == "log-loss" else gain
+            row |= {f"{what} lost": float(-gain.mean()), f"{what} lost error": _error(gain)}
+        out[name] = row | {"first three": float(values[:3, 0].mean())}
+    return out
+
+
+def _error(values):
+    return float(np.std(values, ddof=1) / np.sqrt(len(values))) if len(values) > 1 else float("nan")
+
+
+def keep(variant, seed, found):
+    """Add one split, in place of the same one."""
+    kept = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
+    splits = kept.setdefault("variants", {}).setdefault(variant, {}).setdefault("splits", {})
+    splits[str(seed)] = splits.get(str(seed), {}) | found
+    kept["variants"][variant]["means"] = summary(splits)
+    kept |= {"command": "python benchmarks/proportions_published_penalties.py starts"}
+    kept["commit"] = ", ".join(
+        sorted({s["commit"] for v in kept["variants"].values() for s in v["splits"].values() if "commit" in s})
+    )
+    RESULTS.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("variant", nargs="?", default="hard-large-not-equal-close")
+    parser.add_argument("part", nargs="?", choices=["starts", "fixed"], default="starts")
+    parser.add_argument("variants", nargs="*", metavar="VARIANT", help=", ".join(VARIANTS))
     parser.add_argument("--splits", type=int, default=10)
+    parser.add_argument("--first", type=int, default=0, help="seed of the first split")
+    parser.add_argument("--merge", type=Path, nargs="+", default=[])
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    data, draws = datasets.franco(args.variant), []
-    for seed in range(args.splits):
-        draws.append(measured(data, seed))
-        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-        RESULTS.write_text(json.dumps(record(args.variant, draws, commit.stdout.strip())) + "\n")
-    table("Accuracy", [{"penalty": name} | found for name, found in record(args.variant, draws, "")["means"].items()])
-
-
-def record(variant, draws, commit):
-    """The draws and their means, also of the first three, which an earlier table had."""
-    each = {name: [d[name] for d in draws] for name in draws[0]}
-    means = {
-        name: {
-            "mean": round(float(np.mean(v)), 4),
-            "error": round(float(np.std(v, ddof=1) / np.sqrt(len(v))), 4) if len(v) > 1 else None,
-            "first three": round(float(np.mean(v[:3])), 4),
-        }
-        for name, v in each.items()
-    }
-    command = f"python benchmarks/proportions_published_penalties.py {variant} --splits {len(draws)}"
-    return {"command": command, "commit": commit, "variant": variant, "means": means, "splits": each}
+    for path in args.merge:
+        for variant, held in json.loads(path.read_text("utf-8"))["variants"].items():
+            for seed, found in held["splits"].items():
+                keep(variant, seed, found)
+    measure = from_starts if args.part == "starts" else with_fixed
+    wanted = args.variants or (VARIANTS if args.part == "starts" else ["hard-large-not-equal-close"])
+    for seed in () if args.merge else range(args.first, args.first + args.splits):
+        for variant in wanted:
+            found = measure(datasets.franco(named(variant)), seed)
+            keep(variant, seed, found | {"commit": run_record()["commit"]})
+            print(variant, seed, found, flush=True)
+    for variant, held in json.loads(RESULTS.read_text("utf-8"))["variants"].items():
+        table(variant, [{"method": name, **row} for name, row in held["means"].items()])
 
 
 if __name__ == "__main__":

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import time
 import warnings
 from functools import cache
@@ -23,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from run_record import run_record
 from sklearn.linear_model import PoissonRegressor, RidgeCV
 from sklearn.metrics import r2_score
 
@@ -113,8 +113,7 @@ def main():
         line = {"data": name} | means
         lines.append(line | {"gain": float(gap.mean()), "error": float(gap.std(ddof=1) / np.sqrt(len(gap)))})
     table(f"R squared of individuals, mean of {args.draws} draws; gain of sums over bag means", lines)
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-    record = {"command": "python benchmarks/proportions_sums.py", "commit": commit.stdout.strip(), "sets": kept}
+    record = {"command": "python benchmarks/proportions_sums.py", "commit": run_record()["commit"], "sets": kept}
     RESULTS.parent.mkdir(exist_ok=True)
     RESULTS.write_text(json.dumps(record) + "\n")
 

@@ -7,7 +7,13 @@ from sumwise import Bags
 from sumwise.proportions import linear
 from sumwise.proportions.counts import observe
 from sumwise.proportions.likelihood import BagLikelihood
-from sumwise.proportions.linear import Coordinates, LinearProblem, maximise, mean_embedding_start
+from sumwise.proportions.linear import (
+    Coordinates,
+    LinearProblem,
+    maximise,
+    maximise_by_approximation,
+    mean_embedding_start,
+)
 
 
 def make(n_classes=2, random_intercept=False, penalty=0.7, seed=0):
@@ -62,6 +68,57 @@ def test_maximise_ends_where_the_gradient_vanishes_and_records_ascent():
     assert np.abs(problem.value_and_gradient(found.theta)[1]).max() < 1e-3
     assert found.history[-1] == pytest.approx(found.objective)
     assert np.all(np.diff(found.history) > -1e-9)
+
+
+class Counted(LinearProblem):
+    """A problem that counts its evaluations."""
+
+    n_evaluations = 0
+
+    def value_and_gradient(self, theta):
+        self.n_evaluations += 1
+        return super().value_and_gradient(theta)
+
+
+def exact_and_saddlepoint(wrong=1.0):
+    """Class counts of 40 bags of 30 with the exact likelihood, and with the saddlepoint's times a factor."""
+    rng = np.random.default_rng(7)
+    values = rng.normal(size=(1200, 2)) + np.repeat(rng.normal(size=(40, 2)), 30, axis=0)
+    chances = np.exp(values @ rng.normal(size=(2, 3)))
+    labels = (rng.random((1200, 1)) > np.cumsum(chances / chances.sum(axis=1, keepdims=True), axis=1)).sum(axis=1)
+    bags, counts = Bags(values, np.arange(0, 1201, 30)), np.eye(3, dtype=int)[labels].reshape(40, 30, 3).sum(axis=1)
+    kinds = {
+        "direct": BagLikelihood(bags.offsets, observe(bags, counts), "direct"),
+        "saddlepoint": BagLikelihood(bags.offsets, observe(bags, counts), "saddlepoint", np.full(40, wrong)),
+    }
+    return [Counted(values, likelihood, 0.7, 3) for likelihood in kinds.values()]
+
+
+def test_a_fit_by_approximation_ends_at_the_same_point_with_few_evaluations():
+    problem, approximate = exact_and_saddlepoint()
+    plain = maximise(problem, np.zeros(problem.n_params), tol=1e-6)
+    n_plain, problem.n_evaluations = problem.n_evaluations, 0
+    found = maximise_by_approximation(problem, approximate, np.zeros(problem.n_params), tol=1e-6)
+    assert found.converged
+    assert problem.n_evaluations == found.n_iter <= n_plain / 2
+    np.testing.assert_allclose(found.theta, plain.theta, atol=1e-6)
+    assert found.objective == pytest.approx(plain.objective, abs=1e-9)
+
+
+@pytest.mark.parametrize("wrong", [0.05, 0.4])  # it rises for ever, or steps are too long
+def test_a_useless_approximation_is_left_for_the_problem_itself(wrong):
+    problem, approximate = exact_and_saddlepoint(wrong)
+    plain = maximise(problem, np.zeros(problem.n_params), tol=1e-6)
+    found = maximise_by_approximation(problem, approximate, np.zeros(problem.n_params), tol=1e-6)
+    assert found.converged
+    np.testing.assert_allclose(found.theta, plain.theta, atol=1e-6)
+
+
+def test_a_fit_by_approximation_owns_up_to_an_early_stop():
+    problem, approximate = exact_and_saddlepoint()
+    found = maximise_by_approximation(problem, approximate, np.zeros(problem.n_params), tol=1e-12, max_iter=2)
+    assert not found.converged
+    assert found.n_iter == 2
 
 
 def test_early_stop_is_owned_up():

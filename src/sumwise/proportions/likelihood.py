@@ -102,6 +102,10 @@ class BagLikelihood:
             residual = residual * (power if residual.ndim == 1 else power[:, None])
         return float(self._tempered(value.log_prob).sum()), residual
 
+    def by(self, inference: str) -> BagLikelihood:
+        """The same likelihood by another method of inference."""
+        return BagLikelihood(self.offsets, self.observed, inference, self.temper)
+
     def take(self, index, rows) -> BagLikelihood:
         """The likelihood of some bags, whose rows are ``rows``."""
         sizes = np.diff(self.offsets)[index]

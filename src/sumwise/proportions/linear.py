@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import expit, log_softmax
 
+from sumwise.errors import DataError
 from sumwise.kernels.minimise import minimise
 from sumwise.proportions.kernels.poisson_binomial_information import weighted_sums
 from sumwise.proportions.likelihood import BagLikelihood, Value
@@ -235,6 +236,51 @@ def maximise(problem: LinearProblem, theta, tol=1e-4, max_iter=500, factors=None
         change, objective = float(np.abs(gradient).max()), -float(found.fun)
         n_iter += max(int(found.nit), 1)
     return Solution(problem.settled(theta), objective, change, n_iter, change <= tol, history)
+
+
+class ShiftedProblem(LinearProblem):
+    """A problem with a linear term added, ``slope @ theta``."""
+
+    def __init__(self, problem: LinearProblem, slope):
+        n_classes = max(problem.n_logits, 2)
+        super().__init__(problem.rows, problem.likelihood, problem.penalty, n_classes, problem.random_intercept)
+        self.slope = slope
+
+    def value_and_gradient(self, theta):
+        """Those of the problem and of the linear term."""
+        total, gradient = super().value_and_gradient(theta)
+        return total + float(self.slope @ theta), gradient + self.slope
+
+
+def maximise_by_approximation(
+    problem: LinearProblem, approximate: LinearProblem, theta, tol=1e-4, max_iter=500
+) -> Solution:
+    """As `maximise`, where an approximation of the problem is much cheaper than the problem itself.
+
+    Defect correction: each round maximises the approximation plus the linear term that gives it the problem's gradient
+    at ``theta``. A fixed point is a stationary point of the problem, by the same rule as in `maximise`, and a round
+    evaluates the problem once. Where rounds don't halve the gradient, or lose, `maximise` goes on from the best point.
+    """
+    best, history = Solution(theta, -np.inf, np.inf, 0, False), []
+    for n_iter in range(1, max_iter + 1):
+        total, gradient = problem.value_and_gradient(theta)
+        history.append(total)
+        change = float(np.abs(Coordinates(problem, theta).gradient(gradient)).max())
+        slow = change > 0.5 * best.change
+        if total >= best.objective or change <= tol:
+            best = Solution(problem.settled(theta), total, change, n_iter, change <= tol, history)
+        if slow or change <= tol:
+            break
+        slope = gradient - approximate.value_and_gradient(theta)[1]
+        try:
+            theta = maximise(ShiftedProblem(approximate, slope), theta, 0.1 * tol, max_iter).theta
+        except DataError:  # it rises for ever, to logits at which some counts can't be
+            break
+    n_left = max_iter - len(history)
+    if best.converged or n_left < 1:
+        return best
+    rest = maximise(problem, best.theta, tol, n_left)
+    return replace(rest, n_iter=rest.n_iter + len(history), history=history + rest.history)
 
 
 def mean_embedding_start(values, offsets, shares, penalty, n_classes=2) -> np.ndarray:
