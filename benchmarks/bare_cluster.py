@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from run_record import run_record
 
 ROOT = Path(__file__).parents[1]
 sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "src")]
@@ -227,7 +228,7 @@ def bare_python(folder: Path) -> Path:
 
 def main(archive: str, *families: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
-    found |= {"command": "python benchmarks/bare_cluster.py", "seed": 0, "patience, s": PATIENCE}
+    found |= run_record(seed=0) | {"patience, s": PATIENCE}
     with tempfile.TemporaryDirectory() as place:
         shutil.unpack_archive(archive, place, filter="data")
         os.environ["PYSPARK_PYTHON"] = str(bare_python(Path(place)))

@@ -14,6 +14,7 @@ from pathlib import Path
 from time import process_time
 
 import numpy as np
+from run_record import run_record
 
 from sumwise.collective import Movement, Places, flux, routes
 from sumwise.collective.flow_problem import FlowProblem
@@ -43,8 +44,7 @@ def main():
     drawn = process_time()
     flux(fit, positions, start=[0.0, 0.5], end=[1.0, 0.5])
     found = {
-        "command": f"python benchmarks/collective_large.py --side {side}",
-        "seed": 0,
+        **run_record(seed=0),
         "cells": side**2,
         "weeks": weeks,
         "moves per step": int(problem.far.nnz),

@@ -16,6 +16,8 @@ import math
 from pathlib import Path
 from typing import Any
 
+from run_record import run_record
+
 RESULTS = Path(__file__).parent / "results"
 ASSUMED = {
     "cores of a machine": 16,
@@ -152,7 +154,8 @@ def main() -> None:
         "places": (places(families), check(families["flows"])),
     }
     found = {name: {**cost, "check": ratios} for name, (cost, ratios) in problems.items()}
-    out = {"command": "python benchmarks/cost_model.py", "from": "growth.json", "assumed": ASSUMED, "problems": found}
+    made = run_record(seed="nothing is drawn") | {"from": "growth.json"}
+    out = made | {"assumed": ASSUMED, "problems": found}
     (RESULTS / "cost_model.json").write_text(json.dumps(out, indent=1) + "\n", "utf-8")
     for name, cost in found.items():
         facts = ", ".join(f"{k} {v:.3g}" if isinstance(v, float) else f"{k} {v}" for k, v in cost.items())

@@ -101,7 +101,7 @@ def main() -> None:
         found = PARTS[name]()
         print(name, found, flush=True)
         kept = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
-        kept |= {"command": "python benchmarks/default_costs.py", "seed": 0, name: found}
+        kept |= run_record(seed=0) | {name: {**run_record(seed=0), **found}}
         RESULTS.write_text(json.dumps(kept, indent=1) + "\n", "utf-8")
 
 

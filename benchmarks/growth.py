@@ -32,6 +32,7 @@ from time import process_time
 from typing import Any
 
 import numpy as np
+from run_record import run_record
 
 RESULTS = Path(__file__).parent / "results" / "growth.json"
 BETWEEN = Path(__file__).parent / "results" / "growth_between.json"
@@ -421,19 +422,12 @@ def machine() -> str:
     return f"{name}, {os.cpu_count()} cores"
 
 
-def head() -> str:
-    """The commit of this checkout; "unknown" outside of one."""
-    command = ["git", "rev-parse", "--short", "HEAD"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=RESULTS.parent)
-    return done.stdout.strip() or "unknown"
-
-
 def run(name: str, sizes: tuple[int, ...], repeats: int, out: Path, facts: dict[str, str]) -> None:
     """Measure one family; what is known is written after every size, so that a run that is cut short keeps it."""
     for size in sizes:
         found = repeated(name, size, repeats) | {"machine": machine(), "commit": facts["commit"]}
         print(name, found, flush=True)
-        results = read(out) | {"command": facts["command"], "seed": 0, "threads": 1}
+        results = read(out) | {**facts, "seed": 0, "threads": 1}
         merge(results, {"families": {name: {"grows": FAMILIES[name][1], "measured": [found]}}})
         out.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
 
@@ -553,7 +547,10 @@ def main() -> None:
         out.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
     for name in () if given.show or given.page or given.merge else given.names or sizes:
         wanted = tuple(given.sizes or sizes[name])
-        facts = {"command": f"python benchmarks/growth.py {kind}".strip(), "commit": given.commit or head()}
+        facts = {
+            "command": f"python benchmarks/growth.py {kind}".strip(),
+            "commit": given.commit or run_record()["commit"],
+        }
         run(name, wanted, given.repeats, out, facts)
     results = read(out)
     if given.page:

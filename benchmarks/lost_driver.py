@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from run_record import run_record
 
 from sumwise import Bags
 from sumwise.proportions import CardinalityClassifier, journal, on_spark
@@ -75,8 +76,7 @@ def main() -> None:
         one, other = np.load(whole), np.load(again)
         same = bool(np.array_equal(one["coef"], other["coef"]) and np.array_equal(one["intercept"], other["intercept"]))
         found = {
-            "command": "python benchmarks/lost_driver.py",
-            "seed": 0,
+            **run_record(seed=0),
             "killed before the end": interrupted,
             "evaluations without interruption": int(one["made"]),
             "evaluations after the driver was lost": int(other["made"]),

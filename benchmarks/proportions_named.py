@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 import proportions_few_bags as few
 from proportions_recent import SETTINGS
+from run_record import run_record
 from sklearn.metrics import log_loss, roc_auc_score
 
 from sumwise.proportions import CardinalityClassifier, ClusterSelection, LabelSampler, ProportionSVM
@@ -72,8 +73,8 @@ def main():
             kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"rows": []}
             same = [(r["data"], r["method"]) == (row["data"], row["method"]) for r in kept["rows"]]
             left = [r for r, twin in zip(kept["rows"], same) if not twin]
-            made = {"command": "python benchmarks/proportions_named.py"}
-            RESULTS.write_text(json.dumps(made | {"seed": few.FIRST, "rows": [*left, row]}, indent=1) + "\n", "utf-8")
+            made = run_record(seeds=list(range(few.FIRST, few.FIRST + args.draws))) | {"rows": [*left, row]}
+            RESULTS.write_text(json.dumps(made, indent=1) + "\n", "utf-8")
 
 
 if __name__ == "__main__":

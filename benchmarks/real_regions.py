@@ -22,6 +22,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from run_record import run_record
 
 from sumwise import Bags, datasets
 from sumwise.distribution import BagRidge, DeepSets, FourierEmbedding
@@ -173,7 +174,7 @@ def main():
     result = results.loc[bags.ids]
     votes = result[["clinton_votes", "trump_votes"]].to_numpy(float)
     official = np.column_stack([votes, result["adults"].to_numpy(float) - votes.sum(axis=1)])
-    made = {"command": "python benchmarks/real_regions.py", "regions": len(bags), "persons": len(adults)}
+    made = run_record(seeds=list(range(args.draws)), regions=len(bags), persons=len(adults))
     made |= {"nation": [], "states": [], "scores": [], "fits": []}
     for name in (*INDIVIDUALS, *REGIONS):
         for part, rows in measured(name, args.draws, adults, bags, official).items():

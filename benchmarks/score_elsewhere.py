@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from run_record import run_record
 
 from sumwise import NotConverged, datasets
 from sumwise.aggregate import aggregate
@@ -62,8 +63,7 @@ def main() -> None:
     }
     (by_onnx,) = session.run(["probabilities"], feed)
     out = {
-        "command": "python benchmarks/score_elsewhere.py",
-        "seed": SEED,
+        **run_record(seed=SEED),
         "rows scored": len(test),
         "parameters": len(model.mu_),
         "largest difference": {
