@@ -19,13 +19,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import time
 import warnings
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+from run_record import run_record
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import log_loss, roc_auc_score
 
@@ -296,13 +296,13 @@ def main():
     if args.time:
         for name in args.sets or DATA:
             kept.setdefault("time saved", {})[name] = saved_time(name, args.draws, args.first)
+            kept.setdefault("runs", {})["time saved"] = run_record()
             args.out.write_text(json.dumps(kept) + "\n")
             print(name, kept["time saved"][name], flush=True)
         return
     for name in () if args.show else args.sets or DATA:
         cell = measured(name, args.draws, args.first)
-        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-        cell["commit"] = commit.stdout.strip()
+        cell["commit"] = run_record()["commit"]
         kept["cells"] = [c for c in kept["cells"] if c["data"] != name] + [cell]
         kept |= {"command": "python benchmarks/cardinality_heuristics.py", "first_draw": FIRST, "draws": args.draws}
         args.out.write_text(json.dumps(kept) + "\n")

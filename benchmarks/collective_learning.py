@@ -269,7 +269,8 @@ def summarise(path):
     held = json.loads(path.read_text())
     for name in (n for n in PARTS if n in held):
         commits = sorted({r.get("commit", BEFORE) for r in held[name]})
-        held.setdefault("runs", {})[name] = {"commit": ", ".join(commits)}
+        made = {"command": f"python benchmarks/collective_learning.py {name}", "commit": ", ".join(commits)}
+        held.setdefault("runs", {})[name] = made
     for row in held.get("gibbs", []):
         row |= {"ratio": row["Gibbs s"] / row["MAP s"], "reached": row["Gibbs error"] <= row["MAP error"]}
         theirs = {v[1]: v for v in PAPER.values()}[row["papers' Gibbs s"]]

@@ -80,7 +80,8 @@ def keep(fits):
     results["fits"].sort(key=lambda f: [str(f[k]) for k in SAME])
     results["rows"] = rows(results["fits"])
     commits = ", ".join(sorted({f["commit"] for f in results["fits"]}))
-    results["runs"] = {"rows": {"command": MADE, "commit": commits, "seeds": "4000 to 4009"}}
+    made = {"command": MADE, "commit": commits, "seeds": "4000 to 4009"}
+    results["runs"] = {"rows": made, "fits": made}
     lines = ",\n".join(json.dumps(fit) for fit in results.pop("fits"))  # one line each
     text = json.dumps(results, indent=1)[:-2] + f',\n "fits": [\n{lines}\n]\n}}\n'
     RESULTS.write_text(text, "utf-8")

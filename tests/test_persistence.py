@@ -319,7 +319,7 @@ def test_missing_file_is_refused(tmp_path):
 def test_file_that_is_no_zip_is_refused(tmp_path):
     for content in (b"", b"hello", b"PK\x03\x04" + bytes(100)):
         (tmp_path / "x").write_bytes(content)
-        with pytest.raises(DataError, match="is no sumwise file"):
+        with pytest.raises(DataError, match="is not a sumwise file"):
             load(tmp_path / "x")
 
 

@@ -150,7 +150,7 @@ def frozen(array: np.ndarray) -> np.ndarray:
 
 
 def listing(given: Any, what: str, hint: str = "give a list.") -> list:
-    """Return a sequence as a list; a text, a mapping, a set, a frame or a single value is no sequence.
+    """Return a sequence as a list; a text, a mapping, a set, a frame or a single value is not a sequence.
 
     Examples
     --------

@@ -102,7 +102,7 @@ def choices(names: Sequence) -> list[int]:
 
 
 def no_candidates(names: Sequence, given: Any = None) -> list[bool]:
-    """Which outcomes are no candidate: those given, or those whose name says so.
+    """Which outcomes are not candidates: those given, or those whose name says so.
 
     Beside "yes votes", "no votes" are votes against, not people who stayed at home.
 

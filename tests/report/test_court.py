@@ -46,7 +46,7 @@ def test_what_stands_for_all_others_is_no_candidate_and_no_training_curve_is_sho
     est, found = made
     summary = {**found.summary, "record": {**found.summary["record"], "outcomes": ["Smith", "not Smith"]}}
     page = court_edition(Report(summary, found.frames), None, est)
-    assert "is no candidate: it stands for all other choices together" in page
+    assert "is not a candidate: it stands for all other choices together" in page
     assert "iteration." not in page  # of the caption of a training curve
     assert "converged" in page
     assert "is no candidate" not in court_edition(found, None, est)

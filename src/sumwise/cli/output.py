@@ -36,7 +36,7 @@ def one_line(text: object) -> str:
 
 
 def write(text: str = "", style: str | None = None) -> None:
-    """Write one paragraph of a result, as it is: brackets in it are no markup.
+    """Write one paragraph of a result, as it is: brackets in it are not markup.
 
     Examples
     --------

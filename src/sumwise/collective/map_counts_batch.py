@@ -114,7 +114,7 @@ def _check(seen: list[Observed]) -> None:
         chain = several and problem.paths is not None and len(problem.paths) == 1
         if not chain or not all(type(op) is DenseEdge for _, _, op in problem.forest.edges):
             raise DataError(
-                f"Population {b} is no chain of several times with the same states and dense tables of moves, each "
+                f"Population {b} is not a chain of several times with the same states and dense tables of moves, each "
                 "time observed at most once.",
                 hint="fit it with map_counts.",
             )

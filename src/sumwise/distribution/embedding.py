@@ -140,7 +140,7 @@ class LinearEmbedding(Embedding):
     Parameters
     ----------
     standardize : bool, default True
-        Divide columns of numbers by their standard deviation over all bags, after subtracting their mean.
+        Subtract the mean from numeric columns, and divide by their standard deviation over all bags.
 
     See Also
     --------

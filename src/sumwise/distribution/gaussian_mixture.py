@@ -54,7 +54,7 @@ def _mixture(given: Any, name: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]
             )
         given = (given.weights_, given.means_, given.covariances_)
     if not isinstance(given, (tuple, list)) or len(given) != 3:
-        raise DataError(f"{name} is no mixture.", hint="give (weights, means, covariances).")
+        raise DataError(f"{name} is not a mixture.", hint="give (weights, means, covariances).")
     weights = checks.counts(given[0], f"weights of {name}", ndim=1)
     means, covariances = checks.finite(given[1], f"means of {name}"), checks.finite(given[2], f"covariances of {name}")
     means = means[:, None] if means.ndim == 1 else means

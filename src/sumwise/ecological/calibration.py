@@ -153,7 +153,7 @@ def regression_sd(rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
 
 
 def information(rows: np.ndarray) -> float:
-    """How far units (n, R) identify shares of groups: those that exceed the groups in number, times the variance ratio.
+    """How well units (n, R) identify the shares of groups: units beyond the number of groups, times the variance ratio.
 
     Examples
     --------

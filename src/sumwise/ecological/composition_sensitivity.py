@@ -25,7 +25,7 @@ def _isolation(margins: Margins) -> np.ndarray:
 def _candidates(est: Any) -> list[int]:
     found = choices(est.col_names_)
     if len(found) < 2:
-        raise DataError("There are fewer than two candidates.", hint="non-voters are no candidates.")
+        raise DataError("There are fewer than two candidates.", hint="non-voters are not candidates.")
     return found
 
 

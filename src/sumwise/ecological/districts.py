@@ -59,7 +59,7 @@ def district_performance(margins: Margins, plan: Mapping | Sequence) -> pd.DataF
             raise DataError(f"The plan has {len(districts)} entries for {len(margins)} units.", hint="one per unit.")
     real = choices(margins.col_names)
     if len(real) < 2:
-        raise DataError("There are fewer than two candidates.", hint="non-voters are no candidates.")
+        raise DataError("There are fewer than two candidates.", hint="non-voters are not candidates.")
     names = [margins.col_names[c] for c in real]
     order = list(dict.fromkeys(districts))
     place = np.array([order.index(d) for d in districts])

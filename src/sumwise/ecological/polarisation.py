@@ -26,7 +26,7 @@ def _voters(est: Any, n_draws: int, random_state: Any, abstention: Any = None):
     """Shares among voters, draws of them, voters of each group, and the candidates' names."""
     away = np.array(no_candidates(est.col_names_, abstention))
     if (~away).sum() < 2 or len(est.row_names_) < 2:
-        raise DataError("Polarised voting needs two groups and two candidates.", hint="non-voters are no candidates.")
+        raise DataError("Polarised voting needs two groups and two candidates.", hint="non-voters are not candidates.")
     voted, shares = among_voters(est.shares_, away)
     _, draws = among_voters(est.sample(n_draws, random_state), away)
     return shares, draws, est.group_sizes_ * voted, [n for n, gone in zip(est.col_names_, away) if not gone]
@@ -43,7 +43,7 @@ def polarised_voting(
 ) -> pd.DataFrame:
     """Tabulate cohesion, crossover and polarisation of every group in every contest; see `POLARISED`.
 
-    Shares are among voters: outcomes that are not voting are no candidates.
+    Shares are among voters: outcomes that mean not voting are not candidates.
 
     Parameters
     ----------

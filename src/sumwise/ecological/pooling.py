@@ -81,7 +81,7 @@ def shrinkage(strength: float, fact: ContestFacts) -> np.ndarray:
 def pooling_strength(
     contests: Contests, ids: list, fits: Mapping[Any, Any], facts: Mapping[Any, ContestFacts]
 ) -> float:
-    """The weight of the other contests that best predicts units which were held out; 0 where none beats 0 clearly.
+    """The weight of the other contests that best predicts held-out units; 0 if no weight is clearly better than 0.
 
     Each contest is fitted to half of its units, mixed with the others, and scored on the other half by the
     log-likelihood of their columns. A fit to half of the units has twice the variance of one to all, for which the

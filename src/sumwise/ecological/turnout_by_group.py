@@ -58,7 +58,7 @@ class Turnout:
 
 
 def abstentions(names: Sequence, given: Any = None) -> np.ndarray:
-    """Which outcomes are no candidate, (C,) bool: those named, or those whose name says so."""
+    """Which outcomes are not candidates, (C,) bool: those named, or those whose name says so."""
     found = np.array(no_candidates(names, given))
     hint = "name them: abstention=['NoVote']." if given is None else "leave at least one candidate."
     if not found.any() or found.all():

@@ -15,8 +15,8 @@ from sumwise.frames.conversion import column_names, is_frame, numeric, to_pandas
 def in_one_order(given: dict[str, Any]) -> tuple[dict[str, Any], list | None]:
     """Put pandas objects with the same labels into the order of the first whose index isn't just 0, 1, ...
 
-    Arrays, and frames and series with a plain index beside other labels, are taken as they come. Labels that differ
-    are an error: nobody knows which rows belong together.
+    Arrays are matched by position, and so are frames and series with a default index next to labelled ones. Labels
+    that differ are an error: nobody knows which rows belong together.
 
     Parameters
     ----------

@@ -694,8 +694,8 @@ class MaxEntClassifier(TablesClassifier):
         -------
         pandas.DataFrame
             Columns ``table``, ``levels``, ``class``, ``effect``, ``low``, ``high``, ``contraction``: the share of the
-            effect's prior variance that the tables removed. Effects of rare levels have little of it, and their
-            intervals are mostly the prior's. With more than two classes an effect is against the mean over classes.
+            effect's prior variance that the tables removed. It is small for rare levels, whose intervals are
+            mostly the prior's. With more than two classes an effect is against the mean over classes.
 
         Examples
         --------

@@ -36,8 +36,8 @@ class SolverOptions:
     marginalise : bool, default True
         Use P(label | x) of each chain in place of a drawn label.
     precondition : {"effects", "diagonal", None}
-        Divide the gradient by the Hessian's diagonal; "effects" besides lets what is a table's own move faster than
-        what tables have in common.
+        Divide the gradient by the Hessian's diagonal; "effects" also takes larger steps in effects that belong to
+        one table than in effects that several tables share.
     step, step_mu : float, optional
         Step sizes for theta and mu. Default: 0.15 and 0.2 with "effects", else 1 and 5 over the number of terms.
     decay : float, default 0

@@ -78,7 +78,7 @@ def _keyed(frame: Any, on: list, name: str) -> pd.DataFrame:
 
 
 def _refuse_twice(keys: list, on: list, name: str) -> None:
-    """Stop where a group has several rows: those of all states, say."""
+    """Raise an error if a group has several rows, such as one for each state."""
     seen: set = set()
     twice = [key for key in keys if key in seen or seen.add(key)]
     if twice:

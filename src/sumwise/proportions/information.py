@@ -63,7 +63,7 @@ class FisherInformation:
 
     @cached_property
     def residuals(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Counts less the expected ones; see `_residuals`."""
+        """Counts minus expected counts; see `_residuals`."""
         return _residuals(self.problem, self.theta)
 
     @cached_property
@@ -351,8 +351,8 @@ class FisherInformation:
 
 
 def _residuals(problem: LinearProblem, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    """Counts less the expected ones, in deviations, (n_bags, n_classes or 1), and their squared distance over its
-    dimension, (n_bags,).
+    """Counts minus expected counts, in standard deviations, (n_bags, n_classes or 1), and their squared distance over
+    its dimension, (n_bags,).
 
     None where counts are not known exactly.
     """

@@ -311,7 +311,7 @@ def _units(values: np.ndarray) -> np.ndarray:
 
 
 def _in_units(penalty: Any, scale: np.ndarray) -> np.ndarray:
-    """A penalty on coefficients as one on coefficients times their scale."""
+    """Convert a penalty on coefficients into one on scaled coefficients."""
     given = np.asarray(penalty, dtype=np.float64)
     return given / np.outer(scale, scale) if given.ndim == 2 else given / scale**2
 

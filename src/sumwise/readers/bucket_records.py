@@ -65,7 +65,7 @@ def _whole(path: Path, ending: str, records: str | None) -> list:
 
 def _fields(record: Any, wanted: list[str], i: int, path: Path) -> tuple:
     if not isinstance(record, dict):
-        raise DataError(f"{str(path)!r}: record {i + 1} is no object: {record!r}.")
+        raise DataError(f"{str(path)!r}: record {i + 1} is not an object: {record!r}.")
     for name in wanted:
         if name not in record or record[name] is None:
             known = ", ".join(repr(k) for k in list(record)[:8])

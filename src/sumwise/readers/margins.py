@@ -180,7 +180,7 @@ def _pivot(
         u, j = np.argwhere(lacking)[0]
         where = int(np.argmax(codes == u))
         raise DataError(
-            f"{sheet.name}: {int(lacking.sum())} of {lacking.size} votes have no line. First: the unit of "
+            f"{sheet.name}: {int(lacking.sum())} of {lacking.size} votes have no row. First: the unit of "
             f"{sheet.row(where)} has none for option {checks.plain(found[j])!r}.",
             hint="pass absent='zero' if such lines mean no votes.",
         )

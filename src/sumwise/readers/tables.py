@@ -228,7 +228,7 @@ def _groups(cells: _Cells) -> list[np.ndarray]:
         sheet.refuse(
             bad,
             "a cell has other attributes than the first cell of its table",
-            "give a table one set of attributes; an empty cell says that the attribute is no part of it.",
+            "give a table one set of attributes; an empty cell says that the attribute is not part of it.",
         )
         bad[rows] = ~present[rows].any(axis=1)
         sheet.refuse(bad, "a cell has no attribute at all", "a population's size is n=, not a table.")

@@ -229,7 +229,7 @@ def data(pages: Pages, report: Any, provenance: Mapping[str, Any] | None) -> Non
     rest = [f"{name!r}" for name in record["outcomes"] if is_rest(name)]
     if rest:
         pages.say(
-            f"{' and '.join(rest)} is no candidate: it stands for all other choices together. Where it comes first, "
+            f"{' and '.join(rest)} is not a candidate: it stands for all other choices together. Where it comes first, "
             "no single one of them need be preferred to the candidate it is set against."
         )
     for source in (provenance or {}).get("data", []):

@@ -62,7 +62,7 @@ def read(path: str | os.PathLike, kind: str, decode: Callable[[Any, Callable[[st
         raise DataError(f"There is no file {name!r}.") from error
     except zipfile.BadZipFile as error:
         hint = "copy it again, or save it again; a sumwise file is a zip of object.json and arrays."
-        raise DataError(f"{name!r} is no sumwise file, or was cut off or damaged ({error}).", hint) from error
+        raise DataError(f"{name!r} is not a sumwise file, or was cut off or damaged ({error}).", hint) from error
     except SumwiseError as error:
         if error.message.startswith(repr(name)):
             raise
@@ -136,14 +136,14 @@ def _document(archive: zipfile.ZipFile, file_size: int, name: str) -> dict[str, 
         raise DataError(f"{name!r} has {file_size} bytes and unpacks to {values} values or more; it isn't read.")
     document = json.loads(text, parse_constant=_no_constant)
     if not isinstance(document, dict):
-        raise DataError(f"{name!r} is no sumwise file: {DOCUMENT!r} holds no object.")
+        raise DataError(f"{name!r} is not a sumwise file: {DOCUMENT!r} holds no object.")
     return document
 
 
 def _check_header(document: dict[str, Any], kind: str, name: str) -> None:
     version = document.get("format")
     if type(version) is not int or version < 1:
-        raise DataError(f"{name!r} is no sumwise file: its format version is {version!r}.")
+        raise DataError(f"{name!r} is not a sumwise file: its format version is {version!r}.")
     if version > FORMAT:
         raise DataError(
             f"{name!r} has format {version}, written by sumwise {document.get('sumwise')}; "

@@ -91,7 +91,7 @@ def _decode_scalar(decoder: Decoder, body: list, where: str) -> Any:
 
 def _dtype(text: Any, kinds: str) -> np.dtype:
     if type(text) is not str:
-        raise DataError(f"{text!r} is no dtype.")
+        raise DataError(f"{text!r} is not a dtype.")
     dtype = np.dtype(text)
     if dtype.kind not in kinds:
         raise DataError(f"dtype {text!r} is not among those that sumwise files hold.")

@@ -49,7 +49,7 @@ def decode(decoder: Decoder, _tag: str, body: dict, where: str) -> Any:
         decoder.spend((n,), 8, where)
     parts = {part: decoder.array(body[part], f"{where}.{part}") for part in PARTS[file_format]}
     if any(parts[part].dtype.kind not in "iu" for part in parts if part != "data"):
-        raise DataError(f"{where}: the file holds a sparse matrix whose indices are no integers.")
+        raise DataError(f"{where}: the file holds a sparse matrix whose indices are not integers.")
     data = parts.pop("data")
     given = (data, tuple(parts.values())) if file_format == "coo" else (data, *parts.values())
     matrix = getattr(sparse, name)(given, shape=shape)

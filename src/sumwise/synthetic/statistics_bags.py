@@ -171,7 +171,7 @@ def _checked_base(task: str, base: Any) -> np.ndarray:
     if array.shape != wanted:
         raise DataError(f"base has shape {array.shape}; the {task} task needs {wanted}.")
     if array.ndim == 2 and (not np.allclose(array, array.T) or np.linalg.eigvalsh(array).min() <= 0):
-        raise DataError("base is no covariance matrix: it must be symmetric and positive definite.")
+        raise DataError("base is not a covariance matrix: it must be symmetric and positive definite.")
     return array
 
 

@@ -86,7 +86,7 @@ def write(context: Context) -> Summary:
     if unknown := [group for _, group, _, _, answerable in contrasts if not answerable]:
         summary.lead.append(
             f"These bags do not determine how the share of “{focus}” differs by {listed(unknown)}: the estimates below "
-            "rest on the penalty, and are no findings."
+            "rest on the penalty, and are not findings."
         )
     if labels is not None:
         summary.checked.append(_coverage(context, frame))
