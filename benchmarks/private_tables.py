@@ -7,6 +7,8 @@ Usage: python benchmarks/private_tables.py [--data adult] [--attributes N] [--ep
 neither. Ways: ``pairs`` (Gaussian noise on all pairs), ``geometric`` (on all pairs), ``adaptive`` and ``tree``
 (`release_selected`), ``exact``, and ``former`` and ``former-geometric``: noise on counts and label sums side by side,
 for Gaussian noise by the conversion of Bun and Steinke, as releases were before (simulated by a seed).
+``calibrated`` (simulated): all pairs and, with as much of the budget as two of them, a table of scores on which the
+classifier is calibrated (`MaxEntClassifier.score_table`); the variation is that of the model before.
 ``split:W:P`` (simulated): pairs share the Gaussian budget by cells ** P, and each attribute's own table, released
 besides where W is above 0, has W.
 ``aim`` and ``mst``: AIM and MST on the `mbi` package (benchmarks/others; AIM with all pairs with the label, in an
@@ -34,6 +36,7 @@ import sys
 import tempfile
 import time
 import warnings
+from copy import copy
 from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
@@ -41,6 +44,7 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from run_record import run_record
 from simulated_release import rho_by_formula, simulated_release, simulated_selection
 from sklearn.ensemble import HistGradientBoostingClassifier
 
@@ -62,6 +66,7 @@ COMPARED = RESULTS.with_name("aim_comparison.json")
 ADULT = "age education_num marital_status occupation capital_gain hours_per_week relationship sex"
 BANK = "age job marital contact month poutcome duration euribor3m"
 CHAINS, BURN_IN, SWEEPS = 100_000, 10, 30  # for a model's expected pairs
+OF_SCORES = 2.0  # share of the budget that a table of scores has, in tables; settled on draws 20 to 29
 BETTER = {"nllh": 1.0, "auc": 1.0, "variation": -1.0}  # which way a score is better
 
 
@@ -151,6 +156,8 @@ def released(tables: Tables, way: str, epsilon: float, draw: int, simulated: boo
     """One release of the tables, with its own noise."""
     if simulated and way in ("pairs", "geometric"):
         return simulated_release(tables, epsilon, "gaussian" if way == "pairs" else way, draw)
+    if simulated and way == "calibrated":
+        return simulated_release(tables, epsilon, "gaussian", draw, part=1 - of_scores(tables))
     if simulated and way.startswith("split:"):
         return simulated_split(tables, epsilon, way, draw)
     if simulated and way in ("adaptive", "tree"):
@@ -165,6 +172,26 @@ def released(tables: Tables, way: str, epsilon: float, draw: int, simulated: boo
     if way == "pairs":
         return release(tables, epsilon, DELTA, "gaussian", **options)
     return release_selected(tables, epsilon, DELTA, method=way, **options)
+
+
+def of_scores(tables: Tables) -> float:
+    """The part of the budget that the table of scores has."""
+    return OF_SCORES / (len(tables) + OF_SCORES)
+
+
+def calibrated(model: MaxEntClassifier, task: Task, epsilon: float, draw: int) -> MaxEntClassifier:
+    """The model after calibration on a table of scores of the training rows, released with the rest of the budget."""
+    names, domain = task.tables.domain.attributes, task.tables.domain
+    levels = {a: np.array(domain.levels(a), dtype=object)[task.codes[:, i]] for i, a in enumerate(names)}
+    raw = replace_encoding(model, None).score_table(levels, task.codes[:, -1])
+    return model.calibrate(simulated_release(raw, epsilon, "gaussian", [draw, 1], part=of_scores(task.tables)))
+
+
+def replace_encoding(model: MaxEntClassifier, encoding: Encoding | None) -> MaxEntClassifier:
+    """The model for rows that are levels already."""
+    made = copy(model)
+    made.encoding_ = encoding
+    return made
 
 
 def simulated_split(tables: Tables, epsilon: float, way: str, draw: int) -> Tables:
@@ -274,12 +301,13 @@ def pair_variation(drawn: pd.DataFrame, tables: Tables) -> float:
     return float(np.mean(found))
 
 
-def scores(task: Task, noisy: Tables, seed: int, penalty_mu: float, options: dict) -> dict:
-    """Fit a classifier to released tables and score it."""
+def scores(task: Task, noisy: Tables, line: dict, penalty_mu: float, options: dict) -> dict:
+    """Fit a classifier to released tables and score it; line: the way of release, epsilon and the draw."""
     begin, (tables, _, test, y) = time.process_time(), task
     how = {"engine": "gibbs", "options": SolverOptions(**options)}  # `variation` goes on from its chains
-    model = MaxEntClassifier(penalty_mu=penalty_mu, random_state=seed, **how).fit(noisy)
-    p = model.predict_proba(test)[:, 1]
+    model = MaxEntClassifier(penalty_mu=penalty_mu, random_state=line["draw"], **how).fit(noisy)
+    last = calibrated(model, task, line["epsilon"], line["draw"]) if line["way"] == "calibrated" else model
+    p = last.predict_proba(test)[:, 1]
     return {
         "nllh": round(float(nllh(y, p)), 4),
         "auc": round(float(auc(y, p)), 4),
@@ -307,8 +335,10 @@ def summary(lines: list[dict]) -> list[dict]:
 def by_data(paths: list[Path]) -> tuple[list[dict], dict]:
     """All draws of some files, and their means and standard deviations by data, way of release and epsilon."""
     draws = [line for p in sorted(paths) for line in json.loads(p.read_text(encoding="utf-8"))["draws"]]
-    kept = ("data", "way", "epsilon", "draw", *BETTER, "cpu_s")
-    draws = [{k: line[k] for k in kept} | {"data": line["data"].removesuffix("-8 named")} for line in draws]
+    kept = ("data", "way", "epsilon", "draw", "commit", *BETTER, "cpu_s")
+    draws = [
+        {k: line[k] for k in kept if k in line} | {"data": line["data"].removesuffix("-8 named")} for line in draws
+    ]
     out: dict = {}
     for row in summary(draws):
         by_way = out.setdefault(row.pop("data"), {}).setdefault(row.pop("way"), {})
@@ -379,12 +409,12 @@ def main() -> None:
                 size = len(arguments.columns) if arguments.columns else arguments.attributes
                 name = arguments.data + (f"-{size}" if size else "") + (" named" if arguments.columns else "")
                 name += "" if arguments.cut == "width:10" else f", {arguments.cut}"
-                line = {"data": name, "way": way, "epsilon": epsilon, "draw": draw}
+                line = {"data": name, "way": way, "epsilon": epsilon, "draw": draw, "commit": run_record()["commit"]}
                 if way in ("aim", "mst"):
                     kept.append(line | synthetic_rows(task, way, epsilon, draw, arguments.mbi))
                 else:
                     noisy = released(tables, way, epsilon, draw, arguments.simulated)
-                    kept.append(line | scores(task, noisy, draw, arguments.penalty_mu, json.loads(arguments.options)))
+                    kept.append(line | scores(task, noisy, line, arguments.penalty_mu, json.loads(arguments.options)))
                 print(json.dumps(kept[-1]), flush=True)
                 arguments.out.parent.mkdir(exist_ok=True)
                 facts = {"command": "python benchmarks/private_tables.py", "delta": DELTA, "seed": "of the fit: draw"}

@@ -22,12 +22,21 @@ ONES = {"gaussian": Gaussian, "geometric": Geometric, "laplace": Laplace}
 
 
 def simulated_release(
-    tables: Tables, epsilon: float, mechanism: str, seed: int, delta: float = 1e-6, split: list[float] | None = None
+    tables: Tables,
+    epsilon: float,
+    mechanism: str,
+    seed: int | list[int],
+    delta: float = 1e-6,
+    split: list[float] | None = None,
+    part: float = 1.0,
 ) -> Tables:
-    """Tables of one row a person, with noise by cell and class as `release` adds it; split: of the budget, by table."""
+    """Tables of one row a person, with noise by cell and class as `release` adds it.
+
+    split: of the budget, by table; part: of the budget (of mu squared, or of epsilon) that is spent here.
+    """
     weights = np.ones(len(tables)) if split is None else np.asarray(split, dtype=float)
     rng, made = np.random.default_rng(seed), []
-    for t, share in zip(tables, weights / weights.sum()):
+    for t, share in zip(tables, part * weights / weights.sum()):
         loss = mu_of_epsilon(epsilon, delta) * math.sqrt(share) if mechanism == "gaussian" else epsilon * share
         one = ONES[mechanism](1.0 / loss)
         binary = t.label_sums.ndim == t.counts.ndim

@@ -27,15 +27,18 @@ from sumwise.maxent.penalties import usual_penalties
 from sumwise.maxent.penalty_search import penalty_search
 from sumwise.maxent.score_onnx import onnx_model, write_onnx
 from sumwise.maxent.score_sql import score_statement
+from sumwise.maxent.score_table import calibration_of, score_encoding, score_table
 from sumwise.maxent.sparse_terms import sparse_terms_of
 from sumwise.maxent.sufficient_statistics import SufficientStatistics, added, parts_of, read_parts
 from sumwise.maxent.synthetic_rows import privacy_statement, write_rows
-from sumwise.maxent.tables_classifier import TablesClassifier, refuse_amounts
+from sumwise.maxent.tables_classifier import TablesClassifier, promises, refuse_amounts
 from sumwise.maxent.trainers import SAMPLING, Settings, Start, check_memory, train, train_on_rows
 from sumwise.tables import Tables
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from sumwise.encoding import Encoding
 
 
 class MaxEntClassifier(TablesClassifier):
@@ -215,7 +218,7 @@ class MaxEntClassifier(TablesClassifier):
             model = train_on_rows(stats, schema, settings, penalty, rows)
         else:
             model = train(stats, schema, settings, penalty, begin, held_out)
-        before = getattr(self, "releases_", [])
+        before = self._releases()
         self._remember(parts[0], stats.n, parts)
         if begin is not None:  # it began from what other tables had shown
             now = [r for r in self.releases_ if r not in before]
@@ -356,8 +359,8 @@ class MaxEntClassifier(TablesClassifier):
             write_weights(weights, path)
         return weights
 
-    def calibrate(self, frame: Any, labels: Any) -> MaxEntClassifier:
-        """Return a classifier whose probabilities are corrected by a few labelled individuals.
+    def calibrate(self, frame: Any, labels: Any = None) -> MaxEntClassifier:
+        """Return a classifier whose probabilities are corrected by labelled individuals, or by a table of scores.
 
         Log-odds z become a + b z (a per class; Platt 1999), by logistic regression on the rows with a and b drawn to 0
         and 1 (standard deviations 1 and 0.5), so that ten rows change little. For people who differ from those that
@@ -365,9 +368,11 @@ class MaxEntClassifier(TablesClassifier):
 
         Parameters
         ----------
-        frame : data frame of individuals
-            Who were not counted.
+        frame : data frame of individuals, or Tables
+            Who were not counted; or their number by predicted probability, as `score_table` counts it, exactly or
+            released with noise (two classes only). The table may count the same individuals as all others.
         labels : sequence of classes
+            Of individuals; None where `frame` is a table.
 
         Returns
         -------
@@ -387,15 +392,69 @@ class MaxEntClassifier(TablesClassifier):
         """
         from copy import copy
 
-        model = self.model_
-        codes = model.schema.codes(frame)
-        slope, shifts = fit_calibration(model.scores(codes), model.schema.label_codes(labels, len(codes)))
-        made = copy(self)
+        made, releases = copy(self), self._releases()
+        if isinstance(frame, Tables):
+            if labels is not None:
+                raise DataError("A table of scores has its labels.", hint="leave labels out.")
+            slope, shifts = calibration_of(self._distribution(), frame)
+            now = promises([frame])
+            made.releases_ = [*releases, *now] if releases and now else []
+        else:
+            model = self.model_
+            codes = model.schema.codes(frame)
+            slope, shifts = fit_calibration(model.scores(codes), model.schema.label_codes(labels, len(codes)))
+            made.releases_ = []  # individuals were used as they are
         made.theta_, made.offsets_ = slope * self.theta_, slope * self.offsets_ + shifts
         made.calibration_ = np.concatenate([[slope], shifts])
         made.engine_, made.chains_ = "calibrated", None
         made.__dict__.pop("replicates_", None)
         return made
+
+    def score_encoding(self) -> Encoding:
+        """Return the ranges of predicted probability that `score_table` counts by, as an encoding of the column
+        ``probability_1`` that `to_sql` selects.
+
+        To count individuals where they are: ``aggregate(f"({model.to_sql('people', keep=['y'])})", ["probability"],
+        "y", order=1, encoding=model.score_encoding())``.
+        """
+        return score_encoding(self._distribution(), self._releases())
+
+    def score_table(self, frame: Any, labels: Any) -> Tables:
+        """Count individuals by predicted probability and class: a table that `calibrate` takes, exact or released.
+
+        Tables of pairs don't show how features combine three or more at a time. Where that matters, log-odds of the
+        model vary too much or too little over individuals, and one more table shows it. Its ranges depend on the model
+        alone, so for a model of released tables they cost nothing, and the table's own release has to be paid for:
+        ``release(table, epsilon=0.1, budget=budget)`` after the rest of the budget went to the other tables.
+
+        Parameters
+        ----------
+        frame : data frame of individuals
+            Those that the other tables counted, or others of the same population.
+        labels : sequence of classes
+
+        Returns
+        -------
+        Tables
+            One table, over ``probability``.
+
+        Examples
+        --------
+        >>> from sumwise import synthetic
+        >>> from sumwise.maxent import MaxEntClassifier
+        >>> from sumwise.privacy import Budget, release
+        >>> example, budget = synthetic.xor(5000, random_state=0), Budget(1.0)
+        >>> noisy = release(example.tables, 0.9, bounds=1, budget=budget, public_levels=True)
+        >>> model = MaxEntClassifier(random_state=0).fit(noisy)
+        >>> counted = model.score_table(example.frame(), example.labels)
+        >>> better = model.calibrate(release(counted, 0.1, budget=budget))
+        >>> len(better.releases_), bool(0.5 < better.calibration_[0] < 1.5)
+        (2, True)
+        """
+        return score_table(self._distribution(), frame, labels, self._releases())
+
+    def _releases(self) -> list[dict[str, Any]]:
+        return getattr(self, "releases_", [])
 
     def to_sql(self, table: str | Sequence[str], dialect: str = "duckdb", keep: Sequence[str] = ()) -> str:
         """Return one SELECT that scores raw columns where they are, with the probabilities of `predict_proba`.
@@ -517,7 +576,7 @@ class MaxEntClassifier(TablesClassifier):
         """
         rows = round(self.n_) if n is None else int(checks.at_least(n, "n", 1))
         each = int(checks.at_least(chunk, "chunk", 1))
-        privacy = privacy_statement(getattr(self, "releases_", []))
+        privacy = privacy_statement(self._releases())
         return write_rows(self._distribution(), path, rows, tables, each, self._rng(random_state), privacy)
 
     def log_density(self, frame: Any, labels: Any = None) -> np.ndarray:

@@ -1,0 +1,178 @@
+"""A table of scores: calibration by counts of individuals by predicted probability, exact or released."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sumwise import DataError, Table, Tables, load, save, synthetic
+from sumwise.aggregate import aggregate
+from sumwise.encoding import Encoding
+from sumwise.encoding.rules import Cuts
+from sumwise.maxent import MaxEntClassifier
+from sumwise.maxent.score_table import fit_score_table
+from sumwise.metrics import nllh
+from sumwise.noise import Gaussian
+from sumwise.privacy import Budget, PersonBounds, release
+
+
+def latent_classes(n, seed):
+    """Six attributes that are independent given a latent class, which decides the label's rate."""
+    rng = np.random.default_rng(seed)
+    of = rng.integers(0, 4, n)
+    columns = {}
+    for j in range(6):
+        chances = rng.dirichlet(np.full(4, 0.7), size=4).cumsum(axis=1)
+        columns[f"f{j}"] = np.minimum((rng.random((n, 1)) > chances[of]).sum(axis=1), 3)
+    return pd.DataFrame(columns).assign(y=(rng.random(n) < np.array([0.05, 0.2, 0.5, 0.9])[of]).astype(int))
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    rows = latent_classes(24_000, 5)
+    train, test = rows.iloc[:12_000], rows.iloc[12_000:]
+    tables = Tables.from_frame(train, [f"f{j}" for j in range(6)], label="y")
+    return MaxEntClassifier(random_state=0).fit(tables), train, test
+
+
+def test_score_table_counts_everybody_once_and_corrects_too_certain_predictions(fitted):
+    model, train, test = fitted
+    counted = model.score_table(train, train["y"])
+    assert counted.n == len(train)
+    assert counted["probability"].label_sums.sum() == train["y"].sum()
+    better = model.calibrate(counted)
+    assert better.calibration_[0] < 0.9
+    before, after = (nllh(test["y"], m.predict_proba(test)[:, 1]) for m in (model, better))
+    assert after > before + 0.004
+
+
+def test_score_table_of_a_database_is_that_of_the_frame(fitted):
+    model, train, _ = fitted
+    p = pd.DataFrame({"probability_1": model.predict_proba(train)[:, 1], "y": train["y"].to_numpy()})
+    by_engine = aggregate(p, ["probability"], "y", order=1, encoding=model.score_encoding())
+    assert np.array_equal(
+        by_engine["probability"].label_sums, model.score_table(train, train["y"])["probability"].label_sums
+    )
+    assert model.calibrate(by_engine).calibration_[0] < 0.9
+
+
+def test_saved_model_takes_the_table_that_was_counted_before(fitted, tmp_path):
+    model, train, _ = fitted
+    save(model, tmp_path / "m.sumwise")
+    again = load(tmp_path / "m.sumwise")
+    counted = model.score_table(train, train["y"])
+    np.testing.assert_allclose(again.calibrate(counted).calibration_, model.calibrate(counted).calibration_)
+
+
+def test_calibrated_model_scores_alike_in_sql(fitted):
+    duckdb = pytest.importorskip("duckdb")
+    model, train, test = fitted
+    better = model.calibrate(model.score_table(train, train["y"]))
+    people = test.drop(columns="y").head(50)  # noqa: F841 - the query reads it
+    found = duckdb.sql(better.to_sql("people")).df()["probability_1"]
+    np.testing.assert_allclose(found, better.predict_proba(test.head(50))[:, 1], atol=1e-9)
+
+
+def test_promise_of_a_calibrated_model_has_both_releases(fitted):
+    pytest.importorskip("opendp")
+    _, train, _ = fitted
+    names = [f"f{j}" for j in range(6)]
+    budget, tables = Budget(1.0), Tables.from_frame(train, names, label="y")
+    model = MaxEntClassifier(random_state=0).fit(release(tables, 0.9, budget=budget, public_levels=True))
+    counted = model.score_table(train, train["y"])
+    noisy = release(counted, 0.1, budget=budget)  # the levels are the model's: nothing to declare
+    assert budget.left == pytest.approx(0.0, abs=1e-9)
+    better = model.calibrate(noisy)
+    assert [r["epsilon"] for r in better.releases_] == pytest.approx([0.9, 0.1])
+    assert model.calibrate(counted).releases_ == []  # counted exactly
+    assert model.calibrate(train.head(100), train["y"].head(100)).releases_ == []  # by individuals as they are
+
+
+def test_neighbours_change_the_score_table_by_the_stated_sensitivity(fitted):
+    model, train, _ = fitted
+    whole = model.score_table(train, train["y"])["probability"]
+    for i in (0, 17, 4711):
+        less = train.drop(index=train.index[i])
+        table = model.score_table(less, less["y"])["probability"]
+        by_class = [np.stack([t.counts - t.label_sums, t.label_sums]) for t in (whole, table)]
+        assert np.abs(by_class[0] - by_class[1]).sum() == PersonBounds().reach
+
+
+def test_levels_of_a_model_of_exact_tables_are_learned_from_rows(fitted):
+    model, train, _ = fitted
+    with pytest.raises(DataError, match="read from the rows"):
+        release(model.score_table(train, train["y"]), 0.1, budget=None)
+
+
+def test_several_rows_a_person_must_be_said_again(fitted):
+    model, train, _ = fitted
+    from copy import copy
+
+    several = copy(model)
+    several.releases_ = [{"epsilon": 1.0, "neighbours": "up to 3 rows of one person, added or removed"}]
+    with pytest.raises(DataError, match="how many one person has"):
+        release(several.score_table(train, train["y"]), 0.1, budget=None)
+
+
+def test_estimate_is_right_on_average_under_heavy_noise():
+    rng = np.random.default_rng(1)
+    z = np.linspace(-3, 3, 12)[:, None]
+    n, p = np.full(12, 2500.0), 1 / (1 + np.exp(-0.85 * z[:, 0]))
+    exact, sd = np.stack([n * (1 - p), n * p]), 60.0
+    found = [
+        fit_score_table(z, n / n.sum(), exact + sd * rng.standard_normal(exact.shape), np.full(12, sd**2))
+        for _ in range(400)
+    ]
+    slopes = np.array([f[0] for f in found])
+    assert slopes.mean() == pytest.approx(0.86, abs=0.015)  # a little of the prior is left
+    assert slopes.std() < 0.08
+
+
+def test_more_noise_changes_less(fitted):
+    model, train, _ = fitted
+    counted = model.score_table(train, train["y"])
+    t = counted["probability"]
+
+    def slope(sd):
+        noise = Gaussian(sd)
+        table = Table("probability", t.counts, t.label_sums, Gaussian(sd * np.sqrt(2)), label_noise=noise)
+        made = Tables([table], counted.domain, label=counted.label, classes=counted.classes, encoding=counted.encoding)
+        return model.calibrate(made).calibration_[0]
+
+    assert model.calibrate(counted).calibration_[0] < slope(100.0) < slope(1000.0) < slope(1e6) == pytest.approx(1.0)
+
+
+def test_wrong_tables_are_refused(fitted):
+    model, train, _ = fitted
+    counted = model.score_table(train, train["y"])
+    with pytest.raises(DataError, match="leave labels out"):
+        model.calibrate(counted, train["y"])
+    with pytest.raises(DataError, match="not a table of scores"):
+        model.calibrate(Tables.from_frame(train, ["f0"], label="y", order=1))
+    other = MaxEntClassifier(50.0, random_state=0).fit(Tables.from_frame(train, ["f0", "f1", "f2"], label="y"))
+    with pytest.raises(DataError, match="another model"):
+        other.calibrate(counted)
+    bare = Encoding({"probability": Cuts("probability_1", counted.encoding.rules["probability"].edges)})
+    without = Tables([Table("probability", counted["probability"].counts)], counted.domain, encoding=bare)
+    with pytest.raises(DataError, match="no label sums"):
+        model.calibrate(without)
+    renamed = Tables(list(counted), counted.domain, classes=("no", "yes"), encoding=bare)
+    with pytest.raises(DataError, match="other classes"):
+        model.calibrate(renamed)
+    with pytest.raises(DataError, match="no distribution of features"):
+        model.calibrate(counted).score_table(train, train["y"])
+
+
+def test_three_classes_are_refused():
+    rows = synthetic.rows(500, sizes=[2, 3], random_state=0).frame()
+    rows["label"] = np.arange(500) % 3
+    model = MaxEntClassifier(random_state=0).fit(Tables.from_frame(rows, list(rows.columns[:2]), label="label"))
+    with pytest.raises(DataError, match="two classes"):
+        model.score_table(rows, rows["label"])
+
+
+def test_a_model_that_predicts_one_rate_has_nothing_to_calibrate():
+    rows = pd.DataFrame({"a": [0, 1] * 50, "y": [0, 0, 1, 1] * 25})
+    model = MaxEntClassifier(1e9, random_state=0).fit(Tables.from_frame(rows, ["a"], label="y", order=1))
+    model.theta_ = np.zeros_like(model.theta_)
+    with pytest.raises(DataError, match="same for everybody"):
+        model.score_encoding()
