@@ -332,7 +332,7 @@ def test_long_with_other_names(tmp_path):
     [
         (
             LONG.replace("2,row,a,0\n", ""),
-            r"1 of 4 votes have no line\. First: the unit of row 6 has none for option 'a'",
+            r"1 of 4 votes have no row\. First: the unit of row 6 has none for option 'a'",
         ),
         (LONG + "2,col,z,1\n", r"a unit has two lines for one option in 1 of 9 rows\. First: row 10"),
         (

@@ -372,7 +372,7 @@ class Ecological(Study):
         wide = wide.reindex(dict.fromkeys(frame["u"].tolist()), columns=list(map(str, model.row_names_)))
         if wide.isna().to_numpy().any() and p.data.get("absent", "raise") == "raise":
             raise DataError(
-                f"{sheet.name}: {int(wide.isna().to_numpy().sum())} groups of units have no line.",
+                f"{sheet.name}: {int(wide.isna().to_numpy().sum())} groups of units have no row.",
                 hint='set absent = "zero" in [data] if such lines mean nobody.',
             )
         values = wide.fillna(0.0).to_numpy()
