@@ -12,7 +12,20 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import expit, logsumexp, xlogy
 
-from sumwise import Bags, Domain, Margins, Table, Tables, collective, distribution, ecological, maxent, noise, synthetic
+from sumwise import (
+    Bags,
+    Domain,
+    Margins,
+    Table,
+    Tables,
+    collective,
+    distribution,
+    ecological,
+    maxent,
+    metrics,
+    noise,
+    synthetic,
+)
 from sumwise import proportions as p
 
 
@@ -244,3 +257,185 @@ def log_z(chain, season):
         for path in product(range(4), repeat=len(names))
     ]
     return logsumexp(total)
+
+
+# 000: exponential families, Fourier features, scores of groups' shares.
+
+
+def test_marginals_are_the_gradient_of_log_z():
+    """(1.3): d log Z / d theta = E S, by differences of log Z in single log-potentials."""
+    season = synthetic.birds(2, 3, 40, weights=(0.5, 1, 1, 1), random_state=3)
+    chain = collective.TreeModel(season.domain, season.edges, season.log_potentials)
+    marginals, edge, h = chain.marginals(), season.edges[1], 1e-5
+    for cell in ((0, 1), (3, 3)):
+        ends = []
+        for sign in (1, -1):
+            moved = np.array(season.log_potentials[edge])
+            moved[cell] += sign * h
+            other = collective.TreeModel(season.domain, season.edges, {**season.log_potentials, edge: moved})
+            ends.append(other.log_partition())
+        assert (ends[0] - ends[1]) / (2 * h) == pytest.approx(marginals.edges[edge][cell], rel=1e-6)
+
+
+def test_fourier_features_of_two_points_have_the_gaussian_kernel_as_product(rng):
+    """Chapter 4: <psi(x), psi(x')> is near exp(-|x - x'|^2 / 2 s^2), by many frequencies."""
+    points = rng.normal(size=(6, 2))
+    points = (points - points.mean(axis=0)) / points.std(axis=0)  # columns are scaled by their spreads
+    single = Bags(points, np.arange(7))
+    made = distribution.FourierEmbedding(20_000, widths=(0.5,), moments=0, random_state=0).fit(single)
+    found = made.transform(single) @ made.transform(single).T
+    apart = ((points[:, None] - points) ** 2).sum(axis=2)
+    np.testing.assert_allclose(found, np.exp(-apart / (2 * (0.5 * made.unit_) ** 2)), atol=0.01)
+
+
+def test_scores_of_shares_are_those_of_section_3_5_3_2():
+    """Majorities on the same side of a half, pairs in the same order, and the root of the weighted mean square."""
+    ours, polls, weights = np.array([0.4, 0.6, 0.55]), np.array([0.45, 0.52, 0.7]), np.array([1.0, 2.0, 5.0])
+    assert metrics.majority_hits(ours, polls) == 3
+    assert metrics.majority_hits(1 - ours, polls) == 0
+    assert metrics.pair_order(ours, polls) == pytest.approx(2 / 3)  # .6 > .55 where .52 < .7
+    expected = np.sqrt((1 * 0.05**2 + 2 * 0.08**2 + 5 * 0.15**2) / 8)
+    assert metrics.weighted_rmse(ours, polls, weights) == pytest.approx(expected)
+
+
+# 001: fixed points of (2.8). The most likely counts are the marginals of a model with tilted potentials.
+
+
+def tilted(chain, season, fit, slopes):
+    """Edge counts of the model whose log-potentials of nodes are raised by the slopes of log p(y | z)."""
+    potentials = dict(season.log_potentials)
+    for name, slope in slopes.items():
+        potentials[name] = potentials.get(name, 0.0) + slope
+    model = collective.TreeModel(season.domain, season.edges, potentials)
+    return {e: season.tables.n * model.marginals().edges[e] for e in season.edges}
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.3])
+def test_counts_under_poisson_noise_are_a_fixed_point(rate):
+    """phi^ = phi exp(-l'), l = -log Poisson(y | alpha z): the slope of the log-likelihood is y / z - alpha."""
+    season = synthetic.birds(2, 4, 200, rate=rate, weights=(0.5, 1, 1, 1), random_state=4)
+    chain = collective.TreeModel(season.domain, season.edges, season.log_potentials)
+    fit = collective.map_counts(chain, season.tables, tol=1e-12)
+    slopes = {t.attributes[0]: t.counts / fit.nodes[t.attributes[0]] - rate for t in season.tables}
+    for e, z in tilted(chain, season, fit, slopes).items():
+        np.testing.assert_allclose(fit.edges[e], z, rtol=1e-3, atol=1e-3)
+
+
+def test_counts_under_normal_noise_are_a_fixed_point():
+    """The slope of log N(y | z, s^2) is (y - z) / s^2."""
+    season = synthetic.birds(2, 4, 200, weights=(0.5, 1, 1, 1), random_state=5)
+    seen = [Table(t.attributes, t.counts, noise=noise.Gaussian(4.0)) for t in season.tables]
+    chain = collective.TreeModel(season.domain, season.edges, season.log_potentials)
+    fit = collective.map_counts(chain, Tables(seen, season.domain, n=200), tol=1e-12)
+    slopes = {t.attributes[0]: (t.counts - fit.nodes[t.attributes[0]]) / 16 for t in seen}
+    for e, z in tilted(chain, season, fit, slopes).items():
+        np.testing.assert_allclose(fit.edges[e], z, rtol=1e-4, atol=1e-4)
+
+
+def test_tilts_under_laplace_noise_are_within_one_over_b():
+    """p(y | z) = exp(-|y - z| / b) / 2b: the log-ratio of the counts to the model's is sign(y - z) / b, or less."""
+    morning = synthetic.mobility((1, 3), 2, 4000, scale=20.0, random_state=0)
+    chain = collective.TreeModel(morning.domain, morning.edges, morning.log_potentials)
+    fit = collective.map_counts(chain, morning.edge_tables, tol=1e-12)
+    (edge,), (seen,) = morning.edges, morning.edge_tables
+    ratio = np.log(fit.edges[edge] / chain.marginals().edges[edge])  # the tilt, up to the constant of n and log Z
+    free = np.abs(seen.counts - fit.edges[edge]) > 1e-2
+    above, below = free & (seen.counts > fit.edges[edge]), free & (seen.counts < fit.edges[edge])
+    assert above.any()
+    assert below.any()
+    constant = ratio[above].mean() - 1 / 20
+    np.testing.assert_allclose(ratio[above] - constant, 1 / 20, atol=1e-3)
+    np.testing.assert_allclose(ratio[below] - constant, -1 / 20, atol=1e-3)
+    assert np.abs(ratio - constant).max() <= 1 / 20 + 1e-3
+
+
+def test_belief_propagation_ends_where_the_dual_does():
+    """Theorem 4: (2.7) is convex in trees, so that every method's fixed point is the same."""
+    season = synthetic.birds(2, 4, 200, weights=(0.5, 1, 1, 1), random_state=6)
+    chain = collective.TreeModel(season.domain, season.edges, season.log_potentials)
+    best = collective.map_counts(chain, season.tables, tol=1e-12)
+    for method in ("nlbp", "nlbp-naive"):
+        other = collective.map_counts(chain, season.tables, method=method, tol=1e-9, max_iter=3000)
+        for e in season.edges:
+            np.testing.assert_allclose(other.edges[e], best.edges[e], atol=0.05)
+
+
+# 002: the likelihood, mean embeddings, shares of groups.
+
+
+def test_score_is_the_mean_log_probability_of_the_counts(rng):
+    """p(z | x) = sum over labels with z ones of prod p(y_i | x_i) (IV-A), the Poisson binomial, by enumeration."""
+    bags = Bags(rng.normal(size=(15, 2)), [0, 4, 9, 15])
+    counts = np.array([1, 5, 2])
+    clf = p.CardinalityClassifier(penalty=1.0).fit(bags, counts)
+    chance = clf.predict_proba(bags.values)
+    logs = []
+    for k, z in enumerate(counts):
+        part = chance[slice(*bags.offsets[k : k + 2])]
+        logs.append(np.log(assignments(part, np.array([len(part) - z, z]))[1].sum()))
+    assert clf.score(bags, counts) == pytest.approx(np.mean(logs), rel=1e-9)
+
+
+def test_mean_embedding_is_a_logistic_regression_of_shares_on_means(rng):
+    """V-B.2, mean-emb: sum_b n_b (z_b / n_b - sigma(w . mean_b)) mean_b = penalty w, with a free intercept."""
+    bags = Bags(rng.normal(size=(120, 2)) + np.repeat(rng.normal(size=(12, 2)), 10, axis=0), np.arange(0, 121, 10))
+    counts = rng.binomial(10, expit(bags.values.reshape(12, 10, 2).mean(axis=1) @ [1.0, -1.0]))
+    clf = p.MeanEmbeddingClassifier(penalty=2.0, tol=1e-8).fit(bags, counts)
+    means = bags.values.reshape(12, 10, 2).mean(axis=1)
+    residual = counts - 10 * expit(means @ np.ravel(clf.coef_) + clf.intercept_[0])
+    np.testing.assert_allclose(residual.sum(), 0.0, atol=1e-4)
+    np.testing.assert_allclose(means.T @ residual, 2.0 * np.ravel(clf.coef_), rtol=1e-5)
+
+
+def test_two_party_share_of_a_group_leaves_other_classes_out(rng):
+    """V-C: sum p(D) / (sum p(D) + sum p(R)) over a group's people, non-voters in neither sum."""
+    bags = Bags(rng.normal(size=(60, 2)), np.arange(0, 61, 10))
+    counts = rng.multinomial(10, [0.3, 0.3, 0.4], size=6)
+    clf = p.CardinalityClassifier(penalty=1.0).fit(bags, counts)
+    groups = np.where(bags.values[:, 0] > 0, "a", "b")
+    found = p.subgroups(clf, bags.values, {"side": groups}, classes=["D", "R", "none"]).two_party("D", "R")
+    chance = clf.predict_proba(bags.values)
+    for name, share in zip(found["side"], found["share"]):
+        sums = chance[groups == name].sum(axis=0)
+        assert share == pytest.approx(sums[0] / (sums[0] + sums[1]))
+
+
+# 003 as printed: the sign of NLLH, and Table 2 from Table 1.
+
+
+def test_normalised_likelihood_is_one_plus_the_mean_over_the_entropy(rng):
+    """5.1 prints the other sign: 1 + mean log-likelihood / H, so that a constant has 0 and a certain one 1."""
+    labels = rng.integers(2, size=200)
+    chance = np.clip(0.3 + 0.4 * labels + 0.1 * rng.normal(size=200), 0.05, 0.95)
+    share = labels.mean()
+    entropy = -share * np.log(share) - (1 - share) * np.log(1 - share)
+    mean = np.where(labels == 1, np.log(chance), np.log(1 - chance)).mean()
+    assert metrics.nllh(labels, chance) == pytest.approx(1 + mean / entropy)
+    assert metrics.nllh(labels, np.full(200, share)) == pytest.approx(0.0, abs=1e-12)
+    assert 0 < metrics.nllh(labels, chance) < 1
+
+
+def test_rows_of_table_1_have_other_pairs_than_table_2_prints():
+    """Table 1 counted: 1B is 2 with sum 1 (printed 1, 1), 2B is 1 with 1 (2, 1), 2a is 1 with 1 (1, 0)."""
+    import pandas as pd
+
+    rows = pd.DataFrame({"1": list("12121"), "2": list("BABBA"), "3": list("abbab"), "y": [1, 1, 0, 1, 0]})
+    tables = Tables.from_frame(rows, ["1", "2", "3"], label="y")
+    pair, third = tables["1", "2"], tables["1", "3"]
+    np.testing.assert_array_equal(pair.counts, [[1, 2], [1, 1]])  # rows 1, 2; columns A, B
+    np.testing.assert_array_equal(pair.label_sums, [[0, 1], [1, 1]])
+    np.testing.assert_array_equal(third.counts[1], [1, 1])  # 2a, 2b
+    np.testing.assert_array_equal(third.label_sums[1], [1, 1])
+
+
+# 004: Goodman's regression.
+
+
+def test_goodman_is_least_squares_of_column_shares_on_row_shares():
+    """3.3.2: T_i = b X_i + w (1 - X_i) + e_i, units weighted by their people."""
+    margins = Margins(rows=[[30, 70], [60, 40], [160, 40], [45, 55]], cols=[[35, 65], [50, 50], [122, 78], [44, 56]])
+    people = np.array([100.0, 100.0, 200.0, 100.0])
+    x, t = np.array([0.3, 0.6, 0.8, 0.45]), np.array([0.35, 0.5, 0.61, 0.44])
+    design = np.column_stack([x, 1 - x]) * np.sqrt(people)[:, None]
+    expected, *_ = np.linalg.lstsq(design, t * np.sqrt(people), rcond=None)
+    np.testing.assert_allclose(ecological.Goodman().fit(margins).shares_[:, 0], expected, atol=1e-9)
