@@ -116,7 +116,7 @@ def test_damaged_or_foreign_file_is_refused(tmp_path):
     checkpoint.save({"a": np.arange(9)})
     whole = (tmp_path / "x").read_bytes()
     (tmp_path / "x").write_bytes(whole[:-30])
-    with pytest.raises(DataError, match="no sumwise file, or was cut off"):
+    with pytest.raises(DataError, match="not a sumwise file, or was cut off"):
         checkpoint.load()
     save({"key": None, "state": {}}, tmp_path / "x")
     with pytest.raises(DataError, match="holds a sumwise object; a file of kind .checkpoint"):

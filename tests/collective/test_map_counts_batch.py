@@ -72,5 +72,5 @@ def test_refuses_what_it_does_not_take():
     with pytest.raises(DataError, match="2 times and 5 states"):
         map_counts_batch([model, other], [seen, Tables([Table("t0", np.ones(5), noise=Poisson())], short, n=5)])
     pairs = Tables([Table(("t0", "t1"), np.ones((5, 5)), noise=Poisson())], DOMAIN, n=200)
-    with pytest.raises(DataError, match="no chain"):
+    with pytest.raises(DataError, match="not a chain"):
         map_counts_batch(model, [pairs])

@@ -49,7 +49,7 @@ def test_a_mixture_of_scikit_learn_is_taken():
         (([1.0], [0.0], [1.0, 1.0]), "covariances of shape"),
         (([1.0], [[0.0, 1.0]], [[[1.0, 2.0], [2.0, 1.0]]]), "negative eigenvalue"),
         (([1.0], [[0.0, 1.0]], [[[1.0, 0.0], [0.5, 1.0]]]), "not symmetric"),
-        ("mixture", "no mixture"),
+        ("mixture", "not a mixture"),
         (([1.0], [0.0], [1.0]), "1 and 2 columns"),
     ],
 )

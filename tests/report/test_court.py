@@ -49,7 +49,7 @@ def test_what_stands_for_all_others_is_no_candidate_and_no_training_curve_is_sho
     assert "is not a candidate: it stands for all other choices together" in page
     assert "iteration." not in page  # of the caption of a training curve
     assert "converged" in page
-    assert "is no candidate" not in court_edition(found, None, est)
+    assert "is not a candidate" not in court_edition(found, None, est)
 
 
 def test_probabilities_never_read_as_certainty(made):
