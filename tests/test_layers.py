@@ -44,12 +44,12 @@ def test_each_rule_can_fail(tmp_path, file, line, words):
     [
         (
             "ecological/king.py",
-            "import numba\nfrom sumwise.margins import Margins\nfrom sumwise.kernels import chains",
+            "import numba\nfrom sumwise.margins import Margins\nfrom sumwise.kernels import chain_diagnostics",
         ),
         ("diagnostics/a.py", "from sumwise.ecological.kernels import bounds"),
         (
             "ecological/kernels/a.py",
-            "from sumwise.kernels import chains\nfrom sumwise.ecological.kernels import king",
+            "from sumwise.kernels import chain_diagnostics\nfrom sumwise.ecological.kernels import king",
         ),
         ("plots/a.py", "def draw():\n    import matplotlib"),
         ("bags.py", "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import pandas"),

@@ -8,14 +8,14 @@ import numpy as np
 from scipy import sparse
 
 from sumwise import checks
-from sumwise.collective.kernels.belief import Forest
+from sumwise.collective.kernels.belief_propagation import Forest
 from sumwise.collective.kernels.edges import MarginEdge
 from sumwise.collective.layout import Layout
 from sumwise.collective.model import PopulationModel
 from sumwise.collective.potentials import as_device, read_potentials
 from sumwise.domain import Domain
 from sumwise.errors import DataError
-from sumwise.kernels.junction import junction_tree
+from sumwise.kernels.junction_tree import junction_tree
 from sumwise.memory import check_fits
 
 PER_CELL = 5  # numbers for every cell of the junction tree that a model holds while it is made

@@ -13,8 +13,8 @@ from sumwise.collective.kernels.count_laplace import at_kink, function_variances
 from sumwise.collective.kernels.dual_counts import maximise_dual
 from sumwise.collective.linear_functions import read_functions
 from sumwise.collective.map_counts import map_counts
+from sumwise.collective.negative_binomial import gaussian_twin, is_overdispersed
 from sumwise.collective.observations import observe
-from sumwise.collective.overdispersed import gaussian_twin, is_overdispersed
 from sumwise.errors import DataError
 from sumwise.estimate import Estimate
 from sumwise.progress import track

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from sumwise.collective.counts import Counts, LazyTables
-from sumwise.collective.kernels.belief import Forest, edge_counts, support
+from sumwise.collective.kernels.belief_propagation import Forest, edge_counts, support
 from sumwise.collective.kernels.count_problem import CountProblem
 from sumwise.collective.kernels.edges import SparseEdge, softmax, to_host
 from sumwise.collective.kernels.observations import Observations, gather

@@ -10,7 +10,7 @@ from scipy import sparse
 
 from sumwise import checks
 from sumwise.collective.counts import Counts, LazyTables
-from sumwise.collective.kernels.belief import Forest
+from sumwise.collective.kernels.belief_propagation import Forest
 from sumwise.collective.kernels.loopy_bp import Edges, LoopyProblem, LoopySolution, loopy_counts
 from sumwise.collective.layout import Layout
 from sumwise.collective.potentials import read_potentials

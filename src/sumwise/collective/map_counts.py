@@ -20,8 +20,8 @@ from sumwise.collective.kernels.loopy_bp import loopy_counts
 from sumwise.collective.kernels.nonlinear_bp import feasible_nlbp, naive_nlbp
 from sumwise.collective.kernels.proximal_counts import Run, accelerated_rda, mirror_descent, rda, tuned_rda
 from sumwise.collective.loopy_model import LoopyModel
+from sumwise.collective.negative_binomial import is_overdispersed, solve_overdispersed
 from sumwise.collective.observations import Observed, observe
-from sumwise.collective.overdispersed import is_overdispersed, solve_overdispersed
 from sumwise.errors import DataError
 from sumwise.fit import warn_not_converged
 from sumwise.memory import check_fits, in_one_line

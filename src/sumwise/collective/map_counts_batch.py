@@ -10,7 +10,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.collective.counts import CountsFit
 from sumwise.collective.kernels.batched_dual import gather_batch, maximise_batch
-from sumwise.collective.kernels.belief import Beliefs
+from sumwise.collective.kernels.belief_propagation import Beliefs
 from sumwise.collective.kernels.edges import DenseEdge
 from sumwise.collective.map_counts import map_counts
 from sumwise.collective.observations import Observed, observe

@@ -8,10 +8,10 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.collective.counts import Counts, LazyTables
-from sumwise.collective.kernels.belief import propagate
+from sumwise.collective.kernels.belief_propagation import propagate
+from sumwise.collective.kernels.cgm_distribution import assign_individuals, log_probability, sample_tables
 from sumwise.collective.kernels.count_problem import edge_margins
 from sumwise.collective.kernels.edges import to_host
-from sumwise.collective.kernels.population import assign_individuals, log_probability, sample_tables
 from sumwise.collective.layout import Layout
 from sumwise.display import record_html
 from sumwise.domain import Domain

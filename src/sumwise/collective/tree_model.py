@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from sumwise import checks
-from sumwise.collective.kernels.belief import Forest
+from sumwise.collective.kernels.belief_propagation import Forest
 from sumwise.collective.kernels.edges import DenseEdge, MarginEdge, SparseEdge
 from sumwise.collective.layout import Layout
 from sumwise.collective.model import PopulationModel

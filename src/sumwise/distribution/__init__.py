@@ -1,14 +1,16 @@
 """Embeddings, bag kernels and estimators on bags with a response."""
 
 from sumwise.distribution.bag_kernel import EmbeddingKernel
+from sumwise.distribution.bag_of_words import BagOfWords
 from sumwise.distribution.boosting import BagBoosting
 from sumwise.distribution.deep_sets import DeepSets
 from sumwise.distribution.earth_mover import earth_movers_distance
 from sumwise.distribution.embedding import LinearEmbedding
-from sumwise.distribution.fisher import FisherVector
+from sumwise.distribution.fisher_vector import FisherVector
 from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.gaussian_kernel import GaussianKernel, MarginalKernel
 from sumwise.distribution.gaussian_mixture import mixture_similarity
+from sumwise.distribution.gaussian_process import BagGaussianProcess
 from sumwise.distribution.gaussian_w2 import GaussianW2Kernel
 from sumwise.distribution.importance import partial_dependence, permutation_importance
 from sumwise.distribution.kernel_embedding import KernelEmbedding
@@ -16,15 +18,13 @@ from sumwise.distribution.kernel_ridge import BagKernelRidge
 from sumwise.distribution.logistic import BagLogistic
 from sumwise.distribution.method_choice import default_method
 from sumwise.distribution.moments import MomentEmbedding
-from sumwise.distribution.process import BagGaussianProcess
-from sumwise.distribution.pyramid import PyramidMatchKernel
+from sumwise.distribution.pyramid_match import PyramidMatchKernel
 from sumwise.distribution.quantile import QuantileEmbedding
 from sumwise.distribution.recommend import Recommendation, recommend
 from sumwise.distribution.ridge import BagRidge
-from sumwise.distribution.shrunk import ShrunkEmbedding
+from sumwise.distribution.shrunk_embedding import ShrunkEmbedding
 from sumwise.distribution.size_matched import SizeMatched
 from sumwise.distribution.wasserstein import WassersteinKernel
-from sumwise.distribution.words import BagOfWords
 
 __all__ = [
     "BagBoosting",

@@ -6,10 +6,11 @@ from typing import Any
 
 from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import EmbeddingKernel
+from sumwise.distribution.bag_of_words import BagOfWords
 from sumwise.distribution.boosting import BagBoosting
 from sumwise.distribution.deep_sets import DeepSets
 from sumwise.distribution.embedding import Embedding, LinearEmbedding
-from sumwise.distribution.fisher import FisherVector
+from sumwise.distribution.fisher_vector import FisherVector
 from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.kernel_embedding import KernelEmbedding
 from sumwise.distribution.kernel_ridge import BagKernelRidge
@@ -17,7 +18,6 @@ from sumwise.distribution.logistic import BagLogistic
 from sumwise.distribution.moments import MomentEmbedding
 from sumwise.distribution.quantile import QuantileEmbedding
 from sumwise.distribution.ridge import BagRidge
-from sumwise.distribution.words import BagOfWords
 
 FEW_BAGS = 300  # below, a network isn't tried
 MANY_BAGS = 20_000  # above, kernels take minutes

@@ -10,12 +10,12 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.bags import Bags
+from sumwise.distribution.bandwidth import median_distance, median_distance_per_column
 from sumwise.distribution.embedding import Embedding
 from sumwise.distribution.kernels.fastfood import Fastfood, draw_fastfood, mean_fastfood_features
 from sumwise.distribution.kernels.fourier_features import mean_fourier_features
 from sumwise.distribution.kernels.frequencies import ALIASES, KINDS, draw_frequencies
 from sumwise.distribution.kernels.segments import segment_moments
-from sumwise.distribution.widths import median_distance, median_distance_per_column
 from sumwise.errors import DataError
 from sumwise.kernels.shapes import HINT, check_shapes
 

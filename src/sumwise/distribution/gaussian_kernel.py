@@ -10,9 +10,9 @@ import numpy as np
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel
+from sumwise.distribution.bandwidth import median_distance
 from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.kernels.mean_similarity import mean_similarity
-from sumwise.distribution.widths import median_distance
 
 
 @dataclass(eq=False, repr=False)

@@ -18,7 +18,7 @@ from sumwise.ecological.result import EcologicalEstimator
 from sumwise.errors import DataError, ModelWarning
 from sumwise.estimate import Estimate
 from sumwise.fit import Fit, warn_not_converged
-from sumwise.kernels.chains import effective_size, split_r_hat
+from sumwise.kernels.chain_diagnostics import effective_size, split_r_hat
 from sumwise.margins import Margins
 from sumwise.memory import check_fits
 from sumwise.progress import Progress

@@ -15,7 +15,7 @@ from sumwise.errors import DataError
 from sumwise.extras import require
 from sumwise.networks.optimiser import adamw
 from sumwise.networks.tensors import as_arrays, threads
-from sumwise.proportions.network import hidden_layers
+from sumwise.proportions.cardinality_network import hidden_layers
 
 # Usual values, not tuned: held-out bags decide how many of the steps are taken, down to none.
 FOLDS, MEMBERS = 4, 5

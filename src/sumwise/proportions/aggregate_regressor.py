@@ -20,7 +20,7 @@ from sumwise.fit import Fit, warn_not_converged
 from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Noise
 from sumwise.proportions.aggregate_network import SumData, SumNetworks, row_bytes, train_networks
 from sumwise.proportions.base import check_rows
-from sumwise.proportions.identify import warn_of_few_bags
+from sumwise.proportions.identification import warn_of_few_bags
 from sumwise.proportions.kernels.aggregate_likelihood import SumFit, gaussian_sums, independent_sums, poisson_sums
 
 MULTIPLES = 10.0 ** np.arange(3.0, -2.1, -1.0)  # of the prior precision, tried for Poisson counts

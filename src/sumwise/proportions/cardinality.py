@@ -21,7 +21,7 @@ from sumwise.fit import Fit, warn_not_converged
 from sumwise.proportions.base import BagClassifier, check_rows
 from sumwise.proportions.counts import Observed, drop_empty, observe
 from sumwise.proportions.em import em_classifier, em_linear, log_probabilities
-from sumwise.proportions.identify import warn_of_few_bags
+from sumwise.proportions.identification import warn_of_few_bags
 from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import (
     LinearProblem,

@@ -13,7 +13,7 @@ from sumwise.bags import Bags
 from sumwise.features import centre_and_scale
 from sumwise.fit import Fit
 from sumwise.proportions.base import BagClassifier
-from sumwise.proportions.identify import warn_of_few_bags
+from sumwise.proportions.identification import warn_of_few_bags
 from sumwise.proportions.shares import BagShares, bag_shares
 
 

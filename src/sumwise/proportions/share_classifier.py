@@ -14,7 +14,7 @@ from sumwise.bags import Bags
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.progress import Progress
 from sumwise.proportions.base import BagClassifier
-from sumwise.proportions.identify import warn_of_few_bags
+from sumwise.proportions.identification import warn_of_few_bags
 from sumwise.proportions.linear import Solution
 from sumwise.proportions.penalty import reference_shape
 from sumwise.proportions.shares import BagShares, bag_shares, share_loss

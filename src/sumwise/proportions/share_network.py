@@ -18,7 +18,7 @@ from sumwise.networks.optimiser import adamw
 from sumwise.networks.tensors import as_arrays, threads
 from sumwise.progress import Progress
 from sumwise.proportions.base import PER_ROW, BagClassifier
-from sumwise.proportions.network import check_network, hidden_layers
+from sumwise.proportions.cardinality_network import check_network, hidden_layers
 from sumwise.proportions.shares import BagShares, bag_shares, share_loss
 
 

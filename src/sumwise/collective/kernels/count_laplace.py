@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
-from sumwise.collective.kernels.belief import edge_counts
+from sumwise.collective.kernels.belief_propagation import edge_counts
 from sumwise.collective.kernels.path_sweeps import PathSystem
 
 if TYPE_CHECKING:
-    from sumwise.collective.kernels.belief import Beliefs
+    from sumwise.collective.kernels.belief_propagation import Beliefs
     from sumwise.collective.kernels.count_problem import CountProblem
 
 TOL = 1e-6  # residual of a system, relative

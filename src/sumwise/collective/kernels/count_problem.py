@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy.special import xlogy
 
-from sumwise.collective.kernels.belief import Forest, edge_counts, node_tangent, propagate
+from sumwise.collective.kernels.belief_propagation import Forest, edge_counts, node_tangent, propagate
 from sumwise.collective.kernels.edges import DenseEdge, MarginEdge, SparseEdge, softmax, to_host
 from sumwise.collective.kernels.observations import Observations
 from sumwise.collective.kernels.path_sweeps import paths
 
 if TYPE_CHECKING:
-    from sumwise.collective.kernels.belief import Beliefs
+    from sumwise.collective.kernels.belief_propagation import Beliefs
     from sumwise.collective.kernels.edges import Edge
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sumwise.collective.kernels.belief import Beliefs
+from sumwise.collective.kernels.belief_propagation import Beliefs
 from sumwise.collective.kernels.path_sweeps import PathSystem
 
 if TYPE_CHECKING:

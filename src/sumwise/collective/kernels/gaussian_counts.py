@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sumwise.collective.kernels.belief import edge_tangent
+from sumwise.collective.kernels.belief_propagation import edge_tangent
 from sumwise.collective.kernels.count_problem import CountProblem
 from sumwise.collective.kernels.edges import MarginEdge, SparseEdge, to_host
 
 if TYPE_CHECKING:
-    from sumwise.collective.kernels.belief import Beliefs
+    from sumwise.collective.kernels.belief_propagation import Beliefs
     from sumwise.collective.kernels.edges import Edge
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 from scipy.sparse.linalg import splu
 
-from sumwise.collective.kernels.belief import Forest
+from sumwise.collective.kernels.belief_propagation import Forest
 from sumwise.collective.kernels.dual_counts import DualResult, evaluate, first_multipliers
 from sumwise.collective.kernels.edges import DenseEdge, SparseEdge
 from sumwise.collective.kernels.generic_counts import CountsForm, edge_cells

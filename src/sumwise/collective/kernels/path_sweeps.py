@@ -16,7 +16,7 @@ import numpy as np
 from sumwise.kernels.compiled import njit
 
 if TYPE_CHECKING:
-    from sumwise.collective.kernels.belief import Beliefs, Forest
+    from sumwise.collective.kernels.belief_propagation import Beliefs, Forest
     from sumwise.collective.kernels.count_problem import CountProblem
 
 

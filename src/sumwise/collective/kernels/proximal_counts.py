@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from sumwise.collective.kernels.belief import Beliefs
+    from sumwise.collective.kernels.belief_propagation import Beliefs
 
 
 @dataclass

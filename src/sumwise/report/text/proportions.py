@@ -179,7 +179,7 @@ def _contrasts(
     context: Context, frame: Any, focus: str, bags: Bags, known: Any
 ) -> list[tuple[float, str, Any, Any, bool]]:
     """The highest and lowest level of every grouping, widest difference first; and whether counts determine it."""
-    from sumwise.proportions.identify import comparable
+    from sumwise.proportions.identification import comparable
 
     of = frame[(frame["class"] == focus) & (frame["group"] != "everybody")]
     common = of[(of["people"] >= 0.02 * bags.weights.sum()) & (of["level"].astype(str) != MISSING)]

@@ -10,9 +10,9 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.bags import Bags
+from sumwise.distribution.bandwidth import sample_rows
 from sumwise.distribution.embedding import Embedding
 from sumwise.distribution.kernels.mixture import mean_gradients
-from sumwise.distribution.widths import sample_rows
 
 
 @dataclass(eq=False, repr=False)

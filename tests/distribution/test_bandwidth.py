@@ -3,8 +3,8 @@ import pytest
 
 from brute_distribution import replicated
 from sumwise import Bags
+from sumwise.distribution.bandwidth import median_distance, sample_rows
 from sumwise.distribution.columns import Columns
-from sumwise.distribution.widths import median_distance, sample_rows
 from sumwise.errors import ModelWarning
 
 

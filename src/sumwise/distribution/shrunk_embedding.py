@@ -117,7 +117,7 @@ def total_weights(bags: Bags) -> np.ndarray:
     Examples
     --------
     >>> from sumwise import Bags
-    >>> from sumwise.distribution.shrunk import total_weights
+    >>> from sumwise.distribution.shrunk_embedding import total_weights
     >>> total_weights(Bags.from_arrays([[1.0, 2.0]], weights=[[2.0, 1.0]]))
     array([3.])
     """
@@ -130,7 +130,7 @@ def effective_sizes(bags: Bags) -> np.ndarray:
     Examples
     --------
     >>> from sumwise import Bags
-    >>> from sumwise.distribution.shrunk import effective_sizes
+    >>> from sumwise.distribution.shrunk_embedding import effective_sizes
     >>> effective_sizes(Bags.from_arrays([[1.0, 2.0]], weights=[[0.5, 0.5]]))
     array([2.])
     """

@@ -7,7 +7,7 @@ from sklearn.base import clone
 import sumwise
 from sumwise import Bags
 from sumwise.errors import DataError, NotConverged
-from sumwise.proportions import CardinalityNetwork, network
+from sumwise.proportions import CardinalityNetwork, cardinality_network
 
 pytest.importorskip("torch", reason="networks need torch: pip install 'sumwise[torch]'")
 
@@ -131,7 +131,7 @@ def test_start_says_what_networks_are_added_to(tmp_path):
 @pytest.mark.filterwarnings("ignore::sumwise.errors.NotConverged")
 def test_auto_takes_both_starts_where_held_out_bags_are_predicted_better(monkeypatch):
     gains = {}
-    choose = network._Training._both
+    choose = cardinality_network._Training._both
 
     def seen(self, line, zero):
         trial = choose(self, line, zero)
@@ -140,7 +140,7 @@ def test_auto_takes_both_starts_where_held_out_bags_are_predicted_better(monkeyp
         np.testing.assert_allclose(trial.held_out, log_prob)
         return trial
 
-    monkeypatch.setattr(network._Training, "_both", seen)
+    monkeypatch.setattr(cardinality_network._Training, "_both", seen)
     starts = set()
     for data, rate in ((curved(24), 0.1), (steep(24), 1e-5)):
         net = CardinalityNetwork((8,), penalty=1.0, n_folds=2, n_members=2, max_epochs=8, learning_rate=rate).fit(*data)

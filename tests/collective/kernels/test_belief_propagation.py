@@ -7,7 +7,7 @@ import pytest
 
 from brute_collective import joint_probabilities, log_partition, margin
 from sumwise import DataError, Domain
-from sumwise.collective.kernels.belief import Forest, edge_counts, node_tangent, propagate, support
+from sumwise.collective.kernels.belief_propagation import Forest, edge_counts, node_tangent, propagate, support
 from sumwise.collective.kernels.edges import DenseEdge, softmax
 
 

@@ -15,7 +15,7 @@ from scipy.special import gammaln, xlogy
 from sumwise.collective.kernels.edges import DenseEdge, MarginEdge, SparseEdge, softmax
 
 if TYPE_CHECKING:
-    from sumwise.collective.kernels.belief import Beliefs
+    from sumwise.collective.kernels.belief_propagation import Beliefs
     from sumwise.collective.kernels.count_problem import CountProblem
 
 

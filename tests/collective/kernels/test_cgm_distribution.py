@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from collective_cases import random_tree
-from sumwise.collective.kernels.population import assign_individuals, sample_tables
+from sumwise.collective.kernels.cgm_distribution import assign_individuals, sample_tables
 
 
 @pytest.mark.parametrize("wide", [False, True])

@@ -21,7 +21,7 @@ def sample_rows(bags: Bags, n: int, *, rng: np.random.Generator) -> np.ndarray:
     --------
     >>> import numpy as np
     >>> from sumwise import Bags
-    >>> from sumwise.distribution.widths import sample_rows
+    >>> from sumwise.distribution.bandwidth import sample_rows
     >>> sample_rows(Bags.from_arrays([[1.0], [2.0]]), 3, rng=np.random.default_rng(0)).shape
     (3,)
     """

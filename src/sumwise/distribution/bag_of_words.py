@@ -10,9 +10,9 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.bags import Bags
+from sumwise.distribution.bandwidth import sample_rows
 from sumwise.distribution.embedding import Embedding
 from sumwise.distribution.kernels.segments import block_means, blocks_of_rows
-from sumwise.distribution.widths import sample_rows
 
 LARGE = 20_000  # sampled rows above which k-means goes in minibatches
 

@@ -3,7 +3,7 @@ import pytest
 
 from sumwise import Bags, synthetic
 from sumwise.distribution import BagRidge, FourierEmbedding, LinearEmbedding, ShrunkEmbedding
-from sumwise.distribution.shrunk import effective_sizes
+from sumwise.distribution.shrunk_embedding import effective_sizes
 from sumwise.errors import DataError
 
 

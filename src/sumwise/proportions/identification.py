@@ -173,7 +173,7 @@ def comparable(bags: Bags, counts: Any, one: np.ndarray, two: np.ndarray) -> boo
     --------
     >>> import numpy as np
     >>> from sumwise import Bags
-    >>> from sumwise.proportions.identify import comparable
+    >>> from sumwise.proportions.identification import comparable
     >>> rng = np.random.default_rng(0)
     >>> bags = Bags.from_arrays([rng.normal(m, 1.0, size=(50, 2)) for m in rng.normal(size=(40, 2))])
     >>> low = bags.values[:, 0] < 0

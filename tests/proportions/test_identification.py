@@ -14,7 +14,7 @@ from sumwise.proportions import (
     MeanEmbeddingClassifier,
     MeanMap,
     identifiability,
-    identify,
+    identification,
 )
 
 
@@ -122,10 +122,10 @@ def _pair(rng):
 def test_how_much_may_be_unseen_decides_few_comparisons(monkeypatch):
     found = {}
     for unseen in (0.03, 0.1, 0.3):
-        monkeypatch.setattr(identify, "UNSEEN", unseen)
+        monkeypatch.setattr(identification, "UNSEEN", unseen)
         rng = np.random.default_rng(0)
         pairs = [_pair(rng) for _ in range(30)]
-        found[unseen] = np.array([identify.comparable(bags, None, one, ~one) for bags, one in pairs])
+        found[unseen] = np.array([identification.comparable(bags, None, one, ~one) for bags, one in pairs])
     assert 3 < found[0.1].sum() < 27
     assert (found[0.03] != found[0.1]).sum() <= 2
     assert (found[0.3] != found[0.1]).sum() <= 2

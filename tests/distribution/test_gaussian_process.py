@@ -3,7 +3,7 @@ import pytest
 
 from sumwise import Bags, synthetic
 from sumwise.distribution import BagGaussianProcess, EmbeddingKernel, LinearEmbedding
-from sumwise.distribution.shrunk import total_weights
+from sumwise.distribution.shrunk_embedding import total_weights
 from sumwise.errors import DataError
 
 
