@@ -371,7 +371,7 @@ class EcologicalEM(EcologicalEstimator):
         if data.covariates is None:
             options = self._options(part, rho, gamma)
             for units in (part, data):  # the factor improves near the solution
-                self.newton_inverse_ = newton_inverse(*part[:3], near.log_shares, **options)
+                self.newton_inverse_ = newton_inverse(part.rows, part.cols, part.weight, near.log_shares, **options)
                 near = self._solve_near(units, np.exp(near.log_shares), gamma)
                 if units is data and near.converged:
                     return near
@@ -380,7 +380,8 @@ class EcologicalEM(EcologicalEstimator):
     def _solve_near(self, data: _Data, start: np.ndarray, gamma: float) -> Any:
         """The solution on data like those that were fitted, by Newton steps."""
         options = self._options(data, self.overdispersion_, gamma)
-        return newton_shares(*data[:3], start, self.newton_inverse_, tol=self.tol, **options)
+        sides = data.rows, data.cols, data.weight
+        return newton_shares(*sides, start, self.newton_inverse_, tol=self.tol, **options)
 
     def _solve(self, data: _Data, start, rho, gamma, weight=None, tol=None, max_iter=None) -> Any:
         sides = data.rows, data.cols, data.weight if weight is None else weight, start

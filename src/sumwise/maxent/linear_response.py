@@ -98,7 +98,8 @@ class LinearResponse:
         given = Moves(*(np.ascontiguousarray(v, np.float32) for v in (shifted, moves.theta, moves.offsets)))
         out = Moves(*(np.zeros_like(v) for v in given))
         weights, shares, mean = (v.astype(np.float32) for v in (self.weights, self.shares, mean))
-        hessian_products(self.cells, weights, shares, mean, *given, *out)
+        products = out.mu, out.theta, out.offsets
+        hessian_products(self.cells, weights, shares, mean, given.mu, given.theta, given.offsets, *products)
         mu = out.mu + 2 * self.penalties.counts[:, None] * moves.mu
         theta = out.theta - self.rates.T[:, :, None] * out.mu
         theta += 2 * self.penalties.sums[:, :, None] * moves.theta

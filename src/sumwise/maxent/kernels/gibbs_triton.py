@@ -204,7 +204,7 @@ def without_means(own: Tensor, weight: Tensor, lines: Lines) -> None:
     """As `contrastive_device.without_means` along one axis: one program per tile of lines."""
     block = triton.next_power_of_2(lines.longest)
     _without_means[(lines.first.shape[0], own.shape[0])](
-        own, own.stride(0), weight, weight.stride(0), *lines[:4],
+        own, own.stride(0), weight, weight.stride(0), lines.first, lines.length, lines.step, lines.n_lines,
         BLOCK=block, TOGETHER=lines.together, num_warps=max(1, min(8, block * lines.together // 512)),
     )  # fmt: skip
 
