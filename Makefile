@@ -90,7 +90,7 @@ format: $(VENV)/.dev  ## let ruff fix what it can
 bench: $(VENV)/.dev  ## every claim, measured; tables on screen, JSON in benchmarks/results; one: ONLY=maxent ARGS=table4
 	@for script in $(if $(ONLY),benchmarks/$(ONLY).py,benchmarks/*.py); do echo "== $$script"; $(BIN)/python $$script $(ARGS) || exit 1; done
 
-book: $(VENV)/.core  ## docs/book from the JSON in benchmarks/results, and the figures that pages quote
+book: $(VENV)/.dev  ## docs/book from the JSON in benchmarks/results, and the figures that pages quote
 	$(BIN)/python docs/write_book.py
 	$(BIN)/python tests/test_quoted_figures.py
 

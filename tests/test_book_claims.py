@@ -1,0 +1,149 @@
+"""Amounts that the reproduction book states in words, each against the results that it speaks of.
+
+A claim is a page, a part of its sentence and what must hold of benchmarks/results. A sentence that is rewritten has its
+claim rewritten too; results that are run again must still bear it out.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parent.parent
+
+
+def rows(file, path, **only):
+    """Records of a file of results with these values."""
+    value = json.loads((ROOT / "benchmarks" / "results" / file).read_text("utf-8"))
+    for key in path.split("/"):
+        value = value[key]
+    found = [r for r in (value.values() if isinstance(value, dict) else value) if only.items() <= r.items()]
+    assert found, (file, path, only)
+    return found
+
+
+def one(file, path, value, **only):
+    """A value of the one record with these values."""
+    (row,) = rows(file, path, **only)
+    return row[value]
+
+
+def steps(method, weights, part="methods", value="steps", **only):
+    return one("cgm_figures.json", f"{part}/rows", value, method=method, weights=weights, **only)
+
+
+def learned(step, side, weights, value="relative error", part="learning means"):
+    return one("collective_learning.json", part, value, side=side, weights=weights, **{"E step": step})
+
+
+def gap(units, truth, value):
+    """Gain of King's full covariance, in standard errors."""
+    row = rows("king_covariance.json", "rows", units=units, truth=truth)[0]
+    return row[f"{value}_gap"] / row[f"{value}_gap_error"]
+
+
+def grid(method):
+    """Seconds over those of belief propagation, on every grid that has both."""
+    found = [r for r in rows("cgm_figures.json", "grids/rows") if method in r and "nlbp" in r]
+    return np.array([r[method] / r["nlbp"] for r in found])
+
+
+def ridge(task):
+    return [r["kernel over linear"] for r in rows("distribution.json", "ridge", task=task)]
+
+
+def gamma(method, value="over_bayes"):
+    return one("distribution.json", "gamma", value, method=method)
+
+
+CLAIMS = {
+    ("000", "ten times as quick as belief propagation damped by 0.05"): lambda: (
+        7 < steps("nlbp, damping 0.05", 0.5) / steps("rda", 0.5) < 13
+    ),
+    ("000", "reaches the target in one draw of ten"): lambda: steps("rda", 5.0, value="reached") == 1,
+    ("000", "Accelerated dual averaging reaches it in eight draws"): lambda: (
+        steps("accelerated-rda", 5.0, value="reached") == 8
+    ),
+    ("000", "belief propagation damped by half in none"): lambda: steps("nlbp, damping 0.5", 5.0, value="reached") == 0,
+    ("000", "heavily damped or searched belief propagation in all"): lambda: (
+        steps("nlbp, damping 0.05", 5.0, value="reached") == steps("nlbp", 5.0, value="reached") == 10
+    ),
+    ("000", "nine draws in ten never get below their first point"): lambda: (
+        steps("dual averaging", 5.0, "averages", "excess left", noise="Poisson") == pytest.approx(0.9, abs=0.01)
+    ),
+    ("000", "With slopes cut, they come to within a thousandth on average"): lambda: (
+        steps("dual averaging, slopes cut at 5", 5.0, "averages", "excess left", noise="Poisson") < 1e-3
+    ),
+    ("000", "whose slopes stay below 1, every draw reaches the target"): lambda: all(
+        r["largest slope"] < 1 and r["reached"] == 10
+        for r in rows("cgm_figures.json", "averages/rows", noise="Gaussian", method="dual averaging")
+    ),
+    ("000", "At large weights it takes twice as many"): lambda: (
+        1.7
+        < steps("dual averaging", 5.0, "averages", noise="Gaussian")
+        / steps("belief propagation", 5.0, "averages", noise="Gaussian")
+        < 2.4
+    ),
+    ("000", "An average of later gradients alone halves the number of steps"): lambda: (
+        0.4
+        < steps("dual averaging that forgets", 5.0, "averages", noise="Gaussian")
+        / steps("dual averaging", 5.0, "averages", noise="Gaussian")
+        < 0.65
+    ),
+    ("000", "Our sampler needs some hundred times as long"): lambda: all(
+        70 < r["ratio"] < 200 for r in rows("collective_learning.json", "gibbs means", weights=5.0)
+    ),
+    ("000", "as fast as the naive schedule"): lambda: grid("nlbp-naive").min() > 4 and grid("nlbp-naive").max() < 15,
+    ("000", "The Gaussian approximation is the fastest of the paper's methods here"): lambda: all(
+        r["gaussian"] < min(r[k] for k in ("nlbp", "nlbp-naive", "generic") if k in r)
+        for r in rows("cgm_figures.json", "grids/rows")
+    ),
+    ("000", "The Gaussian approximation ends at about twice the error of the dual"): lambda: (
+        1.7 < learned("gaussian", 10, 5.0) / learned("dual", 10, 5.0) < 2.4
+    ),
+    ("000", "some 26 of its 60 iterations"): lambda: 24 < learned("nlbp", 10, 5.0, "iterations") < 28,
+    ("000", "The naive schedule had then made four iterations"): lambda: (
+        3.5 <= learned("nlbp-naive", 6, 0.5, "iterations") < 4.6
+    ),
+    ("000", "At small weights its error there is several times that of the others"): lambda: (
+        learned("gaussian", 9, 0.5, part="esteps means") > 3 * learned("dual", 9, 0.5, part="esteps means")
+    ),
+    ("000", "it is nearer on 4 x 4 places at large weights"): lambda: (
+        learned("gaussian", 4, 5.0, part="esteps means") < 0.5 * learned("dual", 4, 5.0, part="esteps means")
+    ),
+    ("000", "ran out of time after some six iterations"): lambda: all(
+        5.5 < learned("nlbp-naive", 4, w, "iterations", "esteps means") < 7 for w in (0.5, 5.0)
+    ),
+    ("000", "by a third to two thirds of linear ridge's error on the rotation"): lambda: (
+        min(ridge("rotation")) > 0.3 and max(ridge("rotation")) < 0.68
+    ),
+    ("000", "for Fourier features of 512 bags kernel ridge is worse by nearly three standard errors"): lambda: (
+        2.5
+        < np.log(one("distribution.json", "ridge", "kernel over linear", task="random", bags=512, embedding="Fourier"))
+        / one("distribution.json", "ridge", "log error", task="random", bags=512, embedding="Fourier")
+        < 3
+    ),
+    ("004", "better about single units by more than five standard errors"): lambda: gap(400, "correlated", "unit") < -5,
+    ("004", "with 100 units, or uncorrelated shares, it makes no difference"): lambda: all(
+        abs(gap(units, truth, value)) < 2
+        for units, truth in ((100, "correlated"), (100, "uncorrelated"), (400, "uncorrelated"))
+        for value in ("share", "unit")
+    ),
+    ("004", "The Wasserstein kernel and the network are best of the thesis's five methods"): lambda: (
+        max(gamma("W1 kernel"), gamma("DeepSets"))
+        < min(gamma(m) for m in ("Gaussian kernel", "marginal kernel", "pyramid kernel"))
+    ),
+    ("004", "err two to three times as much as ours, which are ahead of pyramid match"): lambda: (
+        max(gamma("Gaussian kernel"), gamma("marginal kernel")) < gamma("pyramid kernel")
+    ),
+}
+
+
+@pytest.mark.parametrize("claim", CLAIMS, ids=lambda claim: claim[1][:60])
+def test_a_stated_amount_is_that_of_the_results(claim):
+    page, sentence = claim
+    assert sentence in (ROOT / "docs" / "book" / f"{page}.toml").read_text("utf-8"), "the page says something else now"
+    assert CLAIMS[claim]()
