@@ -8,7 +8,7 @@ import pytest
 from sklearn.exceptions import NotFittedError
 
 from sumwise import DataError, Domain, Table, Tables, synthetic
-from sumwise.maxent import MaxEntClassifier, SolverOptions
+from sumwise.maxent import MaxEntClassifier, SolverOptions, bootstrap
 from sumwise.maxent.bootstrap import prior_variance, suggested_scale, suggested_scales
 from sumwise.maxent.effects import effects_of
 from sumwise.maxent.fitted_model import Schema
@@ -17,7 +17,7 @@ from sumwise.maxent.kernels.loglinear import layout
 from sumwise.maxent.penalties import penalties_of
 from sumwise.maxent.penalty_search import train_quietly
 from sumwise.maxent.sufficient_statistics import sufficient_statistics
-from sumwise.maxent.trainers import Settings
+from sumwise.maxent.trainers import Settings, penalties_for
 from sumwise.noise import Gaussian
 
 SHARES = np.array([0.1, 0.2, 0.1, 0.25, 0.15, 0.2])
@@ -198,3 +198,18 @@ def test_a_penalty_that_pulls_elsewhere_is_a_shifted_one(way):
     pulled, plain = effects(replace(found, centre=centre), **WAYS[way]), effects(found)
     np.testing.assert_allclose(pulled, effects(replace(found, data=moved)), atol=0.2 if way == "device" else 0.02)
     assert np.sqrt(np.mean((pulled - plain) ** 2)) > 0.2
+
+
+def test_noisy_pairs_near_independence_have_a_small_prior_variance_of_mu():
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"a": rng.integers(0, 4, 8000), "b": rng.integers(0, 3, 8000), "y": rng.integers(0, 2, 8000)})
+    exact = Tables.from_frame(rows, ["a", "b"], label="y")
+    t, noise = exact["a", "b"], Gaussian(5.0)
+    noisy = Tables([Table(t.attributes, t.counts, t.label_sums, noise)], exact.domain, n=8000)
+    stats = [sufficient_statistics(tables) for tables in (exact, noisy)]
+    settings = MaxEntClassifier()._settings()
+    plain = [penalties_for(s, settings, (1.0, 3.0), aware=False) for s in stats]
+    by_exact, by_noisy = (bootstrap._prior(s, settings, (1.0, 3.0), p).counts for s, p in zip(stats, plain))
+    assert (by_exact == 0.5).all()
+    assert by_noisy[0] == pytest.approx(0.05)  # 1 / (2 * 10), the largest penalty that is estimated
+    assert by_noisy[-1] == 0.5  # of a level

@@ -158,3 +158,12 @@ def test_private_encoding_refuses(people, spec, options, words):
         private_encoding(people, spec, **{"epsilon": 1.0, "delta": 1e-6, "budget": None, **options})
     with pytest.raises(DataError, match="budget is not said"):
         private_encoding(people, {"age": [40]}, 1.0)
+
+
+def test_old_name_of_max_rows_warns_and_means_the_same(monkeypatch):
+    seen = []
+    monkeypatch.setattr(private_levels, "learned_privately", lambda *given, **_: seen.append(given[3].rows))
+    with pytest.warns(DeprecationWarning, match="max_rows"):
+        private_encoding(pd.DataFrame({"x": [1.0]}), {"x": [0.5]}, 1.0, rows_per_person=3, budget=None)
+    private_encoding(pd.DataFrame({"x": [1.0]}), {"x": [0.5]}, 1.0, max_rows=3, budget=None)
+    assert seen == [3, 3]

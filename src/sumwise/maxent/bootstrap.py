@@ -25,7 +25,7 @@ from sumwise.maxent.fitted_model import LogLinearModel
 from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.loglinear import Layout
 from sumwise.maxent.linear_response import LinearResponse, Moves
-from sumwise.maxent.penalties import penalties_of, usual_penalties
+from sumwise.maxent.penalties import interaction_penalty, penalties_of, usual_penalties
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
 from sumwise.maxent.thinning import jittered
 from sumwise.maxent.trainers import Settings, penalties_for
@@ -139,7 +139,11 @@ def _prior(stats: SufficientStatistics, settings: Settings, penalty_theta: Any, 
     """Variances of the true parameters, up to a factor."""
     both = (penalty_theta, usual_penalties(len(stats.layout.sizes)))
     given, usual = (penalties_of(stats, p, settings.penalty_mu, aware=False, large=False).sums for p in both)
-    return prior_variance(plain, given, usual)
+    out = prior_variance(plain, given, usual)
+    if not stats.noisy:
+        return out
+    # A fit to noisy counts estimates how far each pair is from independence: what its mu vary by
+    return out._replace(counts=np.minimum(out.counts, 0.5 / interaction_penalty(stats)))
 
 
 def by_order(lay: Layout, variances: Moments) -> list[Moments]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -35,11 +36,12 @@ def private_encoding(
     spec: Any,
     epsilon: float,
     delta: float = 0.0,
-    rows_per_person: int = 1,
+    max_rows: int = 1,
     budget: Budget | None = UNSAID,
     *,
     person: str | None = None,
     what: str = "private_encoding",
+    rows_per_person: int | None = None,
 ) -> Encoding:
     """Learn an encoding from rows so that its levels and cut points reveal little about any one person.
 
@@ -58,14 +60,16 @@ def private_encoding(
     delta : float in [0, 1), default 0
         Needed above 0 for lists of levels: half of it is shared by their thresholds. With a delta noise is Gaussian,
         which is far less for many attributes; without one it is geometric.
-    rows_per_person : int >= 1, default 1
+    max_rows : int >= 1, default 1
         The most rows that one person has.
     budget : Budget or None
         The budget that the loss is charged to; it has no default, as in :func:`release`.
     person : str, optional
-        The column that names persons: the first ``rows_per_person`` rows of each are looked at, and no others.
+        The column that names persons: the first ``max_rows`` rows of each are looked at, and no others.
     what : str
         What the budget's ledger calls it.
+    rows_per_person : int, optional
+        The name of `max_rows` until version 0.2; it warns, and goes in version 0.3.
 
     Returns
     -------
@@ -96,13 +100,20 @@ def private_encoding(
     >>> 45 < encoding["age"].edges[0] < 60
     True
     """
+    if rows_per_person is not None:
+        warnings.warn(
+            "private_encoding(rows_per_person=...) is now max_rows=...; the old name goes in version 0.3.",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        max_rows = rows_per_person
     checks.at_least(epsilon, "epsilon", 0, whole_number=False)
     checks.at_least(delta, "delta", 0, whole_number=False)
     if epsilon <= 0:
         raise DataError(f"epsilon is {epsilon!r}; it must be above 0.", hint="smaller means more noise.")
     check_promise(epsilon, delta)
     loss = LevelsLoss.of(float(epsilon), float(delta))
-    return learned_privately(rows, spec, loss, PersonBounds(rows_per_person), budget, person=person, what=what)
+    return learned_privately(rows, spec, loss, PersonBounds(max_rows), budget, person=person, what=what)
 
 
 @dataclass(frozen=True, slots=True)

@@ -382,7 +382,7 @@ def _bounds(given: Any, known: Provenance) -> PersonBounds:
             raise DataError(
                 "The tables don't say whether rows had weights, nor how many one person has.",
                 hint="say it: bounds=1 for one row without a weight, or PersonBounds(rows=..., weight=...), or "
-                "--rows-per-person. In parts that were added, a person may have rows in each.",
+                "--max-rows. In parts that were added, a person may have rows in each.",
             )
         given = PersonBounds(known.rows_per_person or 1, known.max_weight)
     elif isinstance(given, int | np.integer) and not isinstance(given, bool):

@@ -63,7 +63,7 @@ def test_larger_budget_is_spent_in_parts(tables):
 
 def test_plan_spends_and_writes_nothing(tables, capsys):
     capsys.readouterr()
-    assert main(["release", "tables", "--plan", "--rows-per-person", "3", "--json"]) == 0
+    assert main(["release", "tables", "--plan", "--max-rows", "3", "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert told["tables"][0]["sensitivity"] == 3
     assert told["folder"] is None
@@ -89,7 +89,7 @@ def test_gaussian_release_and_its_facts(tables):
         (["nowhere", "--out", "noisy"], "There is no file 'nowhere/tables.sumwise'."),
         (["tables", "--out", "tables"], "The folder 'tables' is not empty."),
         (["tables", "--mechanism", "gaussian", "--out", "noisy"], "delta is 0.0;"),
-        (["tables", "--rows-per-person", "0", "--out", "noisy"], "rows is 0"),
+        (["tables", "--max-rows", "0", "--out", "noisy"], "rows is 0"),
     ],
 )
 def test_bad_input_is_one_line_and_spends_nothing(tables, capsys, arguments, line):
@@ -127,7 +127,7 @@ def test_whole_weights_need_a_bound(tables, capsys):
     capsys.readouterr()
     assert main(["release", "weighted", "--out", "noisy"]) == 2
     assert capsys.readouterr().err.startswith("The tables were counted with weights")
-    assert main(["release", "weighted", "--rows-per-person", "1", "--out", "noisy"]) == 2
+    assert main(["release", "weighted", "--max-rows", "1", "--out", "noisy"]) == 2
     assert main(["release", "weighted", "--max-weight", "3", "--out", "noisy"]) == 0
     assert read_tables_folder("noisy")["a"].noise.scale == pytest.approx(3)
 
@@ -318,6 +318,16 @@ def test_parts_that_were_added_ask_for_rows_per_person(tables, capsys):
     """--replace says nothing about how many rows one person has."""
     write_tables_folder(Tables.combine([tables, tables]), "both")
     assert main(["release", "both", "--replace", "--out", "noisy"]) == 2
-    assert "--rows-per-person" in capsys.readouterr().err
-    assert main(["release", "both", "--replace", "--rows-per-person", "2", "--out", "noisy"]) == 0
+    assert "--max-rows" in capsys.readouterr().err
+    assert main(["release", "both", "--replace", "--max-rows", "2", "--out", "noisy"]) == 0
     assert read_tables_folder("noisy").tables[0].label_noise.scale == pytest.approx(4 * 15)  # two rows, out and in
+
+
+def test_old_name_of_max_rows_warns_and_means_the_same(tables, capsys):
+    capsys.readouterr()
+    assert main(["release", "tables", "--plan", "--rows-per-person", "3", "--json"]) == 0
+    said = capsys.readouterr()
+    assert "--rows-per-person is now called --max-rows" in said.err
+    assert json.loads(said.out)["tables"][0]["sensitivity"] == 3
+    assert main(["release", "tables", "--plan", "--rows-per-person", "3", "--max-rows", "2"]) == 2
+    assert "both are given" in capsys.readouterr().err

@@ -37,9 +37,10 @@ def command(
     epsilon: Annotated[float, typer.Option(help="Privacy loss of this release.")] = 1.0,
     delta: Annotated[float, typer.Option(help="Needed for gaussian, as 1e-6.")] = 0.0,
     mechanism: Annotated[str, typer.Option(help="geometric, laplace or gaussian.")] = "geometric",
-    rows_per_person: Annotated[
+    max_rows: Annotated[
         int | None, typer.Option(help="The most rows that one person has. Default: as counted, else 1.")
     ] = None,
+    rows_per_person: Annotated[int | None, typer.Option(help="Old name of --max-rows.", hidden=True)] = None,
     max_weight: Annotated[
         float | None, typer.Option(help="The largest weight of a row; needed where rows were weighted.")
     ] = None,
@@ -91,8 +92,8 @@ def command(
         raise DataError("Give a folder of tables, or --rows.", hint="sumwise release --help shows both.")
     if plan and rows is not None:
         raise DataError("--plan needs tables.", hint="cut points and levels are learned first, and that costs.")
-    most = rows_per_person, max_weight
-    options = Release(epsilon, delta, mechanism, *most, replace, public_levels, select, int(not quiet))
+    max_rows = _renamed(max_rows, rows_per_person)
+    options = Release(epsilon, delta, mechanism, max_rows, max_weight, replace, public_levels, select, int(not quiet))
     if rows is None:
         exact = read_tables_folder(tables or "")
         arithmetic, facts = options.planned(exact)
@@ -111,12 +112,24 @@ def command(
         if encode is not None:
             _check_before_spending(rows, label, person, rest)
         encoding = _private_encoding(rows, encode, rest, levels, person, ledger)
-        bounds = {} if person is None else {"person": person, "max_rows": rows_per_person or 1}
+        bounds = {} if person is None else {"person": person, "max_rows": max_rows or 1}
         attributes = list(encoding.attributes) if encoding is not None else _columns(rows, label, person)
         exact = aggregate(rows, attributes, label, order, encoding=encoding, **bounds, verbose=int(not quiet))
         arithmetic, facts = rest.planned(exact)
         rest.write(exact, ledger, building, out or "", facts, cells)
     _show(arithmetic, facts, out, json, quiet)
+
+
+def _renamed(max_rows: int | None, old: int | None) -> int | None:
+    """The most rows of a person, under the name that `sumwise aggregate` has for it or the one it had here."""
+    from sumwise.errors import DataError
+
+    if old is None:
+        return max_rows
+    if max_rows is not None:
+        raise DataError("--rows-per-person is the old name of --max-rows; both are given.", hint="leave the old out.")
+    output.warn("--rows-per-person is now called --max-rows, as in sumwise aggregate; the old name goes in 0.3.")
+    return old
 
 
 @dataclass(frozen=True)
