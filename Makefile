@@ -114,8 +114,9 @@ pyspark-env: $(VENV)/.core  ## sumwise and what it needs as one archive for Spar
 cluster: $(VENV)/.dev pyspark-env  ## a fit on a standalone Spark cluster whose workers have no sumwise
 	$(BIN)/python benchmarks/bare_cluster.py dist/pyspark-env.tar.gz
 
+# All pages are written: the search of changed pages alone would lose the index entries of the others.
 docs: $(VENV)/.dev  ## the documentation as HTML in docs/_build/html
-	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	$(BIN)/sphinx-build -W --keep-going -q -a -b html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
 
 clean:  ## remove what the commands above made

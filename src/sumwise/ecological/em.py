@@ -330,7 +330,8 @@ class EcologicalEM(EcologicalEstimator):
                 worst = int(explained.argmax())
                 raise DataError(
                     f"Covariate {names[worst]!r} follows from the composition of the units (R squared "
-                    f"{explained[worst]:.3f}): differences between groups and shares that move with it look the same.",
+                    f"{explained[worst]:.3f}): differences between groups can't be distinguished from shares that vary "
+                    "with it.",
                     hint="leave it out.",
                 )
         return _Data(*sides, margins.row_sd, z)

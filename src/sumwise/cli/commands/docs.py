@@ -50,7 +50,7 @@ def command(
 
 
 def show(file: Path, as_text: bool) -> None:
-    """Open a page in the browser, or print it where only its text is there."""
+    """Open a page in the browser, or print it if only its text is installed."""
     html = places(file)["html"]
     if as_text or html is None:
         _print(text_of(file))

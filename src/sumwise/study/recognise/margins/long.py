@@ -53,7 +53,7 @@ def guess_long(profile: FileProfile) -> Guess | None:
     if _has_gaps((unit, side, option), contest):
         data["absent"] = "zero"
         comments["data", "absent"] = "an option without a row in some unit counts as no votes; raise refuses"
-        ask.append("some options have no row in some units; they are taken for no votes.")
+        ask.append("some options have no row in some units; they count as no votes.")
     _leave_out_totals(profile, found, data, ask)
     if "mismatch" in profile.given:
         data["mismatch"] = profile.given["mismatch"]

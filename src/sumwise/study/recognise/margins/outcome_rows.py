@@ -191,7 +191,7 @@ def _keys(found: Guess, rows: Rows, groups: FileProfile, sides: list[Column], so
     options = frame["o"].nunique()
     if any(n < options for n in frame.groupby("u")["o"].nunique().tolist()):
         more["absent"] = "zero"
-        found.ask.append(f"{about}some candidates have no row in some units; they are taken for no votes.")
+        found.ask.append(f"{about}some candidates have no row in some units; they count as no votes.")
     cast: Any = frame.groupby("u")["v"].sum()
     both = [i for i, u in enumerate(here) if u in cast.index]
     if not both:
