@@ -7,7 +7,7 @@ from scipy.stats import chisquare
 from collective_cases import random_evidence, random_tree
 from sumwise import Domain, Table, Tables
 from sumwise.collective import TreeModel
-from sumwise.collective.kernels.cycle_sampler import _value, draw_along, sweep_cycles
+from sumwise.collective.kernels.cycle_sampler import Direction, Line, _value, draw_along, sweep_cycles
 from sumwise.collective.kernels.trellis import seen_counts
 from sumwise.collective.observations import observe
 from sumwise.collective.trellis import walk_of
@@ -21,8 +21,8 @@ def line(counts, noise=None, seen=None):
     tables = None if noise is None else Tables([Table("a", seen, noise=noise)], domain)
     observed = observe(model, tables, float(np.sum(counts)))
     t = walk_of(observed, model, np.zeros(observed.problem.observations.size)).trellis
-    at, sign = np.array([0, 1]), np.array([-1, 1])
-    return seen_counts.py_func(t), np.array(counts), at, sign, np.array([-1.0, -1.0]), 2, 0.7
+    move = Direction(np.array([0, 1]), np.array([-1, 1]), np.array([-1.0, -1.0]))
+    return Line(seen_counts.py_func(t), np.array(counts), move, 2, 0.7)
 
 
 @pytest.mark.parametrize(
@@ -39,12 +39,12 @@ def line(counts, noise=None, seen=None):
     ],
 )
 def test_the_draw_has_the_distribution_of_the_enumeration(counts, noise, seen):
-    args = line(counts, noise, seen)
+    along = line(counts, noise, seen)
     n = 2000
     rng = np.random.default_rng(1)
-    drawn = np.array([draw_along(*args, rng) for _ in range(n)])
+    drawn = np.array([draw_along(along, rng) for _ in range(n)])
     low, high = -counts[1], counts[0]
-    values = np.array([_value(*args, d) for d in range(low, high + 1)])
+    values = np.array([_value(along, d) for d in range(low, high + 1)])
     p = np.exp(values - values.max())
     p /= p.sum()
     observed = np.bincount(drawn - low, minlength=len(p))
@@ -59,8 +59,8 @@ def test_the_draw_has_the_distribution_of_the_enumeration(counts, noise, seen):
 
 
 def test_exact_counts_leave_no_choice():
-    args = line([70, 30], Exact(), [70, 30])
-    assert {draw_along(*args, np.random.default_rng(i)) for i in range(20)} == {0}
+    along = line([70, 30], Exact(), [70, 30])
+    assert {draw_along(along, np.random.default_rng(i)) for i in range(20)} == {0}
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -9,7 +9,7 @@ guide, so that they pass through cells that hold somebody. The cost of a move do
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,9 +19,25 @@ from sumwise.kernels.compiled import njit
 if TYPE_CHECKING:
     from sumwise.collective.kernels.trellis import SeenCounts, Trellis
 
-    Line = tuple[Trellis | SeenCounts, np.ndarray, np.ndarray, np.ndarray, np.ndarray, int, float]
-
 _FEW = 16  # ranges up to this length are enumerated
+
+
+class Direction(NamedTuple):
+    """Counts that a move changes: where they stand, by how much each, and the power of their factorial; buffers."""
+
+    at: np.ndarray
+    sign: np.ndarray
+    power: np.ndarray
+
+
+class Line(NamedTuple):
+    """Tables along the first `size` entries of a direction: what is seen, the counts here, and the linear slope."""
+
+    seen: SeenCounts | Trellis
+    counts: np.ndarray
+    move: Direction
+    size: int
+    slope: float
 
 
 @njit(cache=True)
@@ -30,72 +46,43 @@ def _factorial(x: int) -> float:
 
 
 @njit(cache=True)
-def _value(
-    t: SeenCounts | Trellis,
-    counts: np.ndarray,
-    at: np.ndarray,
-    sign: np.ndarray,
-    power: np.ndarray,
-    size: int,
-    slope: float,
-    delta: int,
-) -> float:
+def _value(line: Line, delta: int) -> float:
     """Log-weight of the tables after `delta` moves along the line, without constants."""
-    value = slope * delta
-    for j in range(size):
-        n = counts[at[j]] + sign[j] * delta
-        value += log_seen(t, at[j], n)
-        if power[j] != 0.0:
-            value += power[j] * _factorial(n)
+    value, move = line.slope * delta, line.move
+    for j in range(line.size):
+        n = line.counts[move.at[j]] + move.sign[j] * delta
+        value += log_seen(line.seen, move.at[j], n)
+        if move.power[j] != 0.0:
+            value += move.power[j] * _factorial(n)
     return value
 
 
 @njit(cache=True)
-def _rise(
-    t: SeenCounts | Trellis,
-    counts: np.ndarray,
-    at: np.ndarray,
-    sign: np.ndarray,
-    power: np.ndarray,
-    size: int,
-    slope: float,
-    delta: int,
-) -> float:
+def _rise(line: Line, delta: int) -> float:
     """Value at delta + 1 minus value at delta; where both are impossible, towards zero."""
-    here = _value(t, counts, at, sign, power, size, slope, delta)
-    there = _value(t, counts, at, sign, power, size, slope, delta + 1)
+    here, there = _value(line, delta), _value(line, delta + 1)
     if here == -np.inf and there == -np.inf:
         return np.inf if delta < 0 else -np.inf
     return there - here
 
 
 @njit(cache=True)
-def draw_along(
-    t: SeenCounts | Trellis,
-    counts: np.ndarray,
-    at: np.ndarray,
-    sign: np.ndarray,
-    power: np.ndarray,
-    size: int,
-    slope: float,
-    rng: np.random.Generator,
-) -> int:
+def draw_along(line: Line, rng: np.random.Generator) -> int:
     """Draw delta by exact rejection from a flat top and two geometric tails (short ranges are enumerated)."""
     low, high = -(2**62), 2**62
-    for j in range(size):
-        if sign[j] > 0:
-            low = max(low, -counts[at[j]])
+    for j in range(line.size):
+        if line.move.sign[j] > 0:
+            low = max(low, -line.counts[line.move.at[j]])
         else:
-            high = min(high, counts[at[j]])
+            high = min(high, line.counts[line.move.at[j]])
     if low == high:
         return 0
-    line = (t, counts, at, sign, power, size, slope)
     if high - low < _FEW:
         return _enumerate(line, low, high, rng)
     a, b = low, high  # the mode: the first delta after which the value falls
     while a < b:
         middle = (a + b) // 2
-        if _rise(t, counts, at, sign, power, size, slope, middle) > 0:
+        if _rise(line, middle) > 0:
             a = middle + 1
         else:
             b = middle
@@ -104,10 +91,9 @@ def draw_along(
 
 @njit(cache=True)
 def _enumerate(line: Line, low: int, high: int, rng: np.random.Generator) -> int:
-    t, counts, at, sign, power, size, slope = line
     values = np.empty(high - low + 1)
     for i in range(values.shape[0]):
-        values[i] = _value(t, counts, at, sign, power, size, slope, low + i)
+        values[i] = _value(line, low + i)
     top = values.max()
     left = rng.random() * np.exp(values - top).sum()
     for i in range(values.shape[0]):
@@ -124,13 +110,12 @@ def _side(line: Line, mode: int, top: float, end: int, way: int) -> tuple[int, f
     The value is asked for at one place in the code, as its copies take most of the time to compile: first next to the
     mode, then at shorter and shorter steps until it isn't far below the top, then at longer ones until it falls.
     """
-    t, counts, at, sign, power, size, slope = line
     room = way * (end - mode)
     if room <= 0:
         return mode, top, -np.inf
     step, far, stage, last = 1, 1, 0, top
     while True:
-        value = _value(t, counts, at, sign, power, size, slope, mode + way * far)
+        value = _value(line, mode + way * far)
         if stage == 0:  # next to the mode
             step = int(min(max(1.0, math.sqrt(1.0 / max(top - value, 1e-12))), float(room)))
             far, stage = step, 1
@@ -160,8 +145,7 @@ def _tail(value: float, rise: float, length: int) -> float:
 
 @njit(cache=True)
 def _reject(line: Line, low: int, high: int, mode: int, rng: np.random.Generator) -> int:
-    t, counts, at, sign, power, size, slope = line
-    top = _value(t, counts, at, sign, power, size, slope, mode)
+    top = _value(line, mode)
     ends, values, rises = np.empty(2, np.int64), np.empty(2), np.empty(2)
     for k in range(2):
         ends[k], values[k], rises[k] = _side(line, mode, top, low if k == 0 else high, 2 * k - 1)
@@ -182,27 +166,19 @@ def _reject(line: Line, low: int, high: int, mode: int, rng: np.random.Generator
                 delta, bound = left - j, left_value + rise * j
             else:
                 delta, bound = right + j, right_value + rise * j
-        if math.log(rng.random()) <= _value(t, counts, at, sign, power, size, slope, delta) - bound:
+        if math.log(rng.random()) <= _value(line, delta) - bound:
             return delta
 
 
 @njit(cache=True)
 def _leave(
-    t: Trellis,
-    at: np.ndarray,
-    sign: np.ndarray,
-    power: np.ndarray,
-    size: int,
-    slope: float,
-    old: int,
-    new: int,
-    factor: float,
+    t: Trellis, move: Direction, size: int, slope: float, old: int, new: int, factor: float
 ) -> tuple[int, float]:
     """Add to the line that individuals leave one count for another; returns its new size and slope."""
     n_cells = t.base.shape[0]
-    at[size], at[size + 1] = old, new
-    sign[size], sign[size + 1] = -1, 1
-    power[size] = power[size + 1] = factor
+    move.at[size], move.at[size + 1] = old, new
+    move.sign[size], move.sign[size + 1] = -1, 1
+    move.power[size] = move.power[size + 1] = factor
     if old < n_cells:
         slope += t.base[new] - t.base[old]
     else:
@@ -212,13 +188,7 @@ def _leave(
 
 @njit(cache=True)
 def _line_below(
-    t: Trellis,
-    node: int,
-    at: np.ndarray,
-    sign: np.ndarray,
-    power: np.ndarray,
-    fresh: np.ndarray,
-    rng: np.random.Generator,
+    t: Trellis, node: int, move: Direction, fresh: np.ndarray, rng: np.random.Generator
 ) -> tuple[int, float]:
     """Line on which individuals with one path at `node` and below take another one."""
     n_cells, size, slope = t.base.shape[0], 0, 0.0
@@ -229,9 +199,7 @@ def _line_below(
         old[node], new[node] = draw_state(t, node, rng), draw_state(t, node, rng)
         if old[node] != new[node]:
             start = t.node_start[node]
-            size, slope = _leave(
-                t, at, sign, power, size, slope, start + old[node], start + new[node], float(t.factor[node])
-            )
+            size, slope = _leave(t, move, size, slope, start + old[node], start + new[node], float(t.factor[node]))
     else:
         p = t.parent[begin]
         old[p] = draw_state(t, p, rng)
@@ -241,17 +209,15 @@ def _line_below(
         a, b = draw_entry(t, k, old[p], rng), draw_entry(t, k, new[p], rng)
         old[c], new[c] = t.col[a], t.col[b]
         if a != b:
-            size, slope = _leave(t, at, sign, power, size, slope, n_cells + a, n_cells + b, -1.0)
+            size, slope = _leave(t, move, size, slope, n_cells + a, n_cells + b, -1.0)
         if old[c] != new[c]:
             start = t.node_start[c]
-            size, slope = _leave(t, at, sign, power, size, slope, start + old[c], start + new[c], float(t.factor[c]))
+            size, slope = _leave(t, move, size, slope, start + old[c], start + new[c], float(t.factor[c]))
     return size, slope
 
 
 @njit(cache=True)
-def _line_at(
-    t: Trellis, node: int, at: np.ndarray, sign: np.ndarray, power: np.ndarray, rng: np.random.Generator
-) -> tuple[int, float]:
+def _line_at(t: Trellis, node: int, move: Direction, rng: np.random.Generator) -> tuple[int, float]:
     """Line on which individuals change their state at one node, between neighbours that stay."""
     n_cells, size, slope, step = t.base.shape[0], 0, 0.0, t.up[node]
     if step >= 0:
@@ -264,24 +230,22 @@ def _line_at(
     if old == new:
         return 0, 0.0
     start = t.node_start[node]
-    size, slope = _leave(t, at, sign, power, size, slope, start + old, start + new, float(t.factor[node]))
+    size, slope = _leave(t, move, size, slope, start + old, start + new, float(t.factor[node]))
     if step >= 0:
-        size, slope = _leave(t, at, sign, power, size, slope, n_cells + a, n_cells + b, -1.0)
+        size, slope = _leave(t, move, size, slope, n_cells + a, n_cells + b, -1.0)
     k = t.below[node, 0]
     while k < t.below[node, 1]:
         one = draw_entry(t, k, old, rng)
         other = find_entry(t, k, new, t.col[one])
         if other < 0:
             return 0, 0.0
-        size, slope = _leave(t, at, sign, power, size, slope, n_cells + one, n_cells + other, -1.0)
+        size, slope = _leave(t, move, size, slope, n_cells + one, n_cells + other, -1.0)
         k = t.below[t.child[k], 1]
     return size, slope
 
 
 @njit(cache=True)
-def _line_across(
-    t: Trellis, step: int, ring: int, at: np.ndarray, sign: np.ndarray, power: np.ndarray, rng: np.random.Generator
-) -> tuple[int, float]:
+def _line_across(t: Trellis, step: int, ring: int, move: Direction, rng: np.random.Generator) -> tuple[int, float]:
     """Line on which `ring` individuals pass what lies below `step` round among them."""
     n_cells, size, slope = t.base.shape[0], 0, 0.0
     froms, tos, held = np.empty(ring, np.int64), np.empty(ring, np.int64), np.empty(ring, np.int64)
@@ -296,7 +260,7 @@ def _line_across(
         new = find_entry(t, step, froms[i], tos[(i + 1) % ring])
         if new < 0:
             return 0, 0.0
-        size, slope = _leave(t, at, sign, power, size, slope, n_cells + held[i], n_cells + new, -1.0)
+        size, slope = _leave(t, move, size, slope, n_cells + held[i], n_cells + new, -1.0)
     return size, slope
 
 
@@ -307,8 +271,7 @@ def sweep_cycles(
     """Make `n_moves` moves in place; returns those that changed something and all, by kind (see `sweep_paths`)."""
     n_nodes, n_steps = t.up.shape[0], t.parent.shape[0]
     length = 2 * (n_nodes + n_steps) + 8
-    at, sign = np.empty(length, dtype=np.int64), np.empty(length, dtype=np.int64)
-    power = np.empty(length)
+    move = Direction(np.empty(length, dtype=np.int64), np.empty(length, dtype=np.int64), np.empty(length))
     fresh = np.empty((2, n_nodes), dtype=np.int64)
     done, tried = np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.int64)
     across, seen = np.flatnonzero(t.swaps), seen_counts(t)
@@ -317,20 +280,20 @@ def sweep_cycles(
         if u < 0.4 and len(across) > 0:
             ring = 2 if u < 0.34 else (3 if u < 0.38 else 4)
             kind = 3
-            size, slope = _line_across(t, across[rng.integers(0, len(across))], ring, at, sign, power, rng)
+            size, slope = _line_across(t, across[rng.integers(0, len(across))], ring, move, rng)
         elif u < 0.8:
             kind = 2
-            size, slope = _line_at(t, rng.integers(0, n_nodes), at, sign, power, rng)
+            size, slope = _line_at(t, rng.integers(0, n_nodes), move, rng)
         else:
             node = rng.integers(0, n_nodes)
             kind = 0 if t.up[node] < 0 else 1
-            size, slope = _line_below(t, node, at, sign, power, fresh, rng)
+            size, slope = _line_below(t, node, move, fresh, rng)
         tried[kind] += 1
         if size == 0:
             continue
-        delta = draw_along(seen, counts, at, sign, power, size, slope, rng)
+        delta = draw_along(Line(seen, counts, move, size, slope), rng)
         if delta != 0:
             done[kind] += 1
             for j in range(size):
-                counts[at[j]] += sign[j] * delta
+                counts[move.at[j]] += move.sign[j] * delta
     return done, tried
