@@ -35,7 +35,7 @@ html_theme = "furo"
 html_title = "sumwise"
 html_copy_source = False
 html_static_path = ["_static"]
-html_search_scorer = "search.js"  # ranks pages by most of the words, not only those that have all
+html_search_scorer = str(HERE / "search.js")  # ranks pages by most of the words, not only those that have all
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 
