@@ -99,3 +99,13 @@ def test_no_name_covers_the_scale_bar():
     boxes = {t.get_text(): t.get_window_extent() for t in ax.texts}
     bar = next(box for text, box in boxes.items() if text.endswith("km"))
     assert not [name for name, box in boxes.items() if box is not bar and box.overlaps(bar)]
+
+
+@pytest.mark.parametrize(
+    ("positions", "bar"),
+    [([[10.0, 50.0]], None), ([[10.0, 50.0], [10.0, 58.0]], "2 km"), ([[10.0, 50.0], [14.0, 50.0]], "50 km")],
+)
+def test_a_map_of_one_place_has_no_scale_bar(positions, bar):
+    numbers = {"positions": positions, "values": np.ones(len(positions)), "label": "birds", "title": "week 1"}
+    said = [text.get_text() for text in plot_map_values(numbers).texts]
+    assert said == ([] if bar is None else [bar])

@@ -3,11 +3,13 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 
 from sumwise import Bags
 from sumwise.errors import DataError, ModelWarning
 from sumwise.noise import Gaussian, Geometric, Laplace, Poisson
 from sumwise.proportions import AggregateRegressor
+from sumwise.proportions.kernels.aggregate_likelihood import independent_sums
 
 
 def incomes(n_bags=150, size=8, seed=0):
@@ -186,6 +188,28 @@ def test_a_sum_that_others_imply_changes_nothing(two_tables, likelihood):
     one_less.fit(bags[:-1], sums[:-1], members=members[: 39 * 20])
     np.testing.assert_allclose(model.coef_, one_less.coef_, rtol=1e-4)
     np.testing.assert_allclose(model.covariance_, one_less.covariance_, rtol=1e-3)
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1.0, 1e12])
+def test_units_of_totals_do_not_decide_which_sums_are_implied(two_tables, unit):
+    bags, sums, members = two_tables
+    kept, usual = (AggregateRegressor().fit(bags, factor * sums, members=members).coef_ for factor in (unit, 1.0))
+    np.testing.assert_allclose(kept / unit, usual, rtol=1e-6)
+    with pytest.raises(DataError, match="1 of 40 totals contradict"):
+        AggregateRegressor().fit(bags, unit * (sums + np.eye(40)[-1]), members=members)
+
+
+def test_a_small_bag_beside_large_ones_is_not_implied_and_its_contradiction_is_seen():
+    """Ten people of weight 1e-6 in a bag of their own, and among those of weight 1 in another."""
+    weights = np.concatenate([np.full(10, 1e-6), np.ones(10), np.full(10, 1e-6)])
+    members = sparse.csr_array((weights, (np.repeat([0, 1, 1], 10), [*range(10), *range(10, 20), *range(10)])))
+    kept, _, _ = independent_sums(members, np.array([3e-6, 8.0]))
+    np.testing.assert_array_equal(kept, [0, 1])
+    twice = sparse.csr_array(np.vstack([members.toarray(), members.toarray()[:1]]))
+    kept, implied, largest = independent_sums(twice, np.array([3e-6, 8.0, 4e-6]))
+    assert len(kept) == 2
+    np.testing.assert_allclose(np.abs([3e-6, 8.0, 4e-6] - implied).max(), 1e-6, rtol=1e-6)
+    assert largest.max() == 8.0
 
 
 def test_totals_that_contradict_each_other_are_refused(two_tables):

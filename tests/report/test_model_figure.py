@@ -1,6 +1,7 @@
 """Figures of fitted models, with their data and without."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sumwise import Bags, Margins, Tables
@@ -50,3 +51,13 @@ def test_a_model_whose_report_has_no_figure_shows_its_data():
     tables = Tables.from_frame(frame, ["a", "b"], label="y", order=1)
     ax = tables.plot()
     assert NaiveBayesTables().fit(tables).plot(tables).get_xlabel() == ax.get_xlabel()
+
+
+def test_a_frame_that_can_draw_itself_is_not_taken_for_the_data_of_the_fit():
+    other = pd.DataFrame({"a": [1.0, 2.0]})
+    frame = {"a": ["x", "y"] * 20, "b": ["u", "u", "v", "v"] * 10, "y": [0, 1, 1, 0] * 10}
+    model = NaiveBayesTables().fit(Tables.from_frame(frame, ["a", "b"], label="y", order=1))
+    with pytest.raises(DataError, match=r"needs its tables.*Hint: give the Tables"):
+        plot_model(model, other)
+    with pytest.raises(DataError, match=r"needs its margins.*Hint: give the Margins"):
+        plot_model(Bounds().fit(Margins([[60, 40], [10, 90]], [[80, 20], [30, 70]])), other)

@@ -192,6 +192,7 @@ class MapFrame:
             self.projector = maker.from_crs("EPSG:4326", projection, always_xy=True)
         self.places = self.points(numbers["positions"])
         self.kept_free = np.empty((0, 2))  # points where no name may be written
+        self.bar: tuple[np.ndarray, float, str] | None = None  # where the scale bar begins and ends, and its length
         self.names = [str(name) for name in numbers.get("names", ())]
         given = rings(outlines) if outlines is not None else numbers.get("outlines")
         for ring in () if given is None else given:
@@ -228,15 +229,15 @@ class MapFrame:
         self.ax.locator_params(axis="x", nbins=6)  # more labels would touch
         if degrees:
             self.ax.set(xlabel="longitude", ylabel="latitude")
-            self._bar(low, room, (high[0] - low[0]), EARTH * np.pi / 180 * shrink, " km")
+            self._bar(low, high, room, EARTH * np.pi / 180 * shrink, " km")
         elif self.projector is not None:
             self.ax.set(xlabel="east (km)", ylabel="north (km)")
             for axis in (self.ax.xaxis, self.ax.yaxis):
                 axis.set_major_formatter(lambda v, _: f"{v / 1000:,.0f}")
-            self._bar(low, room, (high[0] - low[0]), 1e-3, " km")
+            self._bar(low, high, room, 1e-3, " km")
         else:
             self.ax.set(xlabel="x", ylabel="y")
-            self._bar(low, room, (high[0] - low[0]), 1.0, "")
+            self._bar(low, high, room, 1.0, "")
         if len(self.names) <= MOST_NAMED:
             self._name_places(shrink)
         with wrapped_names():
@@ -254,10 +255,11 @@ class MapFrame:
         letter = float(self.ax.yaxis.get_label().get_fontsize())
         taken = np.vstack([np.hstack([at - 4, at + 4]), np.hstack([free - 2, free + 2])])  # left, low, right, high
         room = (right - left) * shrink * scale, (high - low) * scale
-        begin, end, said = self.bar
-        x, y = (begin - [left, low]) * [scale * shrink, scale]
-        span = max((end - begin[0]) * scale * shrink, 0.62 * letter * len(said))
-        taken = np.vstack([taken, [x, y - 2, x + span, y + 3 + letter]])  # the scale bar and its length
+        if self.bar is not None:
+            begin, end, said = self.bar
+            x, y = (begin - [left, low]) * [scale * shrink, scale]
+            span = max((end - begin[0]) * scale * shrink, 0.62 * letter * len(said))
+            taken = np.vstack([taken, [x, y - 2, x + span, y + 3 + letter]])  # the scale bar and its length
         for (x, y), place, name in zip(at, self.places, self.names):
             text = short(name, 20)
             half = 0.31 * letter * len(text)
@@ -273,9 +275,14 @@ class MapFrame:
                     self.ax.annotate(text, place, **look)
                     break
 
-    def _bar(self, low: np.ndarray, room: np.ndarray, width: float, factor: float, unit: str) -> None:
-        """A bar of a round length, about a quarter of the map, that is exact at its middle latitude."""
-        aim = max(width, 1e-12) * factor / 4
+    def _bar(self, low: np.ndarray, high: np.ndarray, room: np.ndarray, factor: float, unit: str) -> None:
+        """A bar of a round length, about a quarter of the map, that is exact at its middle latitude.
+
+        None around one place alone: the size of that map means nothing.
+        """
+        if not (high > low).any():
+            return
+        aim = max(high[0] - low[0], 2 * room[0]) * factor / 4
         power = 10.0 ** np.floor(np.log10(aim))
         length = power * max(k for k in NICE if k * power <= aim)
         y = low[1] - 2.6 * room[1]

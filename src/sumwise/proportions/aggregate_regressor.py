@@ -312,14 +312,14 @@ class AggregateRegressor(RegressorMixin, Estimator):
 
 def _without_implied(totals: np.ndarray, matrix: sparse.csr_array, ids: np.ndarray) -> np.ndarray:
     """Bags whose exact sums the others don't imply; an error where those that are implied are given otherwise."""
-    kept, gap = independent_sums(matrix, totals)
-    off = np.abs(gap) > 1e-6 * np.maximum(np.abs(totals), np.abs(totals).mean())
+    kept, implied, largest = independent_sums(matrix, totals)
+    off = np.abs(totals - implied) > 1e-6 * largest
     if off.any():
         first = int(np.argmax(off))
         raise DataError(
             f"{int(off.sum())} of {len(totals)} totals contradict those of bags with the same members. "
             f"First: bag {checks.plain(ids[first])!r} has {totals[first]:.6g}; the others imply "
-            f"{totals[first] - gap[first]:.6g}.",
+            f"{implied[first]:.6g}.",
             hint="noise=Gaussian(scale) where totals are rounded or noisy; members= says who each row is.",
         )
     return kept

@@ -11,6 +11,7 @@ from sumwise.diagnostics.flows import flow_numbers, places_on_map
 from sumwise.errors import DataError
 from sumwise.plots import plot_coefficients, plot_map_flows
 from sumwise.plots.containers import heat_map
+from sumwise.tables import Tables
 
 
 def plot_model(model: Any, data: Any = None, ax: Any = None, **options: Any) -> Any:
@@ -46,7 +47,7 @@ def plot_model(model: Any, data: Any = None, ax: Any = None, **options: Any) -> 
     from sumwise.report.model_report import report
 
     figures = report(model, data, **options).figures
-    if not figures and hasattr(data, "plot"):
+    if not figures and isinstance(data, Tables):
         return data.plot(ax=ax)  # a model of nothing but counts, as naive Bayes: the counts themselves
     if not figures:
         raise DataError(f"The report on {type(model).__name__} has no figure.", hint="see model.report(data).")

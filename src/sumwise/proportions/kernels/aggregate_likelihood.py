@@ -39,30 +39,38 @@ def shared_members(members: sparse.csr_array, variances: np.ndarray) -> np.ndarr
     return (scaled @ scaled.T).toarray()
 
 
-def independent_sums(members: sparse.csr_array, totals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Bags whose sums imply those of all others, and by how much each total differs from what they imply.
+def independent_sums(members: sparse.csr_array, totals: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Bags whose sums imply those of all others, and what they imply.
 
     Where everybody is in one bag of two tables, both tables have the same grand total: one sum of exact ones is
-    redundant, and their covariance is singular. The rank is that of M M', by Cholesky's factors with pivoting.
+    redundant, and their covariance is singular. The rank is that of the correlations of M M', whatever the bags' sizes
+    and weights, by Cholesky's factors with pivoting.
 
     Returns
     -------
     kept : (rank,) array
         Ascending; every bag where no person is in two of them.
-    gap : (n_bags,) array
-        0 for bags that are kept.
+    implied : (n_bags,) array
+        The totals themselves for bags that are kept.
+    largest : (n_bags,) array
+        The largest of the numbers that were added, from which rounding follows.
     """
     shared = shared_members(members, np.ones(cast(Any, members.shape)[1]))
-    everyone, gap = np.arange(len(totals)), np.zeros(len(totals))
+    everyone, implied, largest = np.arange(len(totals)), totals.copy(), np.abs(totals)
     if shared.ndim == 1:
-        return everyone, gap
-    factorised: Any = linalg.get_lapack_funcs("pstrf", (shared,))
-    pivots, rank = factorised(shared, lower=1, tol=1e-9 * float(np.diag(shared).max()))[1:3]
+        return everyone, implied, largest
+    root = np.sqrt(np.diag(shared))
+    root[root == 0] = 1.0  # a bag without members is implied by none at all: its sum is 0
+    correlated = shared / np.outer(root, root)
+    factorised: Any = linalg.get_lapack_funcs("pstrf", (correlated,))
+    pivots, rank = factorised(correlated, lower=1, tol=1e-9)[1:3]
     kept = np.sort(pivots[:rank] - 1)
     left = np.setdiff1d(everyone, kept)
-    implied = linalg.solve(shared[np.ix_(kept, kept)], shared[np.ix_(kept, left)], assume_a="pos")
-    gap[left] = totals[left] - implied.T @ totals[kept]
-    return kept, gap
+    weights = linalg.solve(correlated[np.ix_(kept, kept)], correlated[np.ix_(kept, left)], assume_a="pos").T
+    added = root[left, None] * weights * (totals / root)[kept]
+    implied[left] = added.sum(axis=1)
+    largest[left] = np.maximum(np.abs(added).max(axis=1, initial=0.0), largest[left])
+    return kept, implied, largest
 
 
 def _whiten(covariance: np.ndarray, weights: np.ndarray, *arrays: np.ndarray) -> tuple[list[np.ndarray], float]:

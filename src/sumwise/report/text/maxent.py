@@ -10,6 +10,7 @@ import pandas as pd
 from scipy.special import ndtri
 
 from sumwise import diagnostics
+from sumwise.errors import DataError
 from sumwise.frames import in_one_order
 from sumwise.metrics import auc, auc_interval, calibration, nllh, r_squared_interval, wilson_interval
 from sumwise.noise import Exact, Summed
@@ -40,8 +41,10 @@ RISKS = [
 def write(context: Context) -> Summary:
     """The summary of a classifier fitted to tables."""
     model, tables = context.model, context.data
-    if not isinstance(tables, Tables):
+    if isinstance(tables, (list, tuple)) and tables:
         tables = tables[0]  # several parts of the data: the first shows the levels
+    if not isinstance(tables, Tables):
+        raise DataError("A report on a method for tables needs its tables.", hint="give the Tables that fit was given.")
     if hasattr(model, "level_means"):
         return _write_amounts(context, tables)
     frame = context.step(

@@ -29,6 +29,8 @@ LONG_TITLE = 120  # characters, from which groups and outcomes are counted rathe
 def write(context: Context) -> Summary:
     """The summary of a method fitted to margins."""
     est, m = context.model, context.data
+    if not isinstance(m, Margins):
+        raise DataError("A report on a method for margins needs its margins.", hint="give the Margins of the fit.")
     if context.truth is not None:
         context.truth = _true_shares(context.truth, m)
     estimates = est.estimate(context.level).to_frame()
