@@ -2,6 +2,7 @@
 
     python benchmarks/ecological_simulated.py                        # every method and shape
     python benchmarks/ecological_simulated.py King "few units"       # one method, shapes whose name has these words
+    python benchmarks/ecological_simulated.py largest                # Goodman, by the part of people in one unit
 
 Shares of groups vary from unit to unit around one table, independently of composition: what every method assumes. The
 shapes are few units, one unit that holds most people, small groups and candidates, groups that live in few units, units
@@ -12,6 +13,7 @@ that was drawn. Writes benchmarks/results/ecological_simulated.json; parts that 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import subprocess
 import time
@@ -21,7 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from sumwise import Contests, Margins
-from sumwise.ecological import EcologicalEM, Goodman, King, MultinomialDirichlet
+from sumwise.ecological import EcologicalEM, Goodman, King, MultinomialDirichlet, goodman
 from sumwise.errors import SumwiseError
 
 RESULTS = Path(__file__).parent / "results" / "ecological_simulated.json"
@@ -49,12 +51,12 @@ def usual(n, n_rows, n_cols, alike=1.5, concentration=60, size=(300, 1500)):
     return draw
 
 
-def one_large(n, n_rows, n_cols):
-    """One unit holds 70 percent of all people."""
+def one_large(n, n_rows, n_cols, part=0.7):
+    """One unit holds 70 percent of all people, or another part of them."""
 
     def draw(rng):
         sizes = rng.integers(300, 1500, n)
-        sizes[0] = int(sizes[1:].sum() * 0.7 / 0.3)
+        sizes[0] = int(sizes[1:].sum() * part / (1 - part))
         return drawn(rng, groups(rng, sizes, n_rows), table(rng, n_rows, n_cols))
 
     return draw
@@ -192,6 +194,34 @@ def summary(inside, widths):
     }
 
 
+PARTS = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.7)
+
+
+def largest_unit(draws):
+    """Goodman's coverage by the part of all people in the largest unit, with degrees of freedom by group and without.
+
+    `goodman.LARGE` is the part from which a fit has them, and warns.
+    """
+    rows = {}
+    for part, (n, n_rows, n_cols) in itertools.product(PARTS, ((40, 2, 2), (60, 3, 3), (150, 3, 3))):
+        row = rows.setdefault(f"{n} units, {n_rows} x {n_cols}", {}).setdefault(str(part), {"draws": draws})
+        for way, limit in (("as many as units", 2.0), ("by group", 0.0)):
+            goodman.LARGE, usual = limit, goodman.LARGE
+            inside, width = [], []
+            for seed in range(draws):
+                rng = np.random.default_rng([SEED, 70, seed])
+                cells = one_large(n, n_rows, n_cols, part)(rng)
+                truth = cells.sum(axis=0) / cells.sum(axis=(0, 2))[:, None]
+                low, high = Goodman().fit(Margins(cells.sum(axis=2), cells.sum(axis=1))).interval(0.95)
+                inside.append(((low <= truth) & (truth <= high)).mean())
+                width.append((high - low).mean())
+            goodman.LARGE = usual
+            row[way] = {"coverage": float(np.mean(inside)), "error": float(np.std(inside, ddof=1) / np.sqrt(draws))}
+            row[way] |= {"width": float(np.mean(width))}
+        print(part, n, row, flush=True)
+    return rows
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("method", nargs="?", help="default all, and pooled contests")
@@ -199,6 +229,11 @@ def main():
     parser.add_argument("--draws", type=int, default=DRAWS)
     asked = parser.parse_args()
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True).stdout
+    if asked.method == "largest":
+        out = json.loads(RESULTS.read_text())
+        out["largest unit, Goodman"] = {"commit": commit.strip(), "seed": SEED} | largest_unit(asked.draws)
+        RESULTS.write_text(json.dumps(out, indent=1) + "\n")
+        return
     for shape in (name for name in SHAPES if any(word in name for word in asked.shapes)):
         for method in [asked.method] if asked.method else [*METHODS, "pooled"]:
             start = time.process_time()
