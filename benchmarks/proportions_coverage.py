@@ -10,7 +10,10 @@ in bags, members, features and classes. Shares: those of subgroups of the very p
 Areas: 25 areas of the American Community Survey, a hundred members each; who has a bachelor's degree, a high income,
 a home of their own or a spouse in the house. Shares of subgroups of thirty people or more among 3,000 others of these
 areas, nobody naming groups of bags. The areas are the same in all simulations, so that one label is one set of effects:
-coverage is to be read over the four labels together. Standard errors are over simulations.
+coverage is to be read over the four labels together. Sums: `AggregateRegressor.intervals(0.9)` of coefficients and
+`predict_interval` of the expected response of fifty new people, from sums of normal responses (standard deviation 2)
+and of counts; "shared people" has everybody in two tables, "noise" Laplace noise on the sums, "counts vary more"
+negative binomial counts, whose variance is twice as large. Standard errors are over simulations.
 Writes benchmarks/results/proportions_coverage.json.
 """
 
@@ -30,7 +33,8 @@ from run_record import run_record
 
 from proportions import puma_people, table
 from sumwise import Bags, synthetic
-from sumwise.proportions import CardinalityClassifier, covariance, subgroups
+from sumwise.noise import Laplace
+from sumwise.proportions import AggregateRegressor, CardinalityClassifier, covariance, subgroups
 
 RESULTS = Path(__file__).parent / "results" / "proportions_coverage.json"
 LEVEL = 0.9
@@ -45,6 +49,17 @@ SHARES = {  # bags, members, classes, effect of regions
     "shares given counts": (40, 15, 2, 0.0),
     "shares given counts, three classes": (30, 6, 3, 0.0),
     "shares given counts, regions differ": (40, 15, 2, 0.4),
+}
+SUMS = {  # likelihood, bags, features, what else
+    "sums": ("gaussian", 80, 2, ""),
+    "sums, few bags": ("gaussian", 30, 2, ""),
+    "sums, many features": ("gaussian", 60, 20, ""),
+    "sums, noise": ("gaussian", 60, 3, "noise"),
+    "sums, shared people": ("gaussian", 40, 2, "shared people"),
+    "counts": ("poisson", 80, 2, ""),
+    "counts, few bags": ("poisson", 25, 5, ""),
+    "counts, many features": ("poisson", 60, 20, ""),
+    "counts vary more": ("poisson", 60, 3, "vary more"),
 }
 AREAS = {
     "areas, bachelor's degree": "bachelor",
@@ -127,7 +142,41 @@ def areas(case, seed):
     return np.concatenate(out)
 
 
+def sums(case, seed):
+    """Whether each interval of a coefficient and of an expected response of new people holds the truth."""
+    likelihood, n_bags, d, more = SUMS[case]
+    rng = np.random.default_rng([seed, n_bags, d])
+    sizes = rng.integers(3, 40, n_bags)
+    bag = np.repeat(np.arange(n_bags), sizes)
+    values = rng.normal(size=(len(bag), d)) + 0.6 * rng.normal(size=(n_bags, d))[bag]
+    truth = np.append(rng.normal(0, 0.4, d), 1.0) * (1.0 if likelihood == "gaussian" else 0.4)
+    mean = values @ truth[:-1] + truth[-1]
+    if likelihood == "gaussian":
+        y = mean + 2.0 * rng.normal(size=len(bag))
+    else:
+        rates = np.exp(mean)
+        y = rng.poisson(rates * rng.gamma(rates) / rates if more == "vary more" else rates).astype(float)
+    noise, members, offsets = None, None, np.concatenate([[0], np.cumsum(sizes)])
+    if more == "shared people":
+        other = np.argsort(values[:, 0] + rng.normal(size=len(bag)))
+        members = np.concatenate([np.arange(len(bag)), other])
+        offsets = np.concatenate([offsets, len(bag) + np.linspace(0, len(bag), n_bags + 1).astype(int)[1:]])
+        values, y = values[members], y[members]
+    totals = np.add.reduceat(y, offsets[:-1])
+    if more == "noise":
+        noise, totals = Laplace(10.0), totals + rng.laplace(scale=10.0, size=n_bags)
+    model = AggregateRegressor(likelihood, noise=noise).fit(Bags(values, offsets), totals, members=members)
+    found = model.intervals(LEVEL)
+    new = rng.normal(size=(50, d))
+    low, high = model.predict_interval(new, LEVEL)
+    expected = new @ truth[:-1] + truth[-1]
+    expected = expected if likelihood == "gaussian" else np.exp(expected)
+    held = (found["low"] <= truth) & (truth <= found["high"])
+    return np.concatenate([held.to_numpy(float), [np.mean((low <= expected) & (expected <= high))]])
+
+
 CASES = dict.fromkeys(COEFFICIENTS, coefficients) | dict.fromkeys(SHARES, shares) | dict.fromkeys(AREAS, areas)
+CASES |= dict.fromkeys(SUMS, sums)
 
 
 def main():
@@ -156,12 +205,19 @@ def main():
                 "cpu_seconds": round(time.process_time() - begin, 1),
                 "commit": run_record()["commit"],
             }
+            if case in SUMS:  # the last of each is a mean over new people
+                kept["cases"][case]["coverage"] = round(float(np.mean([h[:-1].mean() for h in held])), 4)
+                kept["cases"][case]["expectations"] = round(float(np.mean([h[-1] for h in held])), 4)
+                kept["cases"][case]["intervals"] = sum(len(h) - 1 for h in held)
             kept["command"] = "python benchmarks/proportions_coverage.py"
             kept["commit"] = " and ".join(sorted({c["commit"] for c in kept["cases"].values()}))
             RESULTS.parent.mkdir(exist_ok=True)
             RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
         print(case, kept["cases"][case], flush=True)
-    table(f"Coverage of {LEVEL:.0%} intervals", [{"case": c} | kept["cases"][c] for c in kept["cases"]])
+    table(
+        f"Coverage of {LEVEL:.0%} intervals",
+        [{"case": c, "expectations": ""} | kept["cases"][c] for c in kept["cases"]],
+    )
 
 
 if __name__ == "__main__":

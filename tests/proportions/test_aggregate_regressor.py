@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from scipy import sparse
+from scipy import sparse, stats
 
 from sumwise import Bags
 from sumwise.errors import DataError, ModelWarning
@@ -29,8 +29,8 @@ def test_coefficients_are_found_and_intervals_hold_them():
     for seed in range(40):
         bags, _, y, _ = incomes(40, 5, seed)
         model = AggregateRegressor().fit(bags, sums(bags, y))
-        error = np.sqrt(np.diag(model.covariance_))
-        inside.append(np.abs(np.append(model.coef_, model.intercept_) - [2.0, -1.0, 1.0]) < 1.645 * error)
+        found = model.intervals(0.9)
+        inside.append((found["low"] <= [2.0, -1.0, 1.0]) & (found["high"] >= [2.0, -1.0, 1.0]))
     assert 0.83 < np.mean(inside) < 0.96
 
 
@@ -230,3 +230,65 @@ def test_coefficients_have_the_names_of_columns_and_levels():
     )
     assert model.get_feature_names_out().tolist() == ["age", "age=missing", "job=clerk", "job=nurse"]
     assert model.coef_.shape == (4,)
+
+
+def test_intervals_of_single_rows_without_a_penalty_are_those_of_least_squares():
+    rng = np.random.default_rng(3)
+    X = rng.normal(size=(40, 2)) * [1.0, 100.0]
+    y = 1.0 + X @ [0.5, -0.02] + rng.normal(size=40)
+    model = AggregateRegressor(penalty=0.0).fit(Bags(X, np.arange(41)), y)
+    design = np.column_stack([X, np.ones(40)])
+    estimate, squares = np.linalg.lstsq(design, y)[:2]
+    errors = np.sqrt(squares / 37 * np.diag(np.linalg.inv(design.T @ design)))
+    reach = stats.t.ppf(0.95, 37) * errors
+    found = model.intervals(0.9)
+    np.testing.assert_allclose(found["low"], estimate - reach, rtol=1e-3)
+    np.testing.assert_allclose(found["high"], estimate + reach, rtol=1e-3)
+    low, high = model.predict_interval(X[:3], 0.9)
+    np.testing.assert_allclose(0.5 * (low + high), design[:3] @ estimate, rtol=1e-6)
+    error = np.sqrt(squares / 37 * np.diag(design[:3] @ np.linalg.inv(design.T @ design) @ design[:3].T))
+    np.testing.assert_allclose(high - low, 2 * stats.t.ppf(0.95, 37) * error, rtol=1e-3)
+
+
+@pytest.mark.parametrize("likelihood", ["gaussian", "poisson"])
+def test_intervals_hold_what_a_strong_penalty_took(likelihood):
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(900, 1)) + np.repeat(rng.normal(size=(60, 1)), 15, axis=0)
+    y = 0.5 * X[:, 0] + 0.3 * rng.normal(size=900) if likelihood == "gaussian" else rng.poisson(np.exp(0.5 * X[:, 0]))
+    bags, totals = Bags(X, np.arange(0, 901, 15)), y.reshape(60, 15).sum(axis=1)
+    model = AggregateRegressor(likelihood, penalty=2000.0).fit(bags, totals)
+    row = model.intervals(0.95).iloc[0]
+    assert row["coefficient"] < 0.45
+    assert row["coefficient"] < row["low"] <= 0.5 <= row["high"]
+    low, high = model.predict_interval([[1.0]])
+    assert low[0] <= (0.5 if likelihood == "gaussian" else np.exp(0.5)) <= high[0]
+
+
+def test_levels_of_a_category_have_no_intervals_of_their_own_and_people_have():
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"bag": np.repeat(np.arange(60), 10), "age": rng.normal(size=600)})
+    frame["region"] = np.array(["a", "b", "c"])[(3 * rng.random(600) ** (1 + rng.random(60)[frame["bag"]])).astype(int)]
+    y = frame["age"] + (frame["region"] == "b") + rng.normal(size=600)
+    bags = Bags.from_frame(frame, bag="bag", features=["age", "region"])
+    model = AggregateRegressor().fit(bags, y.groupby(frame["bag"]).sum())
+    found = model.intervals()
+    assert np.isfinite(found.loc["age", "low"])
+    assert found.drop(index="age")["low"].isna().all()
+    low, high = model.predict_interval(pd.DataFrame({"age": [0.0, 0.0], "region": ["a", "b"]}))
+    assert np.all((low <= [0.0, 1.0]) & ([0.0, 1.0] <= high))
+
+
+def test_too_few_bags_have_no_intervals():
+    rng = np.random.default_rng(6)
+    bags = Bags(rng.normal(size=(90, 5)), np.arange(0, 91, 10))
+    model = AggregateRegressor().fit(bags, rng.normal(size=9))
+    with pytest.warns(ModelWarning, match="9 bags are too few for intervals from 6 coefficients"):
+        assert model.intervals()["low"].isna().all()
+    with pytest.warns(ModelWarning, match="too few"):
+        assert np.isnan(model.predict_interval(np.zeros((2, 5)))[0]).all()
+
+
+def test_coefficients_that_run_away_have_no_intervals():
+    X = np.column_stack([np.repeat([0.0, 1.0], 30), np.random.default_rng(7).normal(size=60)])
+    model = AggregateRegressor("poisson").fit(Bags(X, np.arange(0, 61, 3)), np.repeat([0.0, 6.0], 10))
+    assert model.intervals()["low"].isna().all()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -13,7 +14,7 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from sumwise import checks
 from sumwise.bags import Bags
-from sumwise.errors import DataError
+from sumwise.errors import DataError, ModelWarning
 from sumwise.estimator import Estimator
 from sumwise.features import Features, centre_and_scale, name_columns
 from sumwise.fit import Fit, warn_not_converged
@@ -22,6 +23,9 @@ from sumwise.proportions.aggregate_network import SumData, SumNetworks, row_byte
 from sumwise.proportions.base import check_rows
 from sumwise.proportions.identification import warn_of_few_bags
 from sumwise.proportions.kernels.aggregate_likelihood import SumFit, gaussian_sums, independent_sums, poisson_sums
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MULTIPLES = 10.0 ** np.arange(3.0, -2.1, -1.0)  # of the prior precision, tried for Poisson counts
 FOLDS = 5
@@ -58,7 +62,9 @@ class AggregateRegressor(RegressorMixin, Estimator):
     ----------
     coef_ : array of shape (n_columns,)
     intercept_ : float
-    covariance_ : array of shape (n_columns + 1, n_columns + 1), of coefficients and intercept.
+    covariance_ : array of shape (n_columns + 1, n_columns + 1)
+        Of coefficients and intercept under the prior that the penalty stands for. It does not account for what the
+        penalty takes from large coefficients; `intervals` does.
     variance_ : float, of one response around its mean; of counts how many times the Poisson variance the sums have.
     penalty_ : array of shape (n_columns,)
     networks_ : list of the weights of each network; empty without ``hidden``, and where held-out bags prefer none.
@@ -127,6 +133,7 @@ class AggregateRegressor(RegressorMixin, Estimator):
         centre, scale = centre_and_scale(people)
         found, prior = self._solved((people - centre) / scale, scale, (totals, matrix, noise), relative, weights)
         self._store(found, prior, centre, scale)
+        self.freedom_ = float(weights.sum() - 1.0 - values.shape[1])
         self.networks_ = []
         if len(checks.listing(self.hidden, "hidden", "give the widths of its layers, as in (64,).")):
             data = SumData((people - centre) / scale, matrix, totals, noise, relative, weights, self.likelihood)
@@ -139,7 +146,9 @@ class AggregateRegressor(RegressorMixin, Estimator):
     def _add_networks(self, data: SumData, prior, centre, scale) -> None:
         """Train networks beside the linear part, which is fitted anew without the bags that are held out."""
         hidden = tuple(int(checks.at_least(width, "a width in hidden", 1)) for width in self.hidden)
-        solve = poisson_sums if self.likelihood == "poisson" else partial(gaussian_sums, fixed=True)
+        solve = partial(poisson_sums, errors=False)
+        if self.likelihood == "gaussian":
+            solve = partial(gaussian_sums, fixed=True)
 
         def linear(kept: np.ndarray) -> np.ndarray:
             part = (data.totals[kept], data.matrix[kept], data.noise[kept])
@@ -239,7 +248,7 @@ class AggregateRegressor(RegressorMixin, Estimator):
             for fold in range(folds.max() + 1):
                 train, test = folds != fold, folds == fold
                 part = (totals[train], matrix[train], noise[train])
-                found = poisson_sums(values, *part, prior, relative, starts[fold], weights=weights[train])
+                found = poisson_sums(values, *part, prior, relative, starts[fold], weights=weights[train], errors=False)
                 theta = starts[fold] = found.theta
                 means = np.asarray(matrix[test] @ np.exp(np.clip(values @ theta[:-1] + theta[-1], -700, 50)))
                 loss += float(weights[test] @ (means - totals[test] * np.log(np.maximum(means, 1e-300))))
@@ -255,6 +264,8 @@ class AggregateRegressor(RegressorMixin, Estimator):
         theta = back @ found.theta
         self.coef_, self.intercept_ = theta[:-1], float(theta[-1])
         self.covariance_ = back @ found.covariance @ back.T
+        self.alone_, self.alone_covariance_ = back @ found.alone, back @ found.alone_covariance @ back.T
+        self.unknown_ = back @ found.unknown
         self.variance_, self.penalty_ = found.variance, prior * scale**2
         self.degrees_of_freedom_ = found.degrees
         history = {"objective": np.array([found.objective])}
@@ -265,6 +276,64 @@ class AggregateRegressor(RegressorMixin, Estimator):
         del input_features  # scikit-learn's signature
         return np.array([str(name) for name in self._fitted("coef_").features_.names], dtype=object)
 
+    def intervals(self, level: float = 0.95) -> pd.DataFrame:
+        """One row per coefficient, and the intercept last, with an interval that accounts for shrinkage.
+
+        ``coefficient`` is the fitted one, which the penalty shrinks. The interval lies around the coefficient that the
+        sums alone suggest, so that it holds the truth as often as it says, and may leave the fitted one out. It is
+        missing where the sums leave a coefficient open (each level of a category, whose levels add up to the
+        intercept), and for all where there are fewer than two bags per coefficient: no interval would hold.
+
+        Returns
+        -------
+        DataFrame with coefficient, standard_error, low, high, indexed by `get_feature_names_out` and "intercept"
+        """
+        import pandas as pd
+
+        names = [*self.get_feature_names_out(), "intercept"]
+        low, high, errors = self._around_alone(np.eye(len(names)), level)
+        found = {"coefficient": np.append(self.coef_, self.intercept_), "standard_error": errors}
+        return pd.DataFrame(found | {"low": low, "high": high}, index=names)
+
+    def predict_interval(self, X: Any, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
+        """Interval of the expected response of individuals, around what the sums alone suggest, as in `intervals`.
+
+        Parameters
+        ----------
+        X : array of shape (n_rows, n_features), data frame, or Bags
+        level : float, default 0.95
+
+        Returns
+        -------
+        low, high : arrays of shape (n_rows,)
+            Missing where the sums leave the expectation open.
+        """
+        values = self._fitted("coef_").features_.matrix(X)
+        low, high, _ = self._around_alone(np.column_stack([values, np.ones(len(values))]), level)
+        return (low, high) if self.likelihood == "gaussian" else (np.exp(low), np.exp(high))
+
+    def _around_alone(self, rows: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Intervals, and standard errors, of linear functions of the coefficients, one per row."""
+        from scipy.stats import t
+
+        if self.networks_:
+            raise DataError("Networks have no standard errors here.", hint="hidden=() has them.")
+        reach = t.ppf(0.5 + 0.5 * checks.fraction(level, "level"), max(self.freedom_, 1.0))
+        errors = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", rows, self.alone_covariance_, rows), 0.0))
+        open_by = np.abs(rows @ self.unknown_) > 1e-6 * (np.abs(rows) @ np.abs(self.unknown_))
+        errors = np.where(open_by.any(axis=1), np.nan, errors)
+        n_coefs = len(self.alone_)
+        if self.freedom_ < n_coefs:
+            warnings.warn(
+                f"{self.freedom_ + n_coefs:.0f} bags are too few for intervals from {n_coefs} coefficients: none would "
+                "hold. Hint: fewer features, or more bags.",
+                ModelWarning,
+                stacklevel=3,
+            )
+            errors = np.full(len(rows), np.nan)
+        middle = rows @ self.alone_
+        return middle - reach * errors, middle + reach * errors, errors
+
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Expected response of individuals.
 
@@ -272,7 +341,8 @@ class AggregateRegressor(RegressorMixin, Estimator):
         ----------
         X : array of shape (n_rows, n_features), data frame, or Bags
         return_std : bool, default False
-            Whether to return the standard error of the expectation, too.
+            Whether to return the standard deviation of the expectation, too, by `covariance_`; `predict_interval`
+            accounts for shrinkage.
 
         Returns
         -------

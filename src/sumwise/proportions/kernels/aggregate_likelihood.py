@@ -11,18 +11,24 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from scipy import linalg, optimize, sparse
 
+LEAST_KNOWN = 1e-9  # of the largest root of an information matrix, below which a direction is unknown
+FLAT = 1e-9  # prior precision of Poisson coefficients per deviation of their feature that is as good as none
+
 
 class SumFit(NamedTuple):
     """A linear model of sums."""
 
     theta: np.ndarray  # (d + 1,) coefficients, then the intercept
-    covariance: np.ndarray  # (d + 1, d + 1)
+    covariance: np.ndarray  # (d + 1, d + 1) of the posterior
     variance: float  # of one response around its mean; of Poisson counts their dispersion
     precision: float  # what multiplies the prior precision of the coefficients
     objective: float
     n_iter: int
     converged: bool
     degrees: float  # coefficients spent, the intercept included
+    alone: np.ndarray  # (d + 1,) as theta, without the prior
+    alone_covariance: np.ndarray  # (d + 1, d + 1)
+    unknown: np.ndarray  # (d + 1, k) directions that the sums alone leave open
 
 
 def shared_members(members: sparse.csr_array, variances: np.ndarray) -> np.ndarray:
@@ -97,6 +103,16 @@ def _factor(matrix: np.ndarray) -> np.ndarray:
         return linalg.cholesky(matrix + 1e-10 * np.diag(np.diag(matrix)), lower=True)
 
 
+def _known(information: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The inverse of an information matrix in the directions that have any, and the others, (d + 1, k)."""
+    scale = np.sqrt(np.maximum(np.diag(information), 1e-300))
+    roots, vectors = np.linalg.eigh(information / np.outer(scale, scale))
+    seen = roots > LEAST_KNOWN * max(float(roots[-1]), 1e-300)
+    inner, unknown = vectors[:, seen] / scale[:, None], vectors[:, ~seen]
+    unknown = np.where(np.abs(unknown) > 1e-7, unknown, 0.0) / scale[:, None]
+    return (inner / roots[seen]) @ inner.T, unknown
+
+
 def _plus_noise(covariance: np.ndarray, noise: np.ndarray) -> np.ndarray:
     return covariance + (noise if covariance.ndim == 1 else np.diag(noise))
 
@@ -161,10 +177,14 @@ def gaussian_sums(
     )
     log_multiple = 0.0 if fixed else float(found.x[1])
     theta, factor, design, objective = parts(found.x[0], log_multiple)
-    covariance = linalg.cho_solve((factor, True), np.eye(len(theta)))
-    degrees = float(np.trace(covariance @ (design.T @ design)))
+    information = design.T @ design
     variance, multiple = float(np.exp(found.x[0])), float(np.exp(log_multiple))
-    return SumFit(theta, covariance, variance, multiple, objective, int(found.nit), bool(found.success), degrees)
+    covariance = linalg.cho_solve((factor, True), np.eye(len(theta)))
+    degrees = float(np.trace(covariance @ information))
+    inverse, unknown = _known(information)
+    alone = theta + inverse @ (np.append(multiple * prior, 0.0) * theta)
+    ended = int(found.nit), bool(found.success)
+    return SumFit(theta, covariance, variance, multiple, objective, *ended, degrees, alone, inverse, unknown)
 
 
 def poisson_sums(
@@ -177,6 +197,7 @@ def poisson_sums(
     start: np.ndarray | None = None,
     max_iter: int = 100,
     weights: np.ndarray | None = None,
+    errors: bool = True,
 ) -> SumFit:
     """Counts y_i ~ Poisson(exp(x_i'w + b)), of which only sums over bags (plus noise) are observed.
 
@@ -192,13 +213,52 @@ def poisson_sums(
     start : (d + 1,) array, optional
         Coefficients and intercept to begin with.
     weights : as in `gaussian_sums`
+    errors : bool
+        Whether to fit without the prior, too, as intervals need; else ``alone`` is ``theta``.
     """
     powers = np.ones(len(totals)) if weights is None else weights
-    pull = np.append(prior, 0.0)
-    design = np.column_stack([features, np.ones(len(features))])
-    theta = np.zeros(design.shape[1]) if start is None else start.copy()
+    theta = np.zeros(features.shape[1] + 1) if start is None else start.copy()
     if start is None:
         theta[-1] = np.log(max(float(totals.sum() / members.sum()), 1e-12))
+    data = (features, totals, members, noise, relative, powers)
+    found = _poisson_mode(*data, np.append(prior, 0.0), theta, max_iter)
+    covariance: Any = linalg.pinvh(found.information + np.diag(found.pull))
+    degrees = float(np.trace(covariance @ found.information))
+    dispersion = max(found.squares / max(powers.sum() - degrees, 1.0), 1.0)
+    free = _poisson_mode(*data, np.full(len(theta), FLAT), found.theta, max_iter) if errors else found
+    inverse, unknown = _known(free.information)
+    if not free.converged:  # some counts are 0 whatever the rates: coefficients run away
+        free, unknown = found, np.eye(len(theta))
+    ended = found.n_iter, found.converged
+    alone = free.theta, dispersion * inverse, unknown
+    return SumFit(found.theta, dispersion * covariance, dispersion, 1.0, found.objective, *ended, degrees, *alone)
+
+
+class _Mode(NamedTuple):
+    """Where a Poisson fit ended."""
+
+    theta: np.ndarray
+    pull: np.ndarray
+    information: np.ndarray  # of the sums, without the prior
+    squares: float  # sum of squared residuals in standard deviations
+    objective: float
+    n_iter: int
+    converged: bool
+
+
+def _poisson_mode(
+    features: np.ndarray,
+    totals: np.ndarray,
+    members: sparse.csr_array,
+    noise: np.ndarray,
+    relative: np.ndarray,
+    powers: np.ndarray,
+    pull: np.ndarray,
+    theta: np.ndarray,
+    max_iter: int,
+) -> _Mode:
+    """Fisher's scoring from ``theta`` with the prior precision ``pull``, intercept included."""
+    design = np.column_stack([features, np.ones(len(features))])
     exact = shared_members(members, relative).ndim == 1 and not noise.any()
     scale = np.asarray(
         cast(Any, members.multiply(relative[None, :])).max(axis=1).toarray()
@@ -234,7 +294,4 @@ def poisson_sums(
         if trial[0] < now[0]:
             break  # rounding: no shorter step is better
         theta, now = theta + move, trial
-    covariance: Any = linalg.pinvh(now[2])
-    degrees = float(np.trace(covariance @ (now[2] - np.diag(pull))))
-    dispersion = max(now[3] / max(powers.sum() - degrees, 1.0), 1.0)
-    return SumFit(theta, dispersion * covariance, dispersion, 1.0, now[0], n_iter, size <= 1e-4, degrees)
+    return _Mode(theta, pull, now[2] - np.diag(pull), now[3], now[0], n_iter, size <= 1e-4)
