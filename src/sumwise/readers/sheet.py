@@ -84,6 +84,10 @@ class Sheet:
             self._refuse(odd, column, "holds no text or number", "turn it into text first.")
         return series
 
+    def names(self, column: Any) -> pd.Series:
+        """Return ids as text without blanks around them: names of units, bags or places."""
+        return self.ids(column).astype(str).str.strip()
+
     def numbers(self, columns: Sequence, *, missing: bool = False, negative: bool = False) -> np.ndarray:
         """Columns as one matrix of numbers.
 

@@ -106,7 +106,7 @@ def column_notes(rows: Rows) -> list[str]:
 
 
 def _grouped(sheet: Sheet, bag: str, frame: pd.DataFrame, weight: str | None) -> tuple[Bags, np.ndarray]:
-    codes, found = pd.factorize(sheet.ids(bag).astype(str).str.strip().to_numpy())
+    codes, found = pd.factorize(sheet.names(bag).to_numpy())
     order = np.argsort(codes, kind="stable")
     weights = None if weight is None else sheet.numbers([weight])[order, 0]
     offsets = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(found)))])

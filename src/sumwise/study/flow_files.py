@@ -54,11 +54,11 @@ def counted_rows(problem: Problem) -> tuple[Sheet, pd.DataFrame, np.ndarray]:
     values = sheet.numbers(counts, missing=True, negative=True)
     rows, columns = np.indices(values.shape).reshape(2, -1)
     made: dict[str, Any] = {}
-    made["time"] = np.array(times)[columns] if times else sheet.ids(time).astype(str).str.strip().to_numpy()[rows]
+    made["time"] = np.array(times)[columns] if times else sheet.names(time).to_numpy()[rows]
     if sites:
         made["place"] = np.array(sites)[columns]
     elif place is not None:
-        made["place"] = sheet.ids(place).astype(str).str.strip().to_numpy()[rows]
+        made["place"] = sheet.names(place).to_numpy()[rows]
     else:
         made["place"] = np.array(_named_by_position(sheet, pair))[rows]
     return sheet, pd.DataFrame({**made, "count": values.ravel()}), rows

@@ -335,7 +335,7 @@ def join(problem: Problem, first: Sheet, second: Sheet, key: str, other: str | N
         twice = found.duplicated().to_numpy()
         again = found.tolist()[int(np.argmax(twice))]
         sheet.refuse(twice, f"column {column!r} repeats {again!r}", "give each one row.")
-    keep = _matched(problem, first, second, ids)
+    keep = matched(problem, first, second, ids, "unit")
     place = pd.Series(np.arange(len(second)), index=ids[1])
     rows = np.flatnonzero(keep)
     match = place.reindex(ids[0].iloc[rows]).to_numpy(dtype=int)
@@ -351,26 +351,25 @@ def join(problem: Problem, first: Sheet, second: Sheet, key: str, other: str | N
 
 def _keys(sheet: Sheet, column: str) -> pd.Series:
     sheet.known(column)
-    return sheet.ids(column).astype(str).str.strip().reset_index(drop=True)
+    return sheet.names(column).reset_index(drop=True)
 
 
-def _matched(problem: Problem, first: Sheet, second: Sheet, ids: list[pd.Series]) -> np.ndarray:
+def matched(problem: Problem, first: Sheet, second: Sheet, ids: Sequence[pd.Series], what: str) -> np.ndarray:
     """Which rows of the first sheet are in the second; an error where ids differ, unless the problem says drop."""
     sets = [set(ids[0]), set(ids[1])]
-    alone = [[x for x in ids[0].tolist() if x not in sets[1]], [x for x in ids[1].tolist() if x not in sets[0]]]
+    alone = [[x for x in dict.fromkeys(ids[a]) if x not in sets[1 - a]] for a in (0, 1)]
     unmatched = problem.data.get("unmatched", "raise")
     with problem.blamed(("data", "unmatched")):
         checks.choice(unmatched, "unmatched", ("raise", "drop"))
-    keep = np.array([x in sets[1] for x in ids[0].tolist()], dtype=bool)
-    if unmatched == "raise" and any(len(a) for a in alone):
+    if unmatched == "raise" and any(alone):
         lone = "; ".join(_alone(sheet, a) for sheet, a in zip((first, second), alone))
         raise DataError(
-            f"{problem.place(('data',))}: The units of the two files don't match: {lone}.",
+            f"{problem.place(('data',))}: The {what}s of the two files don't match: {lone}.",
             hint='write them alike, or set unmatched = "drop" in [data] to leave them out.',
         )
-    if not keep.any():
-        raise DataError(f"{first.name} and {second.name} have no unit in common.")
-    return keep
+    if sets[0].isdisjoint(sets[1]):
+        raise DataError(f"{first.name} and {second.name} have no {what} in common.", hint="write them alike.")
+    return ids[0].isin(sets[1]).to_numpy(dtype=bool)
 
 
 def _alone(sheet: Sheet, alone: list[str]) -> str:

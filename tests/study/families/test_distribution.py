@@ -62,7 +62,7 @@ def test_responses_in_a_second_file(tmp_path):
     made = study(tmp_path, frame.drop(columns="dose"), text, fit=False)
     np.testing.assert_allclose(made.response, frame.groupby("sample")["dose"].first())
     one[one["sample"] != 3].to_csv(tmp_path / "r.csv", index=False)
-    with pytest.raises(DataError, match="1 without a response .'3'., 0 without samples"):
+    with pytest.raises(DataError, match=r"bags of the two files don't match: 1 only in .* \('3'\); 0 only in"):
         study(tmp_path, frame.drop(columns="dose"), text, fit=False)
 
 

@@ -66,7 +66,7 @@ class Study:
 
     def make(self, method: str) -> Any:
         """An estimator of that name, with its defaults."""
-        raise NotImplementedError
+        return getattr(import_module(f"sumwise.{self.family}"), method)()
 
     def predict(self, model: Any, source: Path) -> pd.DataFrame:
         """Apply a fitted model to a file of other units, bags or individuals."""

@@ -157,7 +157,7 @@ class Collective(Study):
             place = p.column("place") or "place"
             sheet = open_source(p, path, None, [place])
             sheet.known(place)
-            names = sheet.ids(place).astype(str).str.strip().to_numpy()
+            names = sheet.names(place).to_numpy()
             lone = len(set(names) - set(listed))
             if lone:
                 p.remarks.append(
@@ -187,7 +187,7 @@ class Collective(Study):
         sheet = open_source(self.problem, self.problem.file("distances_file"), None, ["origin", "destination"])
         sheet.known("origin", "destination", "distance")
         at = {name: k for k, name in enumerate(listed)}
-        ends = [sheet.ids(c).astype(str).str.strip() for c in ("origin", "destination")]
+        ends = [sheet.names(c) for c in ("origin", "destination")]
         for column, names in zip(("origin", "destination"), ends):
             unknown = ~names.isin(listed).to_numpy()
             sheet.refuse(
@@ -210,7 +210,7 @@ class Collective(Study):
         columns = ["from_place", "from_time", "to_place", "to_time"]
         sheet = open_source(self.problem, path, None, columns)
         sheet.known(*columns)
-        texts = {c: sheet.ids(c).astype(str).str.strip() for c in columns}
+        texts = {c: sheet.names(c) for c in columns}
         numeric = pd.api.types.is_numeric_dtype(frame["time"])
         parts = {c: _in_order(v) if numeric and c.endswith("time") else v for c, v in texts.items()}
         return Tracks(*(parts[c].tolist() for c in columns))
@@ -270,7 +270,7 @@ class Collective(Study):
         with p.blamed():
             sheet = open_source(p, source, None, [place, *([when] if when else [])])
             sheet.known(place, count)
-            names = sheet.ids(place).astype(str).str.strip().tolist()
+            names = sheet.names(place).tolist()
             for name in names:
                 checks.known(name, known, "place")
             values = sheet.numbers([count])[:, 0]

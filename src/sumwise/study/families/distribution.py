@@ -13,7 +13,7 @@ from sumwise.errors import DataError
 from sumwise.readers.sheet import Sheet
 from sumwise.study.families.base import Study
 from sumwise.study.features import bags_of, column_kind, column_notes, level_texts, other_bags
-from sumwise.study.sources import open_source
+from sumwise.study.sources import matched, open_source
 
 
 class Distribution(Study):
@@ -69,7 +69,7 @@ class Distribution(Study):
             if apart is None:
                 self._own_response(sheet, str(response))
             else:
-                self._other_response(apart, str(bag), str(response))
+                self._other_response(sheet, apart, str(bag), str(response))
             self.check_names([*sheet.columns, *({response} - {*sheet.columns})])
         self.data = self.bags, self._target()
         self.details |= {"classes": self.classes, "response": self.named(str(response)), "names": p.names}
@@ -91,28 +91,16 @@ class Distribution(Study):
         )
         self._set(sheet, response, self.order[self.bags.offsets[:-1]])
 
-    def _other_response(self, path: Path, bag: str, response: str) -> None:
+    def _other_response(self, sheet: Sheet, path: Path, bag: str, response: str) -> None:
         p = self.problem
         key = p.column("responses_bag") or bag
         other = open_source(p, path, [key, response], [key])
-        ids = other.ids(key).astype(str).str.strip().reset_index(drop=True)
+        ids = other.names(key).reset_index(drop=True)
         other.refuse(ids.duplicated().to_numpy(), f"column {key!r} repeats a bag", "give each bag one row.")
-        place = {name: i for i, name in enumerate(ids.tolist())}
-        mine = [str(b) for b in self.bags.ids]
-        alone = [b for b in mine if b not in place]
-        more = [b for b in ids.tolist() if b not in set(mine)]
-        if (alone or more) and p.data.get("unmatched", "raise") != "drop":
-            shown = (
-                f"{len(alone)} without a response ({', '.join(map(repr, alone[:5]))}), {len(more)} without samples "
-                f"({', '.join(map(repr, more[:5]))})"
-            )
-            hint = 'write them alike, or set unmatched = "drop" in [data] to leave them out.'
-            raise DataError(f"{p.place(('data',))}: The bags of the two files don't match: {shown}.", hint=hint)
-        keep = np.array([b in place for b in mine], dtype=bool)
-        if not keep.any():
-            raise DataError("The two files have no bag in common.", hint="write them alike.")
+        mine = pd.Series([str(b) for b in self.bags.ids])
+        keep = matched(p, sheet, other, (mine, ids), "bag")
         self.bags = self.bags[np.flatnonzero(keep)]
-        self._set(other, response, np.array([place[b] for b in mine if b in place]))
+        self._set(other, response, pd.Index(ids).get_indexer(mine[keep]))
 
     def _set(self, sheet: Sheet, response: str, rows: np.ndarray) -> None:
         texts = level_texts(sheet, response)[rows]

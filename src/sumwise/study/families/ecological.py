@@ -195,7 +195,7 @@ class Ecological(Study):
         p = self.problem
         option, votes = (p.column(key) or key for key in ("option", "votes"))
         sheet.known(option, votes)
-        frame = pd.DataFrame({unit: sheet.ids(unit).astype(str), "o": sheet.ids(option).astype(str).str.strip()})
+        frame = pd.DataFrame({unit: sheet.ids(unit).astype(str), "o": sheet.names(option)})
         frame["v"] = sheet.numbers([votes])[:, 0]
         wide = frame.pivot_table(index=unit, columns="o", values="v", aggfunc="sum", sort=False)
         lacking = wide.isna().to_numpy()
@@ -250,7 +250,7 @@ class Ecological(Study):
     def _named_options(self, sheet: Sheet, side: str, option: str) -> Sheet:
         """A long sheet whose options have names: those of `names_file`, or numbers with their side before them."""
         sheet.known(side, option)
-        options, sides = sheet.ids(option).astype(str).str.strip(), sheet.ids(side).astype(str).str.strip()
+        options, sides = sheet.names(option), sheet.names(side)
         known = self._names_of_options(dict.fromkeys(sides))
         if known is not None:
             self.option_names = known
@@ -275,7 +275,7 @@ class Ecological(Study):
         known: dict[tuple[str, str], str] = {}
         for side in sides:
             names.known(side, f"{side}_name")
-            pairs = zip(names.ids(side).astype(str).str.strip(), names.ids(f"{side}_name").astype(str))
+            pairs = zip(names.names(side), names.ids(f"{side}_name").astype(str))
             known |= {(side, code): name for code, name in pairs}
         return known
 
@@ -302,9 +302,7 @@ class Ecological(Study):
 
     def make(self, method: str) -> Any:
         """An estimator on margins."""
-        from sumwise import ecological
-
-        made = getattr(ecological, method)()
+        made = super().make(method)
         named = self.problem.column_list("covariates")
         return made.set_params(covariates=named) if named and method == "EcologicalEM" else made
 
@@ -357,7 +355,7 @@ class Ecological(Study):
             return read_margins(sheet, groups, {"everybody": everybody}, named)
         sheet.known(unit, side, option, votes)
         sheet = self._named_options(sheet, side, option)
-        mine = sheet.ids(side).astype(str).str.strip() == (p.column("row") or "row")
+        mine = sheet.names(side) == (p.column("row") or "row")
         rows = only_rows(sheet, np.flatnonzero(mine.to_numpy(dtype=bool)))
         if not len(rows):
             raise DataError(

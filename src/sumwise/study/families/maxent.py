@@ -173,12 +173,6 @@ class MaxEnt(Study):
 
     # --- fit
 
-    def make(self, method: str) -> Any:
-        """A classifier on tables."""
-        from sumwise import maxent
-
-        return getattr(maxent, method)()
-
     def configured(self, method: str) -> Any:
         """The estimator with the options of the problem file; solver options are written beside the others."""
         from sumwise.maxent import SolverOptions

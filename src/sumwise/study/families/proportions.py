@@ -13,7 +13,7 @@ from sumwise.errors import DataError
 from sumwise.readers.sheet import Sheet
 from sumwise.study.families.base import Study
 from sumwise.study.features import bags_of, column_notes, level_texts, typed_frame
-from sumwise.study.sources import only_rows, open_source
+from sumwise.study.sources import matched, only_rows, open_source
 
 MOST_GROUPS = 12  # levels of a column that is shown as subgroups
 MOST_CLASSES = 30
@@ -132,30 +132,12 @@ class Proportions(Study):
         named = p.column_list("counts", needed=True) or []
         key = p.column("counts_bag") or bag
         other = open_source(p, p.file("counts_file"), [*named, key], [key])
-        frame = pd.DataFrame(other.numbers(named), columns=named, index=other.ids(key).astype(str).str.strip())
+        frame = pd.DataFrame(other.numbers(named), columns=named, index=other.names(key))
         twice = frame.index.duplicated()
         other.refuse(twice, f"column {key!r} repeats a bag", "give each bag one row.")
-        mine = sheet.ids(bag).astype(str).str.strip().to_numpy()
-        self._check_bags(set(mine), set(frame.index), sheet.name, other.name)
-        keep = np.isin(mine, frame.index.to_numpy(dtype=object).astype(str))
+        keep = matched(p, sheet, other, (sheet.names(bag), pd.Series(frame.index)), "bag")
         self.classes, self.counts_by_bag = [self.named(str(c)) for c in named], frame
         return only_rows(sheet, np.flatnonzero(keep))
-
-    def _check_bags(self, mine: set, theirs: set, first: str, second: str) -> None:
-        p = self.problem
-        lone = [sorted(mine - theirs), sorted(theirs - mine)]
-        if not (mine & theirs):
-            raise DataError(
-                f"{p.place(('data',))}: {first} and {second} have no bag in common.", hint="write them alike."
-            )
-        if any(lone) and p.data.get("unmatched", "raise") != "drop":
-            lone_bags = "; ".join(
-                f"{len(a)} only in "
-                f"{name}{' (' + ', '.join(map(repr, a[:5])) + (', ...' if len(a) > 5 else '') + ')' if a else ''}"
-                for name, a in zip((first, second), lone)
-            )
-            hint = 'write them alike, or set unmatched = "drop" in [data] to leave them out.'
-            raise DataError(f"{p.place(('data',))}: The bags of the two files don't match: {lone_bags}.", hint=hint)
 
     def _subgroup_columns(self, sheet: Sheet) -> None:
         """Levels of the columns to show shares by, in the order of the bags' rows."""
@@ -186,12 +168,6 @@ class Proportions(Study):
         )
 
     # --- fit
-
-    def make(self, method: str) -> Any:
-        """A classifier of individuals."""
-        from sumwise import proportions
-
-        return getattr(proportions, method)()
 
     @property
     def target(self) -> np.ndarray:
