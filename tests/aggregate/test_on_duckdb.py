@@ -273,3 +273,25 @@ def test_single_quotes_are_read_as_in_sheets(tmp_path, text, names, level):
     counted = aggregate(str(path), list(names))
     assert tuple(counted.domain) == open_sheet(path).columns == names
     assert level in counted.domain.levels(names[1])
+
+
+def test_latin_1_file_is_counted_as_init_reads_it(tmp_path):
+    rows = "Gemeinde;Grösse;y\nZürich;1,5;1\nBern;2,5;0\nGenève;1,5;0\n"
+    (tmp_path / "a.csv").write_bytes(rows.encode("latin-1"))
+    (tmp_path / "b.csv").write_text(rows, encoding="utf-8")
+    with pytest.warns(UserWarning, match="a.csv is not UTF-8 and was read as Latin-1: row 1 has 'Grösse'"):
+        found = aggregate(tmp_path / "a.csv", ["Gemeinde", "Grösse"], label="y")
+    assert found.domain.levels("Gemeinde") == ("Bern", "Genève", "Zürich")
+    wanted = aggregate(tmp_path / "b.csv", ["Gemeinde", "Grösse"], label="y")
+    assert found.domain == wanted.domain
+    assert np.array_equal(found["Gemeinde", "Grösse"].label_sums, wanted["Gemeinde", "Grösse"].label_sums)
+    packed = gzip.compress(rows.encode("cp1252"))
+    (tmp_path / "c.csv.gz").write_bytes(packed)
+    with pytest.warns(UserWarning, match="not UTF-8"):
+        assert aggregate(tmp_path / "c.csv.gz", ["Gemeinde"], label="y", order=1).n == 3
+
+
+def test_broken_utf_8_file_still_says_so(tmp_path):
+    (tmp_path / "a.csv").write_text('a,y\n"x,1\nz,0\n', encoding="utf-8")
+    with pytest.raises(DataError):
+        aggregate(tmp_path / "a.csv", ["a", "b"], label="y")

@@ -108,3 +108,11 @@ def test_failures_of_an_address_have_their_own_hint(said, hint):
     error = engine._failure(f"An error occurred while calling o44.parquet.\n: {said}\n\tat x")
     assert said in str(error)
     assert hint in error.hint
+
+
+@pytest.mark.spark
+def test_spark_reads_a_latin_1_file_as_duckdb_does(spark, tmp_path):
+    (tmp_path / "rows.csv").write_bytes("town,y\nZürich,1\nBern,0\n".encode("latin-1"))
+    with pytest.warns(UserWarning, match="not UTF-8 and was read as Latin-1"):
+        found = aggregate(tmp_path / "rows.csv", ["town"], "y", order=1, engine="spark", counting="sql", session=spark)
+    assert found.domain.levels("town") == ("Bern", "Zürich")

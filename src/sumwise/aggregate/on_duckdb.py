@@ -17,7 +17,7 @@ from sumwise.aggregate.sql import DUCKDB, Column, Lookup, Statement
 from sumwise.errors import DataError
 from sumwise.readers.connection import as_pattern, connect, expand_pattern, one_select, one_statement, reason
 from sumwise.readers.files import arrow_batches
-from sumwise.readers.text import single_quoted
+from sumwise.readers.text import copy_as_utf8, inspect_text, is_utf8, single_quoted, warn_encoding
 from sumwise.storage.remote import is_remote
 from sumwise.storage.temporary import scratch_folder
 
@@ -78,19 +78,44 @@ class DuckDBEngine:
         try:
             if is_remote(source):
                 self.what, source = f"the remote file {source!r}", sources.remote_dataset(source)
-            self._open(duckdb, source, columns, table, config)
+            try:
+                self._open(duckdb, source, columns, table, config)
+            except DataError:
+                copies = self._utf8_copies(source)
+                if not copies:
+                    raise
+                self.connection.close()
+                self._open(duckdb, source, columns, table, config, copies)
         except BaseException:
             self.close()
             raise
 
-    def _open(self, duckdb: Any, source: Any, columns: tuple[str, ...], table: str | None, config: dict) -> None:
+    def _utf8_copies(self, source: Any) -> list[str]:
+        """Copies of CSV files of which one is not UTF-8, which DuckDB alone reads; none where that isn't so."""
+        if not (hasattr(self, "connection") and self.what.startswith("the file") and self._folder is not None):
+            return []
+        if sources.file_format(source) != "csv":
+            return []
+        files = [Path(f) for f in _files(source)]
+        if all(is_utf8(f) for f in files):
+            return []
+        copies = []
+        for i, file in enumerate(map(inspect_text, files)):
+            warn_encoding(file)
+            copies.append(os.path.join(self._folder.name, f"{i}.csv"))
+            copy_as_utf8(file, Path(copies[-1]))
+        return copies
+
+    def _open(
+        self, duckdb: Any, source: Any, columns: tuple[str, ...], table: str | None, config: dict, copies: Any = ()
+    ) -> None:
         self._errors = duckdb.Error
         files, database, query = [], None, source if sources.is_query(source) else None
         if query is None and not sources.is_rows(source) and not _is_dataset(source):
             self.what = f"the file {str(source)!r}"
             form = sources.file_format(source)
             database = os.fspath(source) if form == "database" else None
-            files = _files(source) if form in ("csv", "parquet") else []
+            files = (list(copies) or _files(source)) if form in ("csv", "parquet") else []
             if form in ("csv", "parquet") and not files:
                 raise DataError(f"There is no file {str(source)!r}.")
         try:

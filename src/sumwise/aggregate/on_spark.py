@@ -6,6 +6,7 @@ import os
 import warnings
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from sumwise.aggregate.counters import Counter
 from sumwise.aggregate.sql import SPARK, Column, Lookup, Statement
 from sumwise.errors import DataError
 from sumwise.extras import require
+from sumwise.readers.text import inspect_text, is_utf8, warn_encoding
 from sumwise.spark import Standstill, spark_session
 
 NUMBER = r"^[+-]?((0|[1-9][0-9]*)([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?$"
@@ -32,6 +34,7 @@ HINTS = (
     ),
     (("Job aborted", "ExecutorLost", "OutOfMemory", "cancelled"), "the executors' own logs say more."),
 )
+ENCODINGS = {"latin-1": "ISO-8859-1", "cp1252": "windows-1252"}  # as Java calls them
 NUMBERS = ("byte", "short", "integer", "long", "float", "double", "decimal")
 
 
@@ -112,6 +115,10 @@ class SparkEngine:
         if form == "csv":
             separator = "\t" if ".tsv" in path else ","
             reader = self.session.read.option("escape", '"').option("multiLine", "true")
+            if not remote and os.path.isfile(path) and not is_utf8(Path(path)):  # Spark would put marks for letters
+                file = inspect_text(Path(path))
+                warn_encoding(file)
+                reader = reader.option("encoding", ENCODINGS.get(file.encoding, file.encoding))
             return self._guarded(lambda: _typed(reader.csv(path, header=True, inferSchema=False, sep=separator)))
         raise DataError(f"{_start(self.what)} is of a format that Spark doesn't read.", hint="use engine='duckdb'.")
 

@@ -7,6 +7,7 @@ import csv
 import gzip
 import io
 import re
+import warnings
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -186,11 +187,12 @@ def as_utf8(file: TextFile) -> Iterator[TextFile]:
         yield file
         return
     with scratch_file("copy.csv") as copy:
-        _copy_as_utf8(file, copy)
+        copy_as_utf8(file, copy)
         yield replace(file, path=copy, encoding="utf-8", skip=0)
 
 
-def _copy_as_utf8(file: TextFile, copy: Path) -> None:
+def copy_as_utf8(file: TextFile, copy: Path) -> None:
+    """Write a file as plain UTF-8, from the header on."""
     try:
         with _opened(file.path) as source, copy.open("w", encoding="utf-8", newline="") as target:
             text = io.TextIOWrapper(source, encoding=file.encoding, newline="")
@@ -237,7 +239,7 @@ def _encoding(path: Path, head: bytes) -> str:
             return name
     if b"\x00" in head:
         return _without_mark(path, head)
-    if _decodes(path):
+    if is_utf8(path):
         return "utf-8"
     line = _first_line(path, rb"[\xc2-\xdf][\xa0-\xbf]") if _some_line_decodes(head) else None
     if line is not None:
@@ -281,7 +283,7 @@ def _some_line_decodes(head: bytes) -> bool:
     return False
 
 
-def _decodes(path: Path) -> bool:
+def is_utf8(path: Path) -> bool:
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         with _opened(path) as stream:
@@ -301,6 +303,12 @@ def encoding_remark(file: TextFile) -> tuple[str, ...]:
     fields = next((fields for start, fields in file.records() if line is not None and start >= line), [])
     shown = next((f": row {line} has {text[:40]!r}" for text in fields if not text.isascii()), "")
     return (f"{file.path.name} is not UTF-8 and was read as {WESTERN[file.encoding]}{shown}.",)
+
+
+def warn_encoding(file: TextFile) -> None:
+    """Warn of an encoding that nothing but its bytes showed."""
+    for remark in encoding_remark(file):
+        warnings.warn(remark, UserWarning, stacklevel=2)
 
 
 def _first_line(path: Path, pattern: bytes | re.Pattern[bytes]) -> int | None:
