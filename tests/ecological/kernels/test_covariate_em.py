@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from sumwise.ecological.kernels.covariate_em import covariate_shares, logit_step, unit_log_shares
+from sumwise.ecological.kernels.covariate_em import Logit, covariate_shares, unit_log_shares
 from sumwise.ecological.kernels.entropic_em import common_shares
 
 
@@ -65,7 +65,7 @@ def test_logit_step_never_lowers_the_likelihood_and_stays_at_the_optimum():
     counts = rng.poisson(5, (30, 2, 3)) + 1.0
     shares, slopes = np.log(np.full((2, 3), 1 / 3)), np.zeros((2, 3))
     for _ in range(15):
-        shares, slopes = logit_step(counts, counts.sum(axis=2), shares, slopes, z, 0.0, 0.01)
-    again = logit_step(counts, counts.sum(axis=2), shares, slopes, z, 0.0, 0.01)
+        shares, slopes = Logit(counts, counts.sum(axis=2), z, 0.0, 0.01).step(shares, slopes)
+    again = Logit(counts, counts.sum(axis=2), z, 0.0, 0.01).step(shares, slopes)
     assert np.abs(again[0] - shares).max() < 1e-6
     assert np.abs(again[1] - slopes).max() < 1e-6

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sumwise.ecological.kernels.entropic_em import normalised, settled, subtract_pull, unit_scales
+from sumwise.ecological.kernels.entropic_em import extrapolated, normalised, settled, subtract_pull, unit_scales
 from sumwise.ecological.kernels.raking import LEAST, tilt
 from sumwise.kernels.compiled import njit
 
@@ -80,81 +80,63 @@ def unit_log_shares(log_shares: np.ndarray, slopes: np.ndarray, covariates: np.n
     return moved - np.log(np.exp(moved).sum(axis=2, keepdims=True))
 
 
-def logit_step(
-    counts: np.ndarray,
-    sizes: np.ndarray,
-    log_shares: np.ndarray,
-    slopes: np.ndarray,
-    covariates: np.ndarray,
-    alpha: float,
-    ridge: float,
-) -> tuple[np.ndarray, np.ndarray]:
-    """One Newton step of the logit: counts (n, R, C) with row sums `sizes` (n, R); returns new log shares and slopes.
+class Logit(NamedTuple):
+    """Counts (n, R, C) with row sums `sizes` (n, R) and covariates (n, k), and the two penalties."""
 
-    The step is halved until the likelihood of the counts doesn't fall.
-    """
-    n_rows, n_cols = log_shares.shape
-    k = covariates.shape[1]
-    here = _likelihood(counts, log_shares, slopes, covariates, alpha, ridge)
-    gradient, information = _derivatives(counts, sizes, log_shares, slopes, covariates, alpha, ridge)
-    step = np.linalg.lstsq(information, gradient, rcond=1e-10)[0].reshape(n_rows + k, n_cols)
-    length = min(1.0, 4.0 / max(float(np.abs(step).max()), 1e-300))
-    while length > 1e-4:
-        p = normalised(log_shares + length * step[:n_rows])
-        s = slopes + length * step[n_rows:]
-        if _likelihood(counts, p, s, covariates, alpha, ridge) >= here - 1e-9 * abs(here):
-            return p, s - s.mean(axis=1, keepdims=True)
-        length /= 2
-    return log_shares, slopes
+    counts: np.ndarray
+    sizes: np.ndarray
+    covariates: np.ndarray
+    alpha: float
+    ridge: float
 
+    def likelihood(self, log_shares: np.ndarray, slopes: np.ndarray) -> float:
+        """The penalised log-likelihood of the counts."""
+        fitted = unit_log_shares(log_shares, slopes, self.covariates)
+        penalty = 0.5 * self.ridge * np.sum(slopes**2)
+        return float(np.sum(self.counts * fitted) + self.alpha * log_shares.sum() - penalty)
 
-def _likelihood(
-    counts: np.ndarray, log_shares: np.ndarray, slopes: np.ndarray, covariates: np.ndarray, alpha: float, ridge: float
-) -> float:
-    fitted = unit_log_shares(log_shares, slopes, covariates)
-    return float(np.sum(counts * fitted) + alpha * log_shares.sum() - 0.5 * ridge * np.sum(slopes**2))
+    def step(self, log_shares: np.ndarray, slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """One Newton step: new log shares and slopes; halved until the likelihood of the counts doesn't fall."""
+        n_rows, here = len(log_shares), self.likelihood(log_shares, slopes)
+        gradient, information = self._derivatives(log_shares, slopes)
+        step = np.linalg.lstsq(information, gradient, rcond=1e-10)[0].reshape(-1, log_shares.shape[1])
+        length = min(1.0, 4.0 / max(float(np.abs(step).max()), 1e-300))
+        while length > 1e-4:
+            p = normalised(log_shares + length * step[:n_rows])
+            s = slopes + length * step[n_rows:]
+            if self.likelihood(p, s) >= here - 1e-9 * abs(here):
+                return p, s - s.mean(axis=1, keepdims=True)
+            length /= 2
+        return log_shares, slopes
 
-
-def _derivatives(
-    counts: np.ndarray,
-    sizes: np.ndarray,
-    log_shares: np.ndarray,
-    slopes: np.ndarray,
-    covariates: np.ndarray,
-    alpha: float,
-    ridge: float,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Gradient and information of the log shares, then of the slopes."""
-    n_rows, n_cols = log_shares.shape
-    k = covariates.shape[1]
-    p = np.exp(unit_log_shares(log_shares, slopes, covariates))
-    base = np.exp(log_shares)
-    residual = counts - sizes[:, :, None] * p
-    gradient = np.vstack(
-        [
-            residual.sum(axis=0) + alpha * (1 - n_cols * base),
-            covariates.T @ residual.sum(axis=1) - ridge * slopes,
-        ]
-    )
-    design = [sizes * (np.arange(n_rows) == r) for r in range(n_rows)] + [
-        sizes * covariates[:, j : j + 1] for j in range(k)
-    ]
-    information = np.zeros((n_rows + k, n_cols, n_rows + k, n_cols))
-    for a in range(n_rows + k):
-        for b in range(a, n_rows + k):
-            if a < n_rows and b < n_rows and a != b:
-                continue
-            other = (np.arange(n_rows) == b)[None] if b < n_rows else covariates[:, b - n_rows, None]
-            weight = design[a] * other
-            block = np.diag(np.einsum("ir,irc->c", weight, p))
-            block -= np.einsum("irc,ire->ce", weight[:, :, None] * p, p, optimize=True)
-            information[a, :, b], information[b, :, a] = block, block.T
-    for r in range(n_rows):
-        information[r, :, r] += alpha * n_cols * (np.diag(base[r]) - np.outer(base[r], base[r]))
-    for j in range(n_rows, n_rows + k):
-        information[j, :, j] += ridge * np.eye(n_cols)
-    size = (n_rows + k) * n_cols
-    return gradient.ravel(), information.reshape(size, size) + 1e-9 * np.eye(size) * max(float(sizes.sum()), 1.0)
+    def _derivatives(self, log_shares: np.ndarray, slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Gradient and information of the log shares, then of the slopes."""
+        n_rows, n_cols = log_shares.shape
+        sizes, covariates, alpha = self.sizes, self.covariates, self.alpha
+        k = covariates.shape[1]
+        p = np.exp(unit_log_shares(log_shares, slopes, covariates))
+        base = np.exp(log_shares)
+        residual = self.counts - sizes[:, :, None] * p
+        of_shares = residual.sum(axis=0) + alpha * (1 - n_cols * base)
+        gradient = np.vstack([of_shares, covariates.T @ residual.sum(axis=1) - self.ridge * slopes])
+        design = [sizes * (np.arange(n_rows) == r) for r in range(n_rows)]
+        design += [sizes * covariates[:, j : j + 1] for j in range(k)]
+        information = np.zeros((n_rows + k, n_cols, n_rows + k, n_cols))
+        for a in range(n_rows + k):
+            for b in range(a, n_rows + k):
+                if a < n_rows and b < n_rows and a != b:
+                    continue
+                other = (np.arange(n_rows) == b)[None] if b < n_rows else covariates[:, b - n_rows, None]
+                weight = design[a] * other
+                block = np.diag(np.einsum("ir,irc->c", weight, p))
+                block -= np.einsum("irc,ire->ce", weight[:, :, None] * p, p, optimize=True)
+                information[a, :, b], information[b, :, a] = block, block.T
+        for r in range(n_rows):
+            information[r, :, r] += alpha * n_cols * (np.diag(base[r]) - np.outer(base[r], base[r]))
+        for j in range(n_rows, n_rows + k):
+            information[j, :, j] += self.ridge * np.eye(n_cols)
+        size = (n_rows + k) * n_cols
+        return gradient.ravel(), information.reshape(size, size) + 1e-9 * np.eye(size) * max(float(sizes.sum()), 1.0)
 
 
 def covariate_shares(
@@ -207,7 +189,7 @@ def covariate_shares(
             logs = np.where(own > 0, np.log(np.maximum(b, 1e-300)) - unit_log_shares(p, s, covariates), 0.0)
         divergence = np.sum(own * logs, axis=(1, 2)) * live
         value += float(scale @ divergence) - alpha * float(p.sum()) + 0.5 * ridge * float(np.sum(s**2))
-        new = logit_step(sizes[:, :, None] * b + pull, sizes, p, s, covariates, alpha, ridge)
+        new = Logit(sizes[:, :, None] * b + pull, sizes, covariates, alpha, ridge).step(p, s)
         return np.vstack(new), value, divergence
 
     first_shares = normalised(np.log(np.maximum(start, 1e-7)))
@@ -230,7 +212,7 @@ def covariate_shares(
         if between > value + 1e-6 * abs(value):
             here = second
             continue
-        here, longest = _ahead(here, first, second, longest, n_rows)
+        here, longest = extrapolated(here, first, second, longest, n_rows)
     _, _, divergence = em(here, 50.0)
     return CovariateSolution(
         here[:n_rows], here[n_rows:], divergence, np.asarray(objectives), np.asarray(changes), converged
@@ -241,18 +223,3 @@ def _moved(new: np.ndarray, old: np.ndarray, n_rows: int) -> float:
     """The largest change of a share, or of a slope on the scale of shares."""
     shares = np.abs(np.exp(new[:n_rows]) - np.exp(old[:n_rows])).max()
     return float(max(shares, 0.25 * np.abs(new[n_rows:] - old[n_rows:]).max()))
-
-
-def _ahead(
-    here: np.ndarray, first: np.ndarray, second: np.ndarray, longest: float, n_rows: int
-) -> tuple[np.ndarray, float]:
-    step, bent = first - here, second - 2 * first + here
-    mass = np.exp(first)
-    mass[n_rows:] = 0.25
-    length = np.sqrt(np.sum(mass * step**2) / max(float(np.sum(mass * bent**2)), 1e-300))
-    length = max(length, 1.0)
-    if length > longest:
-        length, longest = longest, min(2 * longest, 64.0)
-    new = here + 2 * length * step + length**2 * bent
-    new[:n_rows] = normalised(new[:n_rows])
-    return new, longest

@@ -254,7 +254,7 @@ def common_shares(
         if between > value + 1e-6 * abs(value):
             here = normalised(0.5 * (first + second))
             continue
-        here, longest = _extrapolate(here, first, second, longest)
+        here, longest = extrapolated(here, first, second, longest, len(here))
     em_step(*fixed, here, tilts, divergence, np.array([gamma, 50.0, 1e-9]), alpha)
     return SharesSolution(here, divergence, np.asarray(objectives), np.asarray(changes), converged)
 
@@ -265,11 +265,17 @@ def settled(objectives: list[float], n_units: int) -> bool:
     return len(last) == 5 and max(last) - min(last) < 1e-3 * max(1.0, n_units / 1000)
 
 
-def _extrapolate(here: np.ndarray, first: np.ndarray, second: np.ndarray, longest: float) -> tuple[np.ndarray, float]:
+def extrapolated(
+    here: np.ndarray, first: np.ndarray, second: np.ndarray, longest: float, n_rows: int
+) -> tuple[np.ndarray, float]:
+    """Go on from a point along the two EM steps after it, and how far the next time; rows after `n_rows` are slopes."""
     step, second_difference = first - here, second - 2 * first + here
     mass = np.exp(first)  # cells that vanish must not rule the length
+    mass[n_rows:] = 0.25
     length = np.sqrt(np.sum(mass * step**2) / max(float(np.sum(mass * second_difference**2)), 1e-300))
     length = max(length, 1.0)
     if length > longest:
         length, longest = longest, min(2 * longest, 64.0)
-    return normalised(here + 2 * length * step + length**2 * second_difference), longest
+    new = here + 2 * length * step + length**2 * second_difference
+    new[:n_rows] = normalised(new[:n_rows])
+    return new, longest
