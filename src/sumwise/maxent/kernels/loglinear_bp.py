@@ -8,6 +8,8 @@ import numpy as np
 
 from sumwise.maxent.kernels.loglinear import Expectation, Layout, class_shares, log_sum
 
+MAX_ITER, TOL, DAMPING = 200, 1e-8, 0.5
+
 
 class _Graph(NamedTuple):
     lay: Layout
@@ -15,31 +17,15 @@ class _Graph(NamedTuple):
     shares: np.ndarray  # how much of each clique counts: 1 for loopy, the appearance in spanning trees for TRW
 
 
-def bp_cells(
-    lay: Layout,
-    weights: np.ndarray,
-    offsets: np.ndarray,
-    *,
-    max_iter: int = 200,
-    tol: float = 1e-8,
-    damping: float = 0.5,
-) -> Expectation:
+def bp_cells(lay: Layout, weights: np.ndarray, offsets: np.ndarray) -> Expectation:
     """Loopy belief propagation, each class by itself: exact on trees, an approximation elsewhere.
 
     Arguments and result as in `enumerate_cells`; `log_z` is the Bethe approximation.
     """
-    return _run(lay, weights, offsets, np.ones(len(lay.cliques)), max_iter, tol, damping)
+    return _run(lay, weights, offsets, np.ones(len(lay.cliques)))
 
 
-def trw_cells(
-    lay: Layout,
-    weights: np.ndarray,
-    offsets: np.ndarray,
-    *,
-    max_iter: int = 200,
-    tol: float = 1e-8,
-    damping: float = 0.5,
-) -> Expectation:
+def trw_cells(lay: Layout, weights: np.ndarray, offsets: np.ndarray) -> Expectation:
     """Tree-reweighted belief propagation (Wainwright et al. 2005): convex, and `log_z` is an upper bound for pairs.
 
     A clique of m attributes counts by (D - components) / sum over cliques of (m - 1), the share of spanning trees
@@ -48,7 +34,7 @@ def trw_cells(
     joins = sum(len(c) - 1 for c in lay.cliques)
     share = (len(lay.sizes) - _components(lay)) / joins if joins else 1.0
     shares = np.array([share if len(c) > 1 else 1.0 for c in lay.cliques])
-    return _run(lay, weights, offsets, shares, max_iter, tol, damping)
+    return _run(lay, weights, offsets, shares)
 
 
 def _components(lay: Layout) -> int:
@@ -65,22 +51,20 @@ def _components(lay: Layout) -> int:
     return len({find(a) for a in range(len(root))})
 
 
-def _run(
-    lay: Layout, weights: np.ndarray, offsets: np.ndarray, shares: np.ndarray, max_iter: int, tol: float, damping: float
-) -> Expectation:
+def _run(lay: Layout, weights: np.ndarray, offsets: np.ndarray, shares: np.ndarray) -> Expectation:
     cells, log_z = np.empty_like(weights), np.empty(len(weights))
     for k, w in enumerate(weights):
         parts = np.split(w, lay.starts[1:-1])
         tables = [p.reshape(lay.shape(c)) / s for p, c, s in zip(parts, lay.cliques, shares)]
-        cells[k], log_z[k] = _one_class(_Graph(lay, tables, shares), max_iter, tol, damping)
+        cells[k], log_z[k] = _one_class(_Graph(lay, tables, shares))
     return Expectation(cells * class_shares(log_z + offsets)[:, None], log_z)
 
 
-def _one_class(graph: _Graph, max_iter: int, tol: float, damping: float) -> tuple[np.ndarray, float]:
+def _one_class(graph: _Graph) -> tuple[np.ndarray, float]:
     lay = graph.lay
     messages = [[np.zeros(lay.sizes[a]) for a in clique] for clique in lay.cliques]
     beliefs = _node_beliefs(graph, messages)
-    for _ in range(max_iter):
+    for _ in range(MAX_ITER):
         change = 0.0
         for c, clique in enumerate(lay.cliques):
             joint = _joint(graph, c, messages[c], beliefs)
@@ -88,11 +72,11 @@ def _one_class(graph: _Graph, max_iter: int, tol: float, damping: float) -> tupl
                 away = tuple(j for j in range(len(clique)) if j != i)
                 new = log_sum(joint, axis=away) - (beliefs[a] - messages[c][i])
                 new -= new.max()
-                step = (1 - damping) * (new - messages[c][i])
+                step = (1 - DAMPING) * (new - messages[c][i])
                 messages[c][i] = messages[c][i] + step
                 change = max(change, float(np.abs(step).max()))
         beliefs = _node_beliefs(graph, messages)
-        if change < tol:
+        if change < TOL:
             break
     return _collect(graph, messages, beliefs)
 
