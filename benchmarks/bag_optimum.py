@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import time
 from pathlib import Path
 
 import numpy as np
+from run_record import run_record
 from scipy.stats import norm
 
 from sumwise import Bags, synthetic
@@ -160,11 +160,10 @@ def main():
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("sections", nargs="*", choices=[[], *SECTIONS], default=[])
     options = parser.parse_args()
-    head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
     found = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     for name in options.sections or SECTIONS:
         found[name] = SECTIONS[name]()
-        found["commit"] = head.stdout.strip()
+        found["commit"] = run_record()["commit"]
         RESULTS.parent.mkdir(exist_ok=True)
         RESULTS.write_text(json.dumps(found, indent=1))
 
