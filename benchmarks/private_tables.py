@@ -8,7 +8,7 @@ neither. Ways: ``pairs`` (Gaussian noise on all pairs), ``geometric`` (on all pa
 (`release_selected`), ``exact``, and ``former`` and ``former-geometric``: noise on counts and label sums side by side,
 for Gaussian noise by the conversion of Bun and Steinke, as releases were before (simulated by a seed).
 ``calibrated`` (simulated): all pairs and, with as much of the budget as one of them, a table of scores on which the
-classifier is calibrated (`MaxEntClassifier.score_table`); the variation is that of the model before.
+classifier is calibrated (`MaxEntClassifier.score_table`); the variation, and ``nllh_before``, are those of the model before.
 ``split:W:P`` (simulated): pairs share the Gaussian budget by cells ** P, and each attribute's own table, released
 besides where W is above 0, has W.
 ``aim`` and ``mst``: AIM and MST on the `mbi` package (benchmarks/others; AIM with all pairs with the label, in an
@@ -308,8 +308,10 @@ def scores(task: Task, noisy: Tables, line: dict, penalty_mu: float, options: di
     model = MaxEntClassifier(penalty_mu=penalty_mu, random_state=line["draw"], **how).fit(noisy)
     last = calibrated(model, task, line["epsilon"], line["draw"]) if line["way"] == "calibrated" else model
     p = last.predict_proba(test)[:, 1]
+    before = {} if last is model else {"nllh_before": round(float(nllh(y, model.predict_proba(test)[:, 1])), 4)}
     return {
         "nllh": round(float(nllh(y, p)), 4),
+        **before,
         "auc": round(float(auc(y, p)), 4),
         "variation": round(variation(model, tables), 4),
         "tables": len(noisy),
