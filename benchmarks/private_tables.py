@@ -8,7 +8,7 @@ neither. Ways: ``pairs`` (Gaussian noise on all pairs), ``geometric`` (on all pa
 (`release_selected`), ``exact``, and ``former`` and ``former-geometric``: noise on counts and label sums side by side,
 for Gaussian noise by the conversion of Bun and Steinke, as releases were before (simulated by a seed).
 ``calibrated`` (simulated): all pairs and, with as much of the budget as one of them, a table of scores on which the
-classifier is calibrated (`MaxEntClassifier.score_table`); the variation, and ``nllh_before``, are those of the model before.
+classifier is calibrated (`MaxEntClassifier.score_table`); variation and ``nllh_before`` are those of the model before.
 ``split:W:P`` (simulated): pairs share the Gaussian budget by cells ** P, and each attribute's own table, released
 besides where W is above 0, has W.
 ``aim`` and ``mst``: AIM and MST on the `mbi` package (benchmarks/others; AIM with all pairs with the label, in an
