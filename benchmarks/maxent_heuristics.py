@@ -123,15 +123,20 @@ def fitted_score(tables: Tables, test: pd.DataFrame, options: dict, settings: di
             setattr(module, name, value)
 
 
+def with_noise(exact: Tables, n: int, draw: int) -> Tables:
+    """The tables with Gaussian noise of standard deviation 40."""
+    rng, noise = np.random.default_rng(draw), Gaussian(40.0)
+    made = [Table(t.attributes, noise.sample(t.counts, rng), noise.sample(t.label_sums, rng), noise) for t in exact]
+    return Tables(made, exact.domain, n=n, label="label", classes=exact.classes)
+
+
 def gains(kind: str, draw: int, words: list[str], chains: int) -> dict[str, float]:
     """What each rule gains on one draw of one kind of data."""
     frame, names = rows(kind, FIRST + draw)
     half = len(frame) // 2
     train, test = frame.iloc[:half], frame.iloc[half:]
     exact = Tables.from_frame(train, names, label="label")
-    rng, noise = np.random.default_rng(draw), Gaussian(40.0)
-    made = [Table(t.attributes, noise.sample(t.counts, rng), noise.sample(t.label_sums, rng), noise) for t in exact]
-    data = {"exact": exact, "noisy": Tables(made, exact.domain, n=half, label="label", classes=exact.classes)}
+    data = {"exact": exact, "noisy": with_noise(exact, half, draw)}
     sorts = ("exact",) if kind in ("large", "twins") else ("exact", "noisy")
     asked = {r: v for r, v in switched_off().items() if v[0] in sorts and (not words or any(w in r for w in words))}
     usual = {sort: fitted_score(data[sort], test, {}, {}, chains) for sort in {v[0] for v in asked.values()}}

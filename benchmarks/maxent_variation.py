@@ -2,35 +2,41 @@
 
 Usage: python benchmarks/maxent_variation.py [--draws 10] [--first 0] [--kinds determined nested indicators correlated
 survey large] [--chains 10000] writes benchmarks/results/maxent_variation.json (or --out FILE); --merge FILE ... puts
-such parts together, --seconds N begins no draw after so many. Kinds: "determined", six attributes of Adult one of
-which determines another (education by name, and its number cut at deciles); "nested", generated rows of six attributes
-beside a coarse version of the first; "indicators", four attributes of five levels that 26 periods determine in 97% of
-the rows, beside the period and three others; "correlated", "survey" and "large" as in maxent_heuristics.py. Each draw
-takes half of the rows at random and counts them exactly. Figures of one fit: held-out NLLH; the total variation, a
-mean over all pairs of attributes, of the model's expected tables from those of the rows that were counted; CPU seconds
-of the fit (kernels compiled before); steps. Gains are means over draws with their errors, positive if the rule helps:
-NLLH with it minus without it, variation without it minus with it, and the share of CPU time saved.
+such parts together, --seconds N begins no draw after so many; --more measures the rules of stopping, of steps and, on
+tables with Gaussian noise of standard deviation 40, of noise, and writes maxent_rules.json. Kinds: "determined", six
+attributes of Adult one of which determines another (education by name, and its number cut at deciles); "nested",
+generated rows of six attributes beside a coarse version of the first; "indicators", four attributes of five levels
+that 26 periods determine in 97% of the rows, beside the period and three others; "correlated", "survey" and "large"
+as in maxent_heuristics.py. Each draw takes half of the rows at random and counts them exactly. Figures of one fit:
+held-out NLLH; the total variation, a mean over all pairs of attributes, of the model's expected tables from those of
+the rows that were counted; CPU seconds of the fit (kernels compiled before); steps. Gains are means over draws with
+their errors, positive if the rule helps: NLLH with it minus without it, variation without it minus with it, and the
+share of CPU time saved.
 """
 
 import argparse
 import json
+import os
 import subprocess
 import time
 import warnings
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import private_tables
-from maxent_heuristics import FIRST, public, rows
+from maxent_heuristics import FIRST, public, rows, with_noise
 
 from sumwise import NotConverged, Tables, synthetic
-from sumwise.maxent import MaxEntClassifier, SolverOptions, engines, trainers
+from sumwise.maxent import MaxEntClassifier, SolverOptions, engines, penalties, trainers, training
 from sumwise.maxent.engines import strong_trees
+from sumwise.maxent.kernels import contrastive
 from sumwise.metrics import nllh
 
 KINDS = ("determined", "nested", "indicators", "correlated", "survey", "large")
+NOISY_KINDS = ("plain, noisy", "correlated, noisy", "survey, noisy")
 SIX = ["education", "education_num", "age", "workclass", "occupation", "sex"]
 WIDER_TREES = partial(strong_trees, least=0.3)
 RULES = {
@@ -42,6 +48,34 @@ RULES = {
     "blocks, against jumps in their place": ({"blocks": ()}, {(engines, "strong_pairs"): lambda stats: (),
                                                               (engines, "PAIR_COST"): 0}),
     "one chain in five until moments agree": ({}, {(trainers, "FEWER"): 1}),
+}  # fmt: skip
+
+
+STEP_OPTIONS = trainers.step_options
+MORE = {
+    "half as many steps again, averaged, against a tenth": ({}, {(training, "AVERAGED"): 0.1}),
+    "late iterates weigh more until moments agree": (
+        {}, {(trainers, "step_options"): lambda p, o: replace(STEP_OPTIONS(p, o), recent=0.0)}),
+    "no test of moments in the first 80 steps": (
+        {}, {(trainers, "step_options"): lambda p, o: replace(STEP_OPTIONS(p, o), settled=1)}),
+    "moments agree 20 steps in a row, against once": ({}, {(training, "CALM"): 1}),
+    "moments tested are running means, against the last": ({}, {(training, "MEMORY"): 0.0}),
+    "training that moves away starts again": ({}, {(trainers, "BACK_OFF"): 0}),
+    "no parameter moves by more than 2": ({}, {(contrastive, "LONGEST"): 1e9}),
+    "two large attributes that determine each other share one effect": ({}, {(penalties, "TIED"): 2.0}),
+}  # fmt: skip
+NOISY = {
+    "noise weighed against counts": ({"noise": "ignore"}, {}),
+    "theta half from all noisy sums at once": ({}, {(trainers, "_weighed"): lambda p, s, m, t: m}),
+    "penalties of mu raised for weak associations": (
+        {}, {(penalties, "association_penalty"): lambda s: np.ones(s.layout.n_params)}),
+    "a penalty of its own for every table": ({}, {(trainers, "own_penalties"): lambda s, c, p, b: (p, b)}),
+    "counts drawn towards independence before noise is weighed": (
+        {}, {(penalties, "sampling_counts"): lambda s: np.maximum(s.data.counts, 1.0)}),
+    "a cell counts by what smaller tables leave to it": (
+        {}, {(penalties, "own_share"): lambda s, counts: np.ones(s.layout.n_params)}),
+    "the model of x follows what was fitted apart": (
+        {}, {(trainers, "_followed"): lambda p, s, model, now, counts: replace(model, parameters=now)}),
 }  # fmt: skip
 
 
@@ -73,8 +107,10 @@ def indicators(seed: int, n: int = 40_000) -> tuple[pd.DataFrame, list[str]]:
     return frame, [c for c in frame if c != "label"]
 
 
-def fitted(tables: Tables, test: pd.DataFrame, chains: int, options: dict, settings: dict) -> dict[str, float]:
-    """The figures of one fit."""
+def fitted(
+    tables: Tables, test: pd.DataFrame, chains: int, options: dict, settings: dict, exact: Tables
+) -> dict[str, float]:
+    """The figures of one fit; `exact` are the tables without noise."""
     kept = {place: getattr(*place) for place in settings}
     for (module, name), value in settings.items():
         setattr(module, name, value)
@@ -88,20 +124,21 @@ def fitted(tables: Tables, test: pd.DataFrame, chains: int, options: dict, setti
             setattr(module, name, value)
     return {
         "nllh": round(nllh(test["label"].to_numpy(), model.predict_proba(test)), 6),
-        "variation": round(float(private_tables.variation(model, tables)), 6),
+        "variation": round(float(private_tables.variation(model, exact)), 6),
         "cpu_s": round(cpu_s, 3),
         "steps": model.fit_.n_iter,
         "converged": bool(model.fit_.converged),
     }
 
 
-def figures(kind: str, draw: int, chains: int) -> dict[str, dict[str, float]]:
+def figures(kind: str, draw: int, chains: int, rules: dict) -> dict[str, dict[str, float]]:
     """Figures with every rule, and without each; a rule that touches nothing here has those with it."""
-    frame, names = drawn(kind, FIRST + draw)
+    frame, names = drawn(kind.removesuffix(", noisy"), FIRST + draw)
     half = len(frame) // 2
     tables, test = Tables.from_frame(frame.iloc[:half], names, label="label"), frame.iloc[half:]
-    out = {"as it is": fitted(tables, test, chains, {}, {})}
-    return out | {rule: fitted(tables, test, chains, *without) for rule, without in RULES.items()}
+    data = with_noise(tables, half, draw) if kind.endswith(", noisy") else tables
+    out = {"as it is": fitted(data, test, chains, {}, {}, tables)}
+    return out | {rule: fitted(data, test, chains, *without, tables) for rule, without in rules.items()}
 
 
 def mean(values: list[float], digits: int = 4) -> dict[str, float | None]:
@@ -116,11 +153,12 @@ def mean(values: list[float], digits: int = 4) -> dict[str, float | None]:
 
 def summary(found: dict[str, list[dict]]) -> dict[str, dict]:
     """By rule and kind: gains, with their errors."""
-    out: dict[str, dict] = {"as it is": {}} | {rule: {} for rule in RULES}
+    rules = list(dict.fromkeys(rule for draws in found.values() for d in draws for rule in d if rule != "as it is"))
+    out: dict[str, dict] = {"as it is": {}} | {rule: {} for rule in rules}
     for kind, draws in found.items():
         usual = [d["as it is"] for d in draws]
         out["as it is"][kind] = {k: mean([u[k] for u in usual]) for k in ("nllh", "variation", "cpu_s", "steps")}
-        for rule in RULES:
+        for rule in rules:
             pairs = [(d["as it is"], d[rule]) for d in draws if rule in d]
             if pairs:
                 out[rule][kind] = {
@@ -134,7 +172,8 @@ def summary(found: dict[str, list[dict]]) -> dict[str, dict]:
 
 def write(path: Path, found: dict, cpu_s: float, chains: int) -> None:
     commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-    record = {"command": "python benchmarks/maxent_variation.py", "commit": commit.stdout.strip(), "seed": FIRST}
+    commit = os.environ.get("SUMWISE_COMMIT") or commit.stdout.strip()
+    record = {"command": "python benchmarks/maxent_variation.py", "commit": commit, "seed": FIRST}
     record |= {"cpu_s": round(cpu_s), "chains": chains, "summary": summary(found), "figures": found}
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
@@ -143,12 +182,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=KINDS)
+    parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=[*KINDS, "plain", *NOISY_KINDS])
+    parser.add_argument("--more", action="store_true")
     parser.add_argument("--chains", type=int, default=10_000)
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "maxent_variation.json")
     parser.add_argument("--merge", type=Path, nargs="+", default=[])
     given = parser.parse_args()
+    if given.more and given.out.name == "maxent_variation.json":
+        given.out = given.out.with_name("maxent_rules.json")
     warnings.simplefilter("ignore", NotConverged)
     private_tables.BURN_IN, private_tables.SWEEPS = 5, 15  # chains go on from the fit
     if "large" in given.kinds:
@@ -165,11 +207,12 @@ def main() -> None:
         for kind in given.kinds:
             if time.process_time() > given.seconds:
                 return
+            rules = (NOISY if kind in NOISY_KINDS else MORE) if given.more else RULES
             if kind not in found:
                 private_tables.CHAINS, kept = 100, private_tables.CHAINS
-                figures(kind, 10_000, 500)  # compiles what this kind needs
+                figures(kind, 10_000, 500, {})  # compiles what this kind needs
                 private_tables.CHAINS = kept
-            found.setdefault(kind, []).append(figures(kind, draw, given.chains))
+            found.setdefault(kind, []).append(figures(kind, draw, given.chains, rules))
             write(given.out, found, time.process_time(), given.chains)
             print(kind, draw, f"{time.process_time():.0f} CPU-s", flush=True)
 
