@@ -132,6 +132,7 @@ class Margins:
         covariates: Sequence[Any] | None = None,
         rows_in: str | None = None,
         cols_in: str | None = None,
+        row_sd: Sequence[Any] | None = None,
     ) -> Margins:
         """Build margins from one row per unit, with a column per group and per outcome.
 
@@ -153,6 +154,8 @@ class Margins:
             Further columns.
         rows_in, cols_in : {"count", "share", "percent"}, optional
             What the columns of a side hold, where the numbers alone would not show it.
+        row_sd : list of columns, optional
+            Standard errors of the groups, one for each column of ``rows`` and in its unit (counts, shares, percents).
 
         Examples
         --------
@@ -168,7 +171,8 @@ class Margins:
         """
         from sumwise.frames.margins import margins_from_frame
 
-        return margins_from_frame(cls, frame, rows, cols, unit, total, mismatch, weight, covariates, rows_in, cols_in)
+        more = (weight, covariates, rows_in, cols_in, row_sd)
+        return margins_from_frame(cls, frame, rows, cols, unit, total, mismatch, *more)
 
     @property
     def n_units(self) -> int:

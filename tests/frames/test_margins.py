@@ -199,3 +199,15 @@ def test_units_that_are_rescaled_by_a_lot_are_named():
     frame = pd.DataFrame({"p": list("abc"), "w": [5, 6, 70], "b": [3, 2, 10], "d": [4, 4, 4], "r": [4, 4, 4]})
     with pytest.warns(ModelWarning, match="cols of 1 of 3 units were rescaled by more than 20%: 'c' has 8 against 80"):
         Margins.from_frame(frame, ["w", "b"], ["d", "r"], "p", mismatch="rescale")
+
+
+def test_errors_of_groups_are_scaled_as_their_counts():
+    frame = pd.DataFrame({"x": [0.25, 0.0], "e": [0.1, 0.05], "t": [0.5, 0.75], "n": [100, 200]})
+    sides = {"rows": {"black": "x", "white": None}, "cols": {"yes": "t", "no": None}, "total": "n"}
+    found = Margins.from_frame(frame, **sides, row_sd=["e"])
+    np.testing.assert_allclose(found.row_sd, [[10, 10], [10, 10]])  # the rest is off by as much
+    counts = pd.DataFrame({"a": [6, 8], "b": [4, 8], "e": [1, 2], "f": [2, 4], "y": [10, 20], "n": [10, 12]})
+    half = Margins.from_frame(counts, ["a", "b"], ["y", "n"], mismatch="rescale", row_sd=["e", "f"])
+    np.testing.assert_allclose(half.row_sd / half.rows, [[1 / 6, 0.5], [0.25, 0.5]])
+    with pytest.raises(DataError, match="row_sd has 1 columns for 2 groups. Hint: one each for a, b"):
+        Margins.from_frame(counts, ["a", "b"], ["y", "n"], mismatch="rescale", row_sd=["e"])

@@ -32,6 +32,7 @@ def margins_from_frame(
     covariates: Sequence | None,
     rows_in: str | None = None,
     cols_in: str | None = None,
+    row_sd: Sequence | None = None,
 ) -> Any:
     """Do the work of `Margins.from_frame`, which documents it.
 
@@ -48,21 +49,22 @@ def margins_from_frame(
     for name, column in (("unit", unit), ("total", total), ("weight", weight)):
         checks.name_of_column(column, name)
     covariates = None if covariates is None else checks.listing(covariates, "covariates")
+    row_sd = None if row_sd is None else checks.listing(row_sd, "row_sd")
     checks.choice(mismatch, "mismatch", ("raise", "rescale", "no_vote", "drop"))
     for name, kind in (("rows_in", rows_in), ("cols_in", cols_in)):
         if kind is not None:
             checks.choice(kind, name, KINDS)
     row_spec, col_spec = _side(rows, "rows"), _side(cols, "cols")
     _distinct_columns(row_spec, col_spec)
-    extra = [c for c in (unit, total, weight) if c is not None] + list(covariates or ())
+    extra = [c for c in (unit, total, weight) if c is not None] + [*(covariates or ()), *(row_sd or ())]
     wanted = [c for spec in (row_spec, col_spec) for c in spec.values() if c is not None]
     table = frames.to_pandas(frame, list(dict.fromkeys(wanted + extra)))
     if not len(table):
         raise DataError("The frame has no rows, so there are no units.")
     units = checks.identifiers(table[unit] if unit is not None else None, len(table), f"column {unit!r}")
     totals = None if total is None else _counts(table, [total], units)[:, 0]
-    row_counts = _side_counts(table, row_spec, totals, units, "rows", rows_in)
-    col_counts = _side_counts(table, col_spec, totals, units, "cols", cols_in)
+    row_counts, people = _side_counts(table, row_spec, totals, units, "rows", rows_in)
+    col_counts, _ = _side_counts(table, col_spec, totals, units, "cols", cols_in)
     _refuse_sum_of_others(row_counts, col_counts, units)
     col_names = list(col_spec)
     denominator = "row totals of each unit" if total is None else f"column {total!r}"
@@ -70,7 +72,7 @@ def margins_from_frame(
     if mismatch == "drop":
         keep, words = _agreeing(row_counts, col_counts, totals, units)
         table, units, row_counts, col_counts = table[keep], units[keep], row_counts[keep], col_counts[keep]
-        totals, mismatch = None if totals is None else totals[keep], "raise"
+        totals, people, mismatch = None if totals is None else totals[keep], people[keep], "raise"
     if totals is not None:
         _refuse_overlap(row_counts, totals, units)
         row_counts, _, _ = _settle(row_counts, totals, units, "rows", "rescale" if mismatch == "rescale" else "raise")
@@ -86,7 +88,27 @@ def margins_from_frame(
         covariates=None if not covariates else frames.numeric(table, covariates, "covariates", labels=(units,)),
         covariate_names=None if not covariates else tuple(covariates),
         denominator=denominator + words + settled,
+        row_sd=None if row_sd is None else _row_sd(table, row_spec, row_sd, row_counts, people, units),
     )
+
+
+def _row_sd(
+    table: Any, spec: dict, columns: Sequence, row_counts: np.ndarray, people: np.ndarray, units: np.ndarray
+) -> np.ndarray:
+    """Standard errors of the groups, scaled as their counts were; `people` that a number stands for, in every unit.
+
+    A rest is off by what all groups are off by together, taken as independent.
+    """
+    known, named = zip(*((k, column) for k, column in enumerate(spec.values()) if column is not None))
+    if len(columns) != len(named):
+        listed = ", ".join(map(str, named))
+        raise DataError(f"row_sd has {len(columns)} columns for {len(named)} groups.", hint=f"one each for {listed}.")
+    raw = _counts(table, named, units).sum(axis=1)
+    scale = np.divide(row_counts[:, known].sum(axis=1), raw, out=people.copy(), where=raw > 0)
+    errors = scale[:, None] * _counts(table, columns, units)
+    row_sd = np.tile(np.sqrt((errors**2).sum(axis=1))[:, None], len(spec))
+    row_sd[:, known] = errors
+    return row_sd
 
 
 def _side(given: Any, which: str) -> dict:
@@ -119,8 +141,8 @@ def _counts(table: Any, columns: Sequence, units: np.ndarray) -> np.ndarray:
 
 def _side_counts(
     table: Any, spec: dict, totals: np.ndarray | None, units: np.ndarray, which: str, kind: str | None
-) -> np.ndarray:
-    """Return the counts of one side, with shares multiplied out and the rest filled in."""
+) -> tuple[np.ndarray, np.ndarray]:
+    """The counts of one side, with shares multiplied out and the rest filled in; and people per number, by unit."""
     named = [c for c in spec.values() if c is not None]
     values = _counts(table, named, units)
     has_rest = len(named) < len(spec)
@@ -129,11 +151,11 @@ def _side_counts(
     if kind is None:
         kind = _kind(values, totals, has_rest)
     if kind == "count":
-        return _with_rest(values, spec, totals, units, which) if has_rest else values
+        return _with_rest(values, spec, totals, units, which) if has_rest else values, np.ones(len(values))
     if totals is None:
         raise DataError(f"{which} are {kind}s, but there is no total to take them of.", hint="name the total column.")
     whole = 1.0 if kind == "share" else 100.0
-    return _from_shares(values / whole, spec, units, which, named) * totals[:, None]
+    return _from_shares(values / whole, spec, units, which, named) * totals[:, None], totals / whole
 
 
 def _kind(values: np.ndarray, totals: np.ndarray | None, has_rest: bool) -> str:

@@ -20,13 +20,14 @@ from sumwise.readers.sheet import Sheet
 from sumwise.storage.documents import read_json
 from sumwise.study.families.base import Study
 from sumwise.study.sources import join, named_together, numbered_again, only_rows, open_source
-from sumwise.study.uncertain_groups import with_row_sd
 
 MISMATCH_ASSUMES = {
     "rescale": "'rescale'. That assumes that those who were not counted on one side are like those who were.",
     "no_vote": "'no_vote': people of the groups who are among no outcome are taken for people who didn't vote. That "
     "assumes that everybody who was counted among the groups could have voted there.",
 }
+SD, MOE = "groups_sd", "groups_moe"
+MOE_90 = 1.645  # the American Community Survey publishes margins of error of 90 percent intervals
 MOST_REST = 0.95  # of everybody, in a rest that a report names without a word
 
 
@@ -123,13 +124,27 @@ class Ecological(Study):
             covariates=covariates,
             rows_in=p.columns.get("groups_in"),
             cols_in=p.columns.get("outcomes_in"),
+            row_sd=self._stated_errors(rows),
         )
+        if MOE in p.columns and read.row_sd is not None:
+            read = replace(read, row_sd=read.row_sd / MOE_90)
         if p.data.get("mismatch") == "rescale" and None not in (*rows.values(), *cols.values()):
             sums = [sheet.numbers(list(side.values())).sum(axis=1) for side in (rows, cols)]
             self.cautions += _rescaled(*sums)
         self._check_rest(read)
         self.check_names(sheet.columns, levels=False)
-        return with_row_sd(p, sheet, read, rows, unit)
+        return read
+
+    def _stated_errors(self, groups: dict[str, str | None]) -> list[str] | None:
+        """The columns of the groups' standard errors, or margins of error."""
+        p, key = self.problem, MOE if MOE in self.problem.columns else SD
+        named, columns = p.column_list(key), [column for column in groups.values() if column is not None]
+        if SD in p.columns and MOE in p.columns:
+            p.fail(("columns", MOE), f"{SD} and {MOE} are given.", "keep one of them.")
+        if named and len(named) != len(columns):
+            said = f"{key} has {len(named)} columns for {len(columns)} groups."
+            p.fail(("columns", key), said, f"one each for {', '.join(columns)}.")
+        return named
 
     def _check_rest(self, m: Margins) -> None:
         """A caution where a rest is nearly everybody; the reader refuses one that leaves the named columns nothing."""
