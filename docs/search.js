@@ -61,13 +61,39 @@ const SAME_MEANING = [
   ["quick", "fast", "speed", "slow", "runtime"],
   ["image", "picture", "photo"],
   ["difference", "discrepancy", "distance"],
+  ["zone", "place", "region", "area", "location", "site", "district"],
+  ["demographic", "composition", "race", "age", "education"],
+  ["result", "returns", "outcome"],
+  ["ctr", "click"],
+  ["limit", "bound", "cap", "contribution"],
+  ["minibatch", "batch", "partial"],
+  ["immunology", "cytometry", "biology", "medical"],
+  ["install", "installation", "setup", "pip"],
+  ["rename", "name"],
+  ["detection", "detect", "effort", "seen"],
+  ["big", "large", "huge", "scale", "million"],
+  ["explain", "explanation", "interpret", "interpretation"],
+  ["plot", "figure", "chart", "graph", "visualize", "visualise"],
+  ["compare", "comparison", "versus", "vs", "beside"],
+  ["begin", "start", "quickstart", "introduction", "tutorial"],
+  ["wrong", "problem", "bug", "crash"],
+  ["user", "person", "people"],
+  ["weight", "weighted"],
+  ["attribute", "variable", "feature", "column", "covariate"],
+  ["test", "check", "validate", "validation"],
+  ["assumption", "assume"],
+  ["disaggregate", "downscale", "infer"],
+  ["anonymized", "anonymised", "anonymity", "privacy"],
 ];
 
+const SAYS_LITTLE = new Set(["use", "get", "make", "want", "need", "find", "show", "give", "go"]);
+
 const Ranking = {
-  weights: { title: 4, entry: 3, heading: 2, text: 1, sameMeaning: 0.7 },
+  weights: { title: 4, entry: 3, heading: 2, text: 1, sameMeaning: 0.6 },
   byWords: 20,
   byHeading: 14,
-  least: 0.4, // part of the query's weight that a page must have
+  least: 0.25, // part of the query's weight that a page must have, and of what the best page has
+  ofBest: 0.4,
   priors: [
     [/^reference\/generated\//, 0.7],
     [/^book\/|^references$/, 0.7],
@@ -142,8 +168,8 @@ const Ranking = {
         if (page.title.has(stem)) count(file, weight * Ranking.weights.title);
       });
     }
-    const rarity = Math.log(1 + pages.length / Math.max(1, scores.size)); // a word of no page counts as one of a single page
-    return { meanings, scores, rarity };
+    const rarity = scores.size ? Math.log(1 + pages.length / Math.max(4, scores.size)) : null;
+    return { meanings, scores, rarity: rarity && SAYS_LITTLE.has(word) ? rarity / 4 : rarity };
   },
 
   /** The heading or index entry of a page that has most of the query, and how much of it. */
@@ -167,21 +193,23 @@ const Ranking = {
     const index = Search._index;
     Ranking.prepared = Ranking.prepared || Ranking.prepare();
     const words = [...searchTerms].map(Ranking.wordScores);
-    const total = words.reduce((sum, word) => sum + word.rarity, 0);
+    const known = words.filter((word) => word.rarity !== null);
+    const weight = known.reduce((sum, word) => sum + word.rarity, 0);
+    const total = weight * (words.length / Math.max(1, known.length)); // words that no page has count as the others do
     const has = (file, word) => [index.terms[word], index.titleterms[word]].flat().includes(file);
+    const covers = Ranking.prepared.pages.map((_, file) => {
+      const found = known.reduce((sum, { scores, rarity }) => sum + (scores.has(file) ? rarity : 0), 0);
+      return total ? found / total : 0;
+    });
+    const least = Math.max(Ranking.least, Ranking.ofBest * Math.max(...covers));
     const results = [];
     Ranking.prepared.pages.forEach((page, file) => {
-      let known = 0;
-      let counted = 0;
-      for (const { scores, rarity } of words) {
-        known += scores.has(file) ? rarity : 0;
-        counted += (scores.get(file) || 0) * rarity;
-      }
-      if (known < Ranking.least * total || [...excludedTerms].some((word) => has(file, word))) return;
-      const { share, part } = Ranking.bestPart(page, words, total);
-      const cover = known / total;
+      const cover = covers[file];
+      if (cover < least || [...excludedTerms].some((word) => has(file, word))) return;
+      const counted = known.reduce((sum, { scores, rarity }) => sum + (scores.get(file) || 0) * rarity, 0);
+      const { share, part } = Ranking.bestPart(page, known, total);
       const mean = counted / total / Ranking.weights.title;
-      const score = page.prior * (Ranking.byWords * cover ** 2 * (0.4 + 0.6 * mean) + Ranking.byHeading * share ** 2);
+      const score = page.prior * (Ranking.byWords * cover * (0.4 + 0.6 * mean) + Ranking.byHeading * share ** 2);
       const title = index.titles[file];
       const named = part && part.text && part.text !== title && share >= 0.5;
       results.push([

@@ -486,10 +486,138 @@ QUERIES = {
     "use my own estimator": ["how-to/add-an-estimator"],
     "can I use it without programming": ["tutorials/without-python", "how-to/use-the-app"],
     "warning did not converge": ["how-to/solve-problems"],
+    "split results by ethnicity": [
+        "tutorials/racially-polarised-voting",
+        "how-to/infer-cells-from-margins",
+        "tutorials/who-voted-how",
+    ],
+    "how did asian americans vote": [
+        "tutorials/who-voted-how",
+        "tutorials/racially-polarised-voting",
+        "how-to/infer-cells-from-margins",
+        "tutorials/election-study",
+    ],
+    "vote dilution claim": ["tutorials/racially-polarised-voting", "glossary"],
+    "precinct shapefile join": [
+        "glossary",
+        "how-to/from-files-to-findings",
+        "how-to/map-a-migration",
+        "how-to/read-your-files",
+    ],
+    "results by county and demographics": [
+        "tutorials/who-voted-how",
+        "how-to/prepare-microdata",
+        "how-to/infer-cells-from-margins",
+    ],
+    "cohesion and bloc voting table": ["tutorials/racially-polarised-voting", "how-to/infer-cells-from-margins"],
+    "compare ei methods": [
+        "how-to/infer-cells-from-margins",
+        "how-to/coming-from-ei-packages",
+        "explanation/ecological-inference",
+        "book/comparison",
+        "gallery",
+    ],
+    "rows by columns ecological inference": [
+        "explanation/ecological-inference",
+        "how-to/infer-cells-from-margins",
+        "how-to/coming-from-ei-packages",
+    ],
+    "can I trust the interval": [
+        "how-to/solve-problems",
+        "explanation/ecological-inference",
+        "glossary",
+        "how-to/infer-cells-from-margins",
+    ],
+    "estimate ctr from aggregated report": [
+        "tutorials/bids-from-a-noisy-report",
+        "how-to/read-bucketed-reports",
+        "how-to/learn-from-tables",
+    ],
+    "google aggregate api": ["how-to/read-bucketed-reports"],
+    "noise added to ad counts": [
+        "tutorials/bids-from-a-noisy-report",
+        "how-to/read-bucketed-reports",
+        "how-to/learn-from-tables",
+    ],
+    "which epsilon should i choose": ["explanation/privacy", "how-to/release-tables", "tutorials/a-private-release"],
+    "release microdata privately": ["tutorials/a-private-release", "how-to/release-tables", "how-to/learn-from-tables"],
+    "suppress small cells": ["how-to/count-rows-into-tables", "how-to/read-bucketed-reports", "how-to/release-tables"],
+    "census tables to individuals": [
+        "how-to/learn-from-tables",
+        "how-to/prepare-microdata",
+        "explanation/maximum-entropy",
+    ],
+    "log-linear model": ["explanation/maximum-entropy"],
+    "predict conversions without cookies": ["how-to/read-bucketed-reports", "tutorials/bids-from-a-noisy-report"],
+    "count unique users per person limit": [
+        "how-to/count-rows-into-tables",
+        "how-to/release-tables",
+        "explanation/privacy",
+    ],
+    "bird tracking validation": ["tutorials/blackbirds", "how-to/map-a-migration"],
+    "seasonal movement of a species": ["tutorials/blackbirds", "tutorials/bird-migration", "how-to/map-a-migration"],
+    "flow map arrows": ["gallery", "how-to/map-a-migration", "tutorials/blackbirds"],
+    "commuters between zones": [
+        "how-to/recover-flows-from-counts",
+        "tutorials/tower-counts",
+        "tutorials/mobility-and-privacy",
+        "gallery",
+    ],
+    "estimate OD matrix from link counts": ["how-to/recover-flows-from-counts", "glossary"],
+    "people moving between regions": [
+        "tutorials/tower-counts",
+        "tutorials/mobility-and-privacy",
+        "how-to/recover-flows-from-counts",
+        "how-to/map-a-migration",
+    ],
+    "detection probability": ["how-to/map-a-migration", "how-to/recover-flows-from-counts"],
+    "bag of instances classifier": [
+        "how-to/learn-from-bag-counts",
+        "tutorials/labels-from-bag-counts",
+        "explanation/label-proportions",
+        "explanation/distribution-regression",
+        "how-to/predict-from-bags",
+    ],
+    "labels only as percentages per group": [
+        "tutorials/labels-from-bag-counts",
+        "how-to/learn-from-bag-counts",
+        "explanation/label-proportions",
+    ],
+    "use embeddings as features": [
+        "how-to/use-large-features",
+        "how-to/predict-from-bags",
+        "how-to/learn-from-bag-counts",
+        "explanation/distribution-regression",
+    ],
+    "expectation maximization": [
+        "explanation/collective-models",
+        "explanation/ecological-inference",
+        "explanation/label-proportions",
+        "glossary",
+    ],
+    "overconfident probabilities": [
+        "explanation/label-proportion-methods",
+        "how-to/learn-from-bag-counts",
+        "explanation/label-proportions",
+        "how-to/choose-a-bag-method",
+    ],
+    "minibatch training large data": [
+        "how-to/train-at-scale",
+        "how-to/run-on-a-cluster",
+        "explanation/scale",
+        "how-to/use-large-features",
+    ],
+    "kernel between distributions": ["explanation/distribution-regression", "how-to/predict-from-bags", "gallery"],
+    "immunology cell samples": ["tutorials/a-response-from-samples"],
+    "open excel file": ["how-to/read-your-files", "tutorials/without-python"],
+    "can't install torch": ["how-to/solve-problems", "how-to/train-at-scale"],
+    "docker offline installation": ["how-to/solve-problems", "glossary"],
+    "rename groups in the report": ["tutorials/without-python", "how-to/from-files-to-findings"],
+    "cite this software": ["glossary"],
 }
 
 
-UNANSWERED = ["zebra crossing xylophone", "chocolate cake recipe", "mortgage refinancing calculator"]
+UNANSWERED = ["zebra xylophone", "qwertz", "sourdough"]
 
 
 class Page(NamedTuple):
