@@ -249,8 +249,8 @@ class Search:
         self.dual = torch.zeros_like(seen.y)
         self.enough = torch.full((len(theta),), MOST_GAP, dtype=theta.dtype, device=theta.device)
         self.damping = torch.ones_like(self.enough)
-        self.rescale()
         self.value, self.slope = self.evaluated(theta)
+        self.rescale()
         self.first, self.values = self.value, [self.value]
         self.done = torch.zeros_like(self.value, dtype=torch.bool)
 
@@ -267,7 +267,8 @@ class Search:
             z, v = self.seen.counts(found), self.seen.variance
             begin, end = z[:, 0].sum(2), z[:, -1].sum(1)
             known = [x**2 / (x + v[:, 0, 0]) for x in (begin, end)] + [(z**2 / (z + v)).sum(1).flatten(1)]
-            self.scale = (torch.cat(known, 1) + PENALTY).rsqrt()
+            steep = (self.slope - PENALTY * self.theta).abs()  # the curvature of c exp(theta), of cells nearly empty
+            self.scale = (torch.cat(known, 1) + PENALTY + steep).rsqrt()
         else:
             weights = PENALTY + self.damping[:, None] * self.statistics(found)
             self.solve = gauss_newton(self.seen, self.theta, found.nodes, weights)
