@@ -176,3 +176,15 @@ def test_a_model_that_predicts_one_rate_has_nothing_to_calibrate():
     model.theta_ = np.zeros_like(model.theta_)
     with pytest.raises(DataError, match="same for everybody"):
         model.score_encoding()
+
+
+def test_slope_of_individuals_that_were_counted_is_at_most_one():
+    rows = synthetic.rows(400, sizes=[6, 6, 5], random_state=3).frame()
+    names = list(rows.columns[:-1])
+    model = MaxEntClassifier(0.05, random_state=0).fit(Tables.from_frame(rows, names, label="label"))
+    assert model.calibrate(model.score_table(rows, rows["label"])).calibration_[0] <= 1.0
+    z, n = np.linspace(-2, 2, 9)[:, None], np.full(9, 1000.0)
+    rate = 1 / (1 + np.exp(-1.5 * z[:, 0] - 0.1))
+    slope, shifts = fit_score_table(z, n / n.sum(), np.stack([n * (1 - rate), n * rate]), np.zeros(9))
+    assert slope == 1.0
+    assert 0.0 < shifts[1] < 0.2

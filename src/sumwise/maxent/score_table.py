@@ -70,8 +70,8 @@ def fit_score_table(
 
     z (R, Q): log-odds of individuals in each range, and shares (R,) of all individuals, as the model expects them;
     noise (R,): variance of the noise of one count. Log-odds z become z + (slope - 1) (z - z0) + a, with z0 where a
-    change of the slope leaves the rate of the label as it is; slope and a are drawn to 1 and 0. Ranges are weighted by
-    what sampling and noise leave of them, and the estimating equations have mean zero whatever the noise.
+    change of the slope leaves the rate of the label as it is. Both are drawn to 1 and 0, and the slope is at most 1.
+    Ranges are weighted by what sampling and noise leave of them; the estimating equations have mean zero for any noise.
 
     Examples
     --------
@@ -86,7 +86,15 @@ def fit_score_table(
     expected = shares * max(float(counts.sum()), 1.0)
     weight = expected[:, None] * expit(z) * expit(-z)
     centre = float(np.sum(weight * z) / max(np.sum(weight), 1e-300))
-    prior, found = np.array([SLOPE_SD**-2, SHIFT_SD**-2]), np.zeros(2)
+    change, a = _scored(z, centre, expected, counts, noise, SLOPE_SD)
+    if change > 0:  # what was fitted to the same individuals is too steep for them by chance
+        change, a = 0.0, _scored(z, centre, expected, counts, noise, 1e-9)[1]
+    return 1.0 + change, np.array([0.0, a - change * centre])
+
+
+def _scored(z, centre, expected, counts, noise, slope_sd: float) -> tuple[float, float]:
+    """slope - 1 and a, by Fisher scoring."""
+    prior, found = np.array([slope_sd**-2, SHIFT_SD**-2]), np.zeros(2)
     for _ in range(ROUNDS):
         now = z + found[0] * (z - centre) + found[1]
         p, steep = expit(now).mean(axis=1), expit(now) * expit(-now)
@@ -99,8 +107,7 @@ def fit_score_table(
         found[0] = max(found[0], -1.0)  # the order of individuals is the tables'
         if np.abs(move).max() < 1e-9:
             break
-    slope, shift = 1.0 + found[0], found[1] - found[0] * centre
-    return float(slope), np.array([0.0, shift])
+    return float(found[0]), float(found[1])
 
 
 def _check(model: LogLinearModel, tables: Tables, drawn: np.ndarray) -> None:
