@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sumwise.distribution.kernels.fourier_features import add_harmonics
-from sumwise.distribution.kernels.segments import read_only
+from sumwise.distribution.kernels.segments import BagRows, bag_rows
 from sumwise.kernels.compiled import njit
 from sumwise.kernels.shapes import check_positions, check_shapes
 from sumwise.kernels.threads import over_bags
@@ -92,25 +92,13 @@ def mean_fastfood_features(
     _check(blocks, n, len(columns))
     check_shapes({"centre": (centre, (len(columns),)), "factor": (factor, (len(columns),))})
     check_positions("columns", columns, values.shape[1])
-    given = np.ones(1) if weights is None else weights
-    edges = np.asarray(offsets, dtype=np.int64)
-    out = np.zeros((len(edges) - 1, doublings + 1, 2, n))
-    arguments = (
-        read_only(values),
-        read_only(edges),
-        read_only(given),
-        weights is not None,
-        blocks.signs,
-        blocks.shuffle,
-        blocks.gauss,
-        blocks.lengths,
-        doublings,
-        np.asarray(columns, dtype=np.int64),
-        np.asarray(centre, dtype=np.float64),
-        np.asarray(factor, dtype=np.float64),
-        out,
+    rows, out = bag_rows(values, offsets, weights), np.zeros((len(offsets) - 1, doublings + 1, 2, n))
+    chosen = np.asarray(columns, dtype=np.int64)
+    about, scale = np.asarray(centre, dtype=np.float64), np.asarray(factor, dtype=np.float64)
+    parts = (blocks.signs, blocks.shuffle, blocks.gauss, blocks.lengths)
+    over_bags(
+        lambda begin, end: _mean_features(rows, *parts, doublings, chosen, about, scale, out, begin, end), rows.offsets
     )
-    over_bags(lambda begin, end: _mean_features(*arguments, begin, end), edges)
     return out
 
 
@@ -143,10 +131,7 @@ def _transform(x: np.ndarray, n: int) -> None:  # pragma: no cover
 
 @njit(cache=True, nogil=True)
 def _mean_features(
-    values: np.ndarray,
-    offsets: np.ndarray,
-    weights: np.ndarray,
-    weighted: bool,
+    rows: BagRows,
     signs: np.ndarray,
     shuffle: np.ndarray,
     gauss: np.ndarray,
@@ -164,17 +149,17 @@ def _mean_features(
     x, y, mass, work = np.empty((size, most)), np.empty((size, most)), np.ones(most), np.empty((3, most))
     for i in range(begin, end):
         whole = 0.0
-        for low in range(offsets[i], offsets[i + 1], most):
-            n = min(most, offsets[i + 1] - low)
-            if weighted:
-                mass[:n] = weights[low : low + n]
+        for low in range(rows.offsets[i], rows.offsets[i + 1], most):
+            n = min(most, rows.offsets[i + 1] - low)
+            if rows.weighted:
+                mass[:n] = rows.weights[low : low + n]
             whole += mass[:n].sum()
             for block in range(len(signs)):
                 x[len(columns) :] = 0.0
                 for j in range(len(columns)):
                     scale = signs[block, j] * factor[j]
                     for r in range(n):
-                        x[j, r] = scale * (values[low + r, columns[j]] - centre[j])
+                        x[j, r] = scale * (rows.values[low + r, columns[j]] - centre[j])
                 _transform(x, n)
                 for j in range(size):
                     y[j, :n] = gauss[block, j] * x[shuffle[block, j], :n]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sumwise.distribution.kernels.segments import read_only
+from sumwise.distribution.kernels.segments import BagRows, bag_rows
 from sumwise.kernels.compiled import njit
 from sumwise.kernels.shapes import check_positions, check_shapes
 from sumwise.kernels.threads import over_bags
@@ -42,25 +42,20 @@ def mean_fourier_features(
     >>> mean_fourier_features(np.array([[0.0], [np.pi]]), np.array([0, 1, 2]), None, np.ones((1, 1)))[:, 0, 0, 0]
     array([ 1., -1.])
     """
-    given = np.ones(1) if weights is None else weights
     chosen = np.arange(values.shape[1]) if columns is None else np.asarray(columns, dtype=np.int64)
     about = np.zeros(len(chosen)) if centre is None else np.asarray(centre, dtype=np.float64)
     omega = np.ascontiguousarray(frequencies, dtype=np.float64)
     check_shapes({"frequencies": (omega, (len(chosen), *omega.shape[-1:])), "centre": (about, (len(chosen),))})
     check_positions("columns", chosen, values.shape[1])
-    rows, edges = read_only(values), np.asarray(offsets, dtype=np.int64)
-    out = np.zeros((len(edges) - 1, doublings + 1, 2, omega.shape[1]))
-    arguments = (rows, read_only(edges), read_only(given), weights is not None, omega, doublings, chosen, about, out)
-    over_bags(lambda begin, end: _mean_features(*arguments, begin, end), edges)
+    rows = bag_rows(values, offsets, weights)
+    out = np.zeros((len(offsets) - 1, doublings + 1, 2, omega.shape[1]))
+    over_bags(lambda begin, end: _mean_features(rows, omega, doublings, chosen, about, out, begin, end), rows.offsets)
     return out
 
 
 @njit(cache=True, nogil=True)
 def _mean_features(
-    values: np.ndarray,
-    offsets: np.ndarray,
-    weights: np.ndarray,
-    weighted: bool,
+    rows: BagRows,
     frequencies: np.ndarray,
     doublings: int,
     columns: np.ndarray,
@@ -74,13 +69,13 @@ def _mean_features(
     narrow = np.empty((3, frequencies.shape[1]))
     for i in range(begin, end):
         whole = 0.0
-        for low in range(offsets[i], offsets[i + 1], ROWS):
-            n = min(ROWS, offsets[i + 1] - low)
+        for low in range(rows.offsets[i], rows.offsets[i + 1], ROWS):
+            n = min(ROWS, rows.offsets[i + 1] - low)
             for r in range(n):
                 for j in range(len(columns)):
-                    x[j, r] = values[low + r, columns[j]] - centre[j]
-                if weighted:
-                    mass[r] = weights[low + r]
+                    x[j, r] = rows.values[low + r, columns[j]] - centre[j]
+                if rows.weighted:
+                    mass[r] = rows.weights[low + r]
                 whole += mass[r]
             if n < SHORT:
                 _along_frequencies(x, mass, n, frequencies, doublings, out[i], narrow)

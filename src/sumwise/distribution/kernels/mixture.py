@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sumwise.distribution.kernels.segments import read_only
+from sumwise.distribution.kernels.segments import BagRows, bag_rows
 from sumwise.kernels.compiled import njit
 from sumwise.kernels.shapes import check_positions, check_shapes
 from sumwise.kernels.threads import over_bags
@@ -41,16 +41,11 @@ def mean_gradients(
     check_shapes({"means": (means, (n_parts, d)), "deviations": (deviations, (n_parts, d)), "scale": (scale, (d,))})
     check_shapes({"shares": (shares, (n_parts,)), "centre": (centre, (d,))})
     check_positions("columns", columns, values.shape[1])
-    given = np.ones(1) if weights is None else weights
-    edges = np.asarray(offsets, dtype=np.int64)
-    out = np.zeros((len(edges) - 1, n_parts, 2 * d + 1))
+    rows, out = bag_rows(values, offsets, weights), np.zeros((len(offsets) - 1, n_parts, 2 * d + 1))
     level = np.log(np.maximum(shares, 1e-300)) - np.log(deviations).sum(axis=1)
     root = np.sqrt(np.maximum(shares, 1e-12))
-    arguments = (
-        read_only(values), read_only(edges), read_only(given), weights is not None, np.asarray(columns, dtype=np.int64),
-        centre, 1.0 / scale, level, means, 1.0 / deviations, out,
-    )  # fmt: skip
-    over_bags(lambda begin, end: _mean_gradients(*arguments, begin, end), edges)
+    given = (np.asarray(columns, dtype=np.int64), centre, 1.0 / scale, level, means, 1.0 / deviations)
+    over_bags(lambda begin, end: _mean_gradients(rows, *given, out, begin, end), rows.offsets)
     out[:, :, 0] -= shares
     out[:, :, d + 1 :] /= np.sqrt(2)
     out /= root[:, None]
@@ -59,10 +54,7 @@ def mean_gradients(
 
 @njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
 def _mean_gradients(
-    values: np.ndarray,
-    offsets: np.ndarray,
-    weights: np.ndarray,
-    weighted: bool,
+    rows: BagRows,
     columns: np.ndarray,
     centre: np.ndarray,
     inverse: np.ndarray,
@@ -77,11 +69,11 @@ def _mean_gradients(
     row, logs = np.empty(d), np.empty(n_parts)
     for i in range(begin, end):
         mass = 0.0
-        for r in range(offsets[i], offsets[i + 1]):
-            weight = weights[r] if weighted else 1.0
+        for r in range(rows.offsets[i], rows.offsets[i + 1]):
+            weight = rows.weights[r] if rows.weighted else 1.0
             mass += weight
             for j in range(d):
-                row[j] = (values[r, columns[j]] - centre[j]) * inverse[j]
+                row[j] = (rows.values[r, columns[j]] - centre[j]) * inverse[j]
             for k in range(n_parts):
                 logs[k] = level[k] - 0.5 * _square(row, means[k], sharpness[k])
             top = logs.max()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -29,6 +29,22 @@ def read_only(array: np.ndarray) -> np.ndarray:
     return view
 
 
+class BagRows(NamedTuple):
+    """The rows of all bags as compiled loops take them: bag i holds rows offsets[i] to offsets[i + 1]."""
+
+    values: np.ndarray  # (n_rows, D)
+    offsets: np.ndarray  # (n_bags + 1,)
+    weights: np.ndarray  # (n_rows,), or one number that nobody reads
+    weighted: bool
+
+
+def bag_rows(values: np.ndarray, offsets: np.ndarray, weights: np.ndarray | None) -> BagRows:
+    """The rows of bags, read-only; without weights each counts one."""
+    given = np.ones(1) if weights is None else weights
+    edges = np.asarray(offsets, dtype=np.int64)
+    return BagRows(read_only(values), read_only(edges), read_only(given), weights is not None)
+
+
 def segment_means(
     values: np.ndarray,
     offsets: np.ndarray,
@@ -50,8 +66,8 @@ def segment_means(
     """
     about = np.zeros(values.shape[1]) if centre is None else np.asarray(centre, dtype=float)
     out = np.zeros((len(offsets) - 1, values.shape[1]))
-    rows, edges, mass, weighted = _prepared(values, offsets, weights)
-    over_bags(lambda begin, end: _means(rows, edges, mass, weighted, about, power, out, begin, end), edges)
+    rows = bag_rows(values, offsets, weights)
+    over_bags(lambda begin, end: _means(rows, about, power, out, begin, end), rows.offsets)
     return out
 
 
@@ -72,8 +88,8 @@ def segment_moments(
     """
     d = values.shape[1]
     out = np.zeros((len(offsets) - 1, d * order + (d * (d - 1) // 2 if cross else 0)))
-    rows, edges, mass, weighted = _prepared(values, offsets, weights)
-    over_bags(lambda begin, end: _moments(rows, edges, mass, weighted, order, cross, out, begin, end), edges)
+    rows = bag_rows(values, offsets, weights)
+    over_bags(lambda begin, end: _moments(rows, order, cross, out, begin, end), rows.offsets)
     return out
 
 
@@ -127,30 +143,17 @@ def blocks_of_rows(offsets: np.ndarray, width: int) -> Iterator[tuple[int, int, 
         yield begin, end, [(i, a, b) for i, (a, b) in enumerate(itertools.pairwise(cuts), start=first)]
 
 
-def _prepared(values: np.ndarray, offsets: np.ndarray, weights: np.ndarray | None) -> tuple[Any, ...]:
-    given = np.ones(1) if weights is None else weights
-    return read_only(values), read_only(np.asarray(offsets, dtype=np.int64)), read_only(given), weights is not None
-
-
 @njit(cache=True, nogil=True)
 def _means(
-    values: np.ndarray,
-    offsets: np.ndarray,
-    weights: np.ndarray,
-    weighted: bool,
-    centre: np.ndarray,
-    power: int,
-    out: np.ndarray,
-    begin: int,
-    end: int,
+    rows: BagRows, centre: np.ndarray, power: int, out: np.ndarray, begin: int, end: int
 ) -> None:  # pragma: no cover
     for i in range(begin, end):
         mass = 0.0
-        for row in range(offsets[i], offsets[i + 1]):
-            weight = weights[row] if weighted else 1.0
+        for row in range(rows.offsets[i], rows.offsets[i + 1]):
+            weight = rows.weights[row] if rows.weighted else 1.0
             mass += weight
-            for j in range(values.shape[1]):
-                x = values[row, j] - centre[j]
+            for j in range(rows.values.shape[1]):
+                x = rows.values[row, j] - centre[j]
                 out[i, j] += weight * (x if power == 1 else x**power)
         if mass > 0:
             out[i] /= mass
@@ -166,17 +169,8 @@ def _add_products(total: np.ndarray, place: int, centred: np.ndarray, weight: fl
 
 
 @njit(cache=True, nogil=True)
-def _moments(
-    values: np.ndarray,
-    offsets: np.ndarray,
-    weights: np.ndarray,
-    weighted: bool,
-    order: int,
-    cross: bool,
-    out: np.ndarray,
-    begin: int,
-    end: int,
-) -> None:  # pragma: no cover
+def _moments(rows: BagRows, order: int, cross: bool, out: np.ndarray, begin: int, end: int) -> None:  # pragma: no cover
+    values, offsets, weights = rows.values, rows.offsets, rows.weights
     d = values.shape[1]
     mean, centred = np.zeros(d), np.zeros(d)
     for i in range(begin, end):
@@ -184,7 +178,7 @@ def _moments(
         mean[:] = 0.0
         mass = 0.0
         for row in range(offsets[i], offsets[i + 1]):
-            weight = weights[row] if weighted else 1.0
+            weight = weights[row] if rows.weighted else 1.0
             mass += weight
             for j in range(d):
                 mean[j] += weight * values[row, j]
@@ -192,7 +186,7 @@ def _moments(
             continue
         mean /= mass
         for row in range(offsets[i], offsets[i + 1]):
-            weight = weights[row] if weighted else 1.0
+            weight = weights[row] if rows.weighted else 1.0
             for j in range(d):
                 centred[j] = values[row, j] - mean[j]
                 power = weight * centred[j]
