@@ -199,7 +199,7 @@ def provenance(item: dict, name: str, path: str) -> str:
     words = {key: _short(made[key]) for key in SHOWN if key in made}
     words.setdefault("commit", stored_by(name, part) or "not recorded")
     if not {"seed", "seeds"} & set(words):
-        words["seeds"] = item.get("seeds") or seeds_of(results(name).get(part)) or "in the script"
+        words["seeds"] = item.get("seeds") or seeds_of(results(name).get(part)) or seeds_in_script(name)
     return f"`benchmarks/results/{name}` ({', '.join(f'{key} {words[key]}' for key in SHOWN if key in words)})"
 
 
@@ -237,6 +237,13 @@ def seeds_of(records: object) -> str | None:
     rows = records if isinstance(records, list) else []
     found = sorted({r["seed"] for r in rows if isinstance(r, dict) and isinstance(r.get("seed"), int)})
     return None if not found else ", ".join(map(str, found)) if len(found) < 4 else f"{found[0]} to {found[-1]}"
+
+
+@cache
+def seeds_in_script(name: str) -> str:
+    """The seeds of a file that names none: those that its script fixes (benchmarks/seeds.toml)."""
+    listed = tomllib.loads((HERE.parent / "benchmarks" / "seeds.toml").read_text("utf-8"))
+    return listed.get(name.removesuffix(".json"), "in the script")
 
 
 def _short(value: object) -> object:

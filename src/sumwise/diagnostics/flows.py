@@ -153,7 +153,8 @@ def route_numbers(model: Any, n: int = 10, **options: Any) -> dict[str, Any]:
     drawn = model.routes(n, **options)
     lines = drawn[["x", "y"]].to_numpy(dtype=float).reshape(n, -1, 2)
     times = [str(t) for t in drawn["date"].iloc[: lines.shape[1]]]
-    title = f"{n} routes, {times[0]} to {times[-1]}"
+    span = f"{times[0]} to {times[-1]}" if times[0] != times[-1] else f"from {times[0]} round to {times[-1]}"
+    title = f"{n} routes, {span}"
     return {**places_on_map(model), "routes": lines, "times": times, "title": title}
 
 
