@@ -202,10 +202,14 @@ def saved_time(name, n_draws, first=FIRST):
     }
 
 
+STARTS = {"mean embedding": {}, "zero": {(cardinality, "mean_embedding_start"): from_zero}}
+
+
 def start_settings(values, seed):
     """Ways to fit whose likelihood has several optima, or that take long from a poor start."""
     return {
         "default": {},
+        "penalty 1": {"penalty": 1.0},
         "penalty 0.01 of the prior": {"penalty": 0.01 * penalty.reference_shape(values)},
         "solver='em'": {"solver": "em"},
         "random intercept": {"random_intercept": True},
@@ -213,15 +217,16 @@ def start_settings(values, seed):
     }
 
 
-def starts(name, n_draws, first=FIRST):
+def starts(name, n_draws, first=FIRST, ways=()):
     """What the start at the mean embedding changes against a start without features, draw by draw."""
-    rule = RULES["start at the mean embedding"][1]
     found = []
     for seed in range(first, first + n_draws):
         data = draw(name, seed)
         for way, settings in start_settings(data[0].values, seed).items():
+            if ways and way not in ways:
+                continue
             row = {"data": name, "seed": seed, "way": way}
-            for start, modules in (("mean embedding", {}), ("zero", rule)):
+            for start, modules in STARTS.items():
                 begin = time.process_time()
                 auc, loss, fit = scores(data, settings, modules, with_fit=True)
                 spent = time.process_time() - begin
@@ -277,6 +282,7 @@ def main():
     parser.add_argument("--first", type=int, default=FIRST, help="seed of the first draw, to share draws out")
     parser.add_argument("--time", action="store_true", help="measure the time that rules save, and nothing else")
     parser.add_argument("--starts", action="store_true", help="compare two starts, and nothing else")
+    parser.add_argument("--ways", nargs="*", default=[], help="some ways to fit, with --starts")
     parser.add_argument("--merge", nargs="*", type=Path, help="files of --starts, put together")
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--show", action="store_true", help="only print what was run")
@@ -286,7 +292,7 @@ def main():
     if args.starts:
         rows = [row for file in args.merge or () for row in json.loads(file.read_text())["rows"]]
         for name in () if args.merge else args.sets or DATA:
-            rows += starts(name, args.draws, args.first)
+            rows += starts(name, args.draws, args.first, args.ways)
             args.out.write_text(json.dumps({"rows": rows}) + "\n")
         if args.merge:
             command = "python benchmarks/cardinality_heuristics.py --starts, in parts"

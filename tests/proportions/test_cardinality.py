@@ -120,7 +120,7 @@ def test_several_classes(multiclass):
         each = 1 / (1 + np.exp(-values @ clf.coef_.T - clf.intercept_))
         np.testing.assert_allclose(clf.predict_proba(values), each / each.sum(axis=1, keepdims=True))
     if multiclass == "exact":
-        assert clf.starts_[0]["start"] == "one-vs-rest"
+        assert clf.starts_[0]["start"] == "mean embedding"
 
 
 def test_weighted_class_counts_of_a_survey():
