@@ -1,4 +1,7 @@
-"""Generators with known truth: each returns containers, and what a perfect method would find."""
+"""Generators with known truth: each returns containers, and what a perfect method would find.
+
+A seed gives the same draws on every processor with the same version of NumPy; another version may draw otherwise.
+"""
 
 from sumwise.synthetic.bird_tables import Birds, birds
 from sumwise.synthetic.election_bags import Election, election
