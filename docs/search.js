@@ -227,3 +227,5 @@ const Ranking = {
 };
 
 Search.performTermsSearch = Ranking.search;
+// Pages opened from a folder can't be fetched for an excerpt; each try would be an error.
+if (typeof location !== "undefined" && location.protocol === "file:") DOCUMENTATION_OPTIONS.SHOW_SEARCH_SUMMARY = false;
