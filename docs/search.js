@@ -83,6 +83,7 @@ const SAME_MEANING = [
   ["test", "check", "validate", "validation"],
   ["assumption", "assume"],
   ["disaggregate", "downscale", "infer"],
+  ["method", "algorithm", "estimator", "technique"],
   ["anonymized", "anonymised", "anonymity", "privacy"],
 ];
 
