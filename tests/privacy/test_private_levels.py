@@ -167,3 +167,28 @@ def test_old_name_of_max_rows_warns_and_means_the_same(monkeypatch):
         private_encoding(pd.DataFrame({"x": [1.0]}), {"x": [0.5]}, 1.0, rows_per_person=3, budget=None)
     private_encoding(pd.DataFrame({"x": [1.0]}), {"x": [0.5]}, 1.0, max_rows=3, budget=None)
     assert seen == [3, 3]
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        {"kind": "quantiles", "range": [0, float("inf")]},
+        {"kind": "quantiles", "range": [float("nan"), 1]},
+        {"kind": "quantiles", "range": ["0", "100"]},
+        {"kind": "quantiles", "range": [0, 100], "bins": 1},
+        {"kind": "levels", "max_levels": 0},
+        {"kind": "levels", "min_count": -3},
+    ],
+)
+def test_what_is_refused_costs_nothing(people, rule):
+    budget = Budget(1.0, 1e-6)
+    with pytest.raises(DataError):
+        private_encoding(people, {"town" if rule["kind"] == "levels" else "age": rule}, 1.0, 1e-6, budget=budget)
+    assert budget.spent == 0
+
+
+def test_min_count_is_asked_of_noisy_counts(people):
+    for least, wanted in ((1, ("Bern", "Rome", "Oslo")), (800, ("Bern", "Rome")), (1800, ("Bern",))):
+        spec = {"town": {"kind": "levels", "min_count": least}}
+        encoding = private_encoding(people, spec, 5.0, 1e-6, budget=None)  # noise of about two people
+        assert set(encoding["town"].values) == set(wanted)

@@ -53,8 +53,9 @@ def private_encoding(
         As in :meth:`sumwise.encoding.Encoding.fit`, with what must be known beforehand:
         ``{"kind": "quantiles", "bins": 10, "range": [0, 100]}`` needs a range that doesn't come from the rows (values
         outside count as its ends); ``"width"`` with a range, ``"hash"``, ``"cuts"`` and ``"cross"`` learn nothing and
-        cost nothing; ``"levels"`` keeps the levels whose noisy count passes a threshold (needs a delta), or, with
-        ``"values": [...]``, those. Every rule has a level for missing values, and every list of levels one for others.
+        cost nothing; ``"levels"`` keeps the levels whose noisy count passes a threshold (needs a delta) and
+        ``min_count``, where given, or, with ``"values": [...]``, those. Every rule has a level for missing values, and
+        every list of levels one for others.
     epsilon : float > 0
         Privacy loss of all cut points and lists together, shared equally by the attributes that cost any.
     delta : float in [0, 1), default 0
@@ -233,10 +234,14 @@ def _request(name: str, a: Any) -> Any:
             f"Attribute {name!r} asks for target encoding, which has no private form here.", hint="use hash."
         )
     a = {"missing": "missing", **a}
+    for option in ("min_count", "max_levels"):
+        if a.get(option) is not None:
+            checks.at_least(a[option], option, 1)
     if a["kind"] in ("quantiles", "width"):
         low, high = _range(name, a)
+        bins = int(checks.at_least(a.get("bins", 10), "bins", 2))
         if a["kind"] == "width":
-            edges = np.linspace(low, high, int(a.get("bins", 10)) + 1)[1:-1]
+            edges = np.linspace(low, high, bins + 1)[1:-1]
             return Cuts(a.get("column", name), tuple(edges.tolist()), a["missing"] or None)
     if a["kind"] == "levels" and "values" in a:
         return Levels(a.get("column", name), tuple(a["values"]), a.get("other", "other") or None, a["missing"] or None)
@@ -244,18 +249,20 @@ def _request(name: str, a: Any) -> Any:
 
 
 def _range(name: str, a: dict) -> tuple[float, float]:
-    given = a.get("range")
-    if not isinstance(given, list | tuple) or len(given) != 2 or not float(given[0]) < float(given[1]):
+    given: Any = a.get("range")
+    pair = isinstance(given, list | tuple) and len(given) == 2 and all(isinstance(v, int | float) for v in given)
+    low, high = (float(given[0]), float(given[1])) if pair else (math.nan, math.nan)
+    if not -math.inf < low < high < math.inf:
         raise DataError(
             f"Attribute {name!r} needs a range that doesn't come from the rows; got {given!r}.",
             hint="range = [0, 100], as anybody would guess it.",
         )
-    return float(given[0]), float(given[1])
+    return low, high
 
 
 def _private_quantiles(column: Any, name: str, a: dict, noise: Mechanism, loss: float, rows: int) -> Cuts:
     low, high = _range(name, a)
-    bins = checks.at_least(a.get("bins", 10), "bins", 2)
+    bins = int(a.get("bins", 10))
     values = numbers_of(column, name)
     values = np.clip(values[~np.isnan(values)], low, high)
     fine = np.minimum((values - low) / (high - low) * BINS, BINS - 1).astype(int)
@@ -308,7 +315,9 @@ def _private_levels(column: Any, name: str, a: dict, rho: float, delta: float, r
 
     while made(threshold).map((rows, rows * GRID, rows * GRID))[1] > delta:
         threshold += max(1, int(0.01 * scale))
-    kept = made(threshold)({i: int(n) * GRID for i, n in enumerate(counts)})
+    noisy = made(threshold)({i: int(n) * GRID for i, n in enumerate(counts)})
+    fewest = float(a.get("min_count") or 0) * GRID  # of the noisy counts, which costs nothing more
+    kept = {i: n for i, n in noisy.items() if n >= fewest}
     found = sorted((values[i] for i in kept), key=lambda v: (str(type(v)), v))
     most = a.get("max_levels")
     if most is not None and len(found) > int(most):
