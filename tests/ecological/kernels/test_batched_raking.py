@@ -48,8 +48,8 @@ def test_an_em_step_is_that_of_the_compiled_kernel(compiled, gamma, shape):
         here, tilts, divergence = log_shares, np.zeros_like(cols), np.zeros(40)
         for _ in range(4):
             options = np.array([gamma, 2.0, 1e-6])
-            step = (rows, cols, scale, weight, here, tilts, divergence, options, 0.1)
-            here, value = call(entropic_em.em_step, *step)
+            given = batched_raking.Units(rows, cols, scale, weight, tilts, divergence)
+            here, value = call(entropic_em.em_step, given, here, options, 0.1)
             kept += [here, np.array(value), tilts.copy(), divergence.copy()]
     for one, other in zip(found, expected):
         np.testing.assert_allclose(one, other, rtol=1e-7, atol=1e-9)
@@ -57,16 +57,7 @@ def test_an_em_step_is_that_of_the_compiled_kernel(compiled, gamma, shape):
 
 def test_no_unit_with_people_adds_nothing():
     nobody = np.zeros((3, 2))
-    step = entropic_em.em_step(
-        nobody,
-        nobody,
-        np.ones(3),
-        np.ones(3),
-        np.log(np.full((2, 2), 0.5)),
-        np.zeros((3, 2)),
-        np.zeros(3),
-        np.array([1.0, 2.0, 1e-6]),
-        0.0,
-    )
+    given = batched_raking.Units(nobody, nobody, np.ones(3), np.ones(3), np.zeros((3, 2)), np.zeros(3))
+    step = entropic_em.em_step(given, np.log(np.full((2, 2), 0.5)), np.array([1.0, 2.0, 1e-6]), 0.0)
     assert step[1] == 0.0
     assert np.array_equal(raking.rake(nobody, nobody, np.log(np.full((2, 2), 0.5))), np.full((3, 2, 2), 0.5))

@@ -5,6 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from sumwise.ecological.kernels import entropic_em
+from sumwise.ecological.kernels.batched_raking import Units
 from sumwise.ecological.kernels.entropic_em import common_shares, em_step, unit_scales
 
 TRUE = np.array([[0.7, 0.2, 0.1], [0.15, 0.25, 0.6]])
@@ -22,8 +23,8 @@ def objective(log_shares, rows, cols, rho=0.0, gamma=0.0, alpha=0.0):
     weight = np.ones(n)
     options = np.array([gamma, 60.0, 1e-11])
     scale = unit_scales(rows.sum(axis=1), weight, rho)
-    tilts, divergence = np.zeros((n, cols.shape[1])), np.zeros(n)
-    return em_step(rows, cols, scale, weight, log_shares, tilts, divergence, options, alpha)[1]
+    given = Units(rows, cols, scale, weight, np.zeros((n, cols.shape[1])), np.zeros(n))
+    return em_step(given, log_shares, options, alpha)[1]
 
 
 SETTINGS = [(0.0, 0.0, 0.0), (0.01, 0.0, 2.0), (0.0, 1.0, 1.0), (0.005, 1.3, 3.0)]

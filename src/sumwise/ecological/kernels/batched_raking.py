@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,6 +18,17 @@ LONGEST = 8.0  # the largest step of a tilt
 MOST_CELLS, MOST_COLUMNS = 15_000, 8
 MANY_CONTESTS = 10  # from which to compile takes less time than it saves, however small each contest is
 _compiled = ContextVar("compiled", default=False)
+
+
+class Units(NamedTuple):
+    """Margins of n units, their scales w_i and weights, and what a pass over them updates in place."""
+
+    rows: np.ndarray  # (n, R)
+    cols: np.ndarray  # (n, C)
+    scale: np.ndarray  # (n,)
+    weight: np.ndarray  # (n,)
+    tilts: np.ndarray  # (n, C), those of the last pass
+    divergence: np.ndarray  # (n,), D_i
 
 
 @contextmanager
@@ -161,16 +173,10 @@ def _solve(lower: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 
 def em_pass(
-    rows: np.ndarray,
-    targets: np.ndarray,
-    scale: np.ndarray,
-    weight: np.ndarray,
-    log_shares: np.ndarray,
-    tilts: np.ndarray,
-    divergence: np.ndarray,
-    options: np.ndarray,
+    all_units: Units, targets: np.ndarray, log_shares: np.ndarray, options: np.ndarray
 ) -> tuple[np.ndarray, float]:
     """`entropic_em._chunk` for every unit: the moments (2, R, C) and the objective; tilts and divergence in place."""
+    rows, _, scale, weight, tilts, divergence = all_units
     gamma, newton, tol = options[0], int(options[1]), options[2]
     moment = np.zeros((2, *log_shares.shape))
     divergence[:] = 0.0

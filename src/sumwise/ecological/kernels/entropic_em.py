@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import prange
 
-from sumwise.ecological.kernels.batched_raking import em_pass, is_small
+from sumwise.ecological.kernels.batched_raking import Units, em_pass, is_small
 from sumwise.ecological.kernels.raking import LEAST, spread_targets, summed, tilt
 from sumwise.ecological.kernels.small_cholesky import solve
 from sumwise.kernels.compiled import njit
@@ -78,19 +78,9 @@ def subtract_pull(x: np.ndarray, b: np.ndarray, lower: np.ndarray, weight: float
 
 
 @njit(cache=True)
-def _chunk(
-    rows: np.ndarray,
-    cols: np.ndarray,
-    scale: np.ndarray,
-    weight: np.ndarray,
-    log_shares: np.ndarray,
-    tilts: np.ndarray,
-    divergence: np.ndarray,
-    span: np.ndarray,
-    options: np.ndarray,
-    moment: np.ndarray,
-) -> float:
+def _chunk(units: Units, log_shares: np.ndarray, span: np.ndarray, options: np.ndarray, moment: np.ndarray) -> float:
     """One pass over units span[0] to span[1]; adds to moment (2, R, C), returns this part of the objective."""
+    rows, scale, weight, divergence = units.rows, units.scale, units.weight, units.divergence
     n_rows, n_cols = log_shares.shape
     gamma, newton, tol = options[0], int(options[1]), options[2]
     work = np.empty((2 * n_cols + 3, n_cols))
@@ -103,8 +93,8 @@ def _chunk(
         if total <= 0 or weight[i] <= 0:
             continue
         for c in range(n_cols):
-            target[c] = cols[i, c] * (1 - LEAST) + LEAST * total / n_cols
-        tilt(log_shares, rows[i], target, tilts[i], b, newton, tol, work)
+            target[c] = units.cols[i, c] * (1 - LEAST) + LEAST * total / n_cols
+        tilt(log_shares, rows[i], target, units.tilts[i], b, newton, tol, work)
         lower = work[n_cols : 2 * n_cols]
         for r in range(n_rows):
             for c in range(n_cols):
@@ -133,49 +123,28 @@ def _update(moment: np.ndarray, log_shares: np.ndarray, alpha: float) -> tuple[n
 
 
 @njit(cache=True, parallel=True)
-def _chunks(
-    rows: np.ndarray,
-    cols: np.ndarray,
-    scale: np.ndarray,
-    weight: np.ndarray,
-    log_shares: np.ndarray,
-    tilts: np.ndarray,
-    divergence: np.ndarray,
-    options: np.ndarray,
-    moments: np.ndarray,
-    values: np.ndarray,
-) -> None:
-    n = rows.shape[0]
+def _chunks(units: Units, log_shares: np.ndarray, options: np.ndarray, moments: np.ndarray, values: np.ndarray) -> None:
+    n = units.rows.shape[0]
     for k in prange(CHUNKS):
         span = np.array([k * n // CHUNKS, (k + 1) * n // CHUNKS])
-        values[k] = _chunk(rows, cols, scale, weight, log_shares, tilts, divergence, span, options, moments[k])
+        values[k] = _chunk(units, log_shares, span, options, moments[k])
 
 
-def em_step(
-    rows: np.ndarray,
-    cols: np.ndarray,
-    scale: np.ndarray,
-    weight: np.ndarray,
-    log_shares: np.ndarray,
-    tilts: np.ndarray,
-    divergence: np.ndarray,
-    options: np.ndarray,
-    alpha: float,
-) -> tuple[np.ndarray, float]:
-    """One EM step; tilts (n, C) and divergence (n,) are updated in place. Returns new log shares and F at the old ones.
+def em_step(units: Units, log_shares: np.ndarray, options: np.ndarray, alpha: float) -> tuple[np.ndarray, float]:
+    """One EM step; the units' tilts and divergence are updated. Returns new log shares and F at the old ones.
 
     options: (gamma, Newton steps, tolerance of a tilt).
     """
-    fixed = (rows, cols, scale, weight, log_shares, tilts, divergence)
+    rows, cols = units.rows, units.cols
     if is_small(rows, cols):
-        moment, value = em_pass(rows, spread_targets(cols, rows.sum(axis=1)), *fixed[2:], options)
+        moment, value = em_pass(units, spread_targets(cols, rows.sum(axis=1)), log_shares, options)
     elif len(rows) >= MANY:
         moments, values = np.zeros((CHUNKS, 2, *log_shares.shape)), np.zeros(CHUNKS)
-        _chunks(*fixed, options, moments, values)
+        _chunks(units, log_shares, options, moments, values)
         moment, value = moments.sum(axis=0), float(values.sum())
     else:
         moment = np.zeros((2, *log_shares.shape))
-        value = _chunk(*fixed, np.array([0, len(rows)]), options, moment)
+        value = _chunk(units, log_shares, np.array([0, len(rows)]), options, moment)
     new, prior = _update(moment, log_shares, alpha)
     return new, value + prior
 
@@ -226,22 +195,20 @@ def common_shares(
     """
     n, n_cols = cols.shape
     totals = rows.sum(axis=1)
-    scale = unit_scales(totals, weight, rho)
-    tilts, divergence = np.zeros((n, n_cols)), np.zeros(n)
-    fixed = (rows, cols, scale, weight)
+    units = Units(rows, cols, unit_scales(totals, weight, rho), weight, np.zeros((n, n_cols)), np.zeros(n))
     options = np.array([gamma, 2.0, 1e-6])
 
     def em(point: np.ndarray) -> tuple[np.ndarray, float]:
-        return em_step(*fixed, point, tilts, divergence, options, alpha)
+        return em_step(units, point, options, alpha)
 
     here = normalised(np.log(np.maximum(start, 1e-7)))
-    safe, safe_tilts, best, longest, taken_back = here, tilts.copy(), np.inf, 4.0, False
+    safe, safe_tilts, best, longest, taken_back = here, units.tilts.copy(), np.inf, 4.0, False
     objectives, changes, converged = [], [], False
     for _ in range(max_iter):
         first, value = em(here)
         if value > best + 1e-6 * abs(best) and not taken_back:
             here, longest, taken_back = safe, max(longest / 4, 1.0), True
-            tilts[:] = safe_tilts
+            units.tilts[:] = safe_tilts
             continue
         taken_back, best = False, value
         objectives.append(value)
@@ -250,13 +217,13 @@ def common_shares(
             here, converged = first, True
             break
         second, between = em(first)
-        safe, safe_tilts = second, tilts.copy()
+        safe, safe_tilts = second, units.tilts.copy()
         if between > value + 1e-6 * abs(value):
             here = normalised(0.5 * (first + second))
             continue
         here, longest = extrapolated(here, first, second, longest, len(here))
-    em_step(*fixed, here, tilts, divergence, np.array([gamma, 50.0, 1e-9]), alpha)
-    return SharesSolution(here, divergence, np.asarray(objectives), np.asarray(changes), converged)
+    em_step(units, here, np.array([gamma, 50.0, 1e-9]), alpha)
+    return SharesSolution(here, units.divergence, np.asarray(objectives), np.asarray(changes), converged)
 
 
 def settled(objectives: list[float], n_units: int) -> bool:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from sumwise.ecological.kernels.batched_raking import Units
 from sumwise.ecological.kernels.entropic_em import SharesSolution, em_step, normalised, unit_scales
 
 SMALL = 0.01  # cells with a smaller share, or half of it later on, take EM steps: their logs are far from linear
@@ -27,11 +28,11 @@ def _stepper(
     rows: np.ndarray, cols: np.ndarray, weight: np.ndarray, divergence: np.ndarray, options: dict[str, float]
 ) -> Step:
     """One EM step as a function of the log shares (R, C) and of the Newton steps for every unit's tilt."""
-    scale, tilts = unit_scales(rows.sum(axis=1), weight, options["rho"]), np.zeros(cols.shape)
+    scale = unit_scales(rows.sum(axis=1), weight, options["rho"])
+    units = Units(rows, cols, scale, weight, np.zeros(cols.shape), divergence)
 
     def em(point: np.ndarray, steps: float = TILT_STEPS, tol: float = 1e-6) -> tuple[np.ndarray, float]:
-        how = np.array([options["gamma"], steps, tol])
-        return em_step(rows, cols, scale, weight, point, tilts, divergence, how, options["alpha"])
+        return em_step(units, point, np.array([options["gamma"], steps, tol]), options["alpha"])
 
     return em
 
