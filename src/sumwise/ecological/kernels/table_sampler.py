@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -85,20 +86,29 @@ def sweep_tables(tables: np.ndarray, alpha: np.ndarray, rng: np.random.Generator
             _swap(tables[i], alpha, r, s, c, d, rng.random())
 
 
+class Row(NamedTuple):
+    """Row r of all tables (n, R, C), and the gamma prior of its concentrations."""
+
+    tables: np.ndarray
+    r: int
+    shape: float
+    rate: float
+
+
 @njit(cache=True)
-def _row_log_density(tables: np.ndarray, r: int, alpha_row: np.ndarray, shape: float, rate: float) -> float:
-    """Log of the Dirichlet-multinomial density of row r in all units and the gamma prior of its concentrations."""
+def _log_density(row: Row, alpha_row: np.ndarray) -> float:
+    """Log of the Dirichlet-multinomial density of a row in all units and of the prior of its concentrations."""
     value, strength = 0.0, 0.0
     for c in range(alpha_row.shape[0]):
         strength += alpha_row[c]
-        value += shape * math.log(alpha_row[c]) - rate * alpha_row[c]  # a density of log alpha
+        value += row.shape * math.log(alpha_row[c]) - row.rate * alpha_row[c]  # a density of log alpha
     top, base = math.lgamma(strength), np.empty(alpha_row.shape[0])
     for c in range(alpha_row.shape[0]):
         base[c] = math.lgamma(alpha_row[c])
-    for i in range(tables.shape[0]):
+    for i in range(row.tables.shape[0]):
         size = 0
         for c in range(alpha_row.shape[0]):
-            count = tables[i, r, c]
+            count = row.tables[i, row.r, c]
             size += count
             if count > 0:
                 value += math.lgamma(count + alpha_row[c]) - base[c]
@@ -108,44 +118,26 @@ def _row_log_density(tables: np.ndarray, r: int, alpha_row: np.ndarray, shape: f
 
 
 @njit(cache=True)
-def _density_at(
-    tables: np.ndarray,
-    r: int,
-    start: np.ndarray,
-    alpha_row: np.ndarray,
-    along: int,
-    place: float,
-    shape: float,
-    rate: float,
-) -> float:
+def _density_at(row: Row, start: np.ndarray, alpha_row: np.ndarray, along: int, place: float) -> float:
     """Move log alpha_r by `place` from `start`, in all shares or in share `along`, and return the log density there."""
     for c in range(alpha_row.shape[0]):
         alpha_row[c] = start[c] * math.exp(place) if along < 0 or along == c else start[c]
-    return _row_log_density(tables, r, alpha_row, shape, rate)
+    return _log_density(row, alpha_row)
 
 
 @njit(cache=True)
-def _slice_along(
-    tables: np.ndarray,
-    r: int,
-    alpha_row: np.ndarray,
-    along: np.ndarray | int,
-    width: float,
-    shape: float,
-    rate: float,
-    rng: np.random.Generator,
-) -> None:
+def _slice_along(row: Row, alpha_row: np.ndarray, along: int, width: float, rng: np.random.Generator) -> None:
     """A slice-sampling step of log alpha_r (Neal 2003, stepping out), in place; loops compile faster than arrays."""
     start = np.empty(alpha_row.shape[0])
     for c in range(alpha_row.shape[0]):
         start[c] = alpha_row[c]
-    level = _row_log_density(tables, r, start, shape, rate) + math.log(rng.random())
+    level = _log_density(row, start) + math.log(rng.random())
     low = -width * rng.random()
     high = low + width
     for end in range(2):
         for _ in range(8):
             place = low if end == 0 else high
-            if _density_at(tables, r, start, alpha_row, along, place, shape, rate) < level:
+            if _density_at(row, start, alpha_row, along, place) < level:
                 break
             if end == 0:
                 low -= width
@@ -153,7 +145,7 @@ def _slice_along(
                 high += width
     for _ in range(50):
         place = low + (high - low) * rng.random()
-        if _density_at(tables, r, start, alpha_row, along, place, shape, rate) >= level:
+        if _density_at(row, start, alpha_row, along, place) >= level:
             return
         if place < 0:
             low = place
@@ -170,7 +162,7 @@ def sweep_concentrations(
     """Update the concentrations alpha (R, C): each row's strength, then each of its shares, by slice sampling."""
     for r in range(alpha.shape[0]):
         for along in range(-1, alpha.shape[1]):
-            _slice_along(tables, r, alpha[r], along, width, shape, rate, rng)
+            _slice_along(Row(tables, r, shape, rate), alpha[r], along, width, rng)
 
 
 @njit(cache=True)
