@@ -27,7 +27,6 @@ COMMIT = re.compile(r"[0-9a-f]{7,8}")
 STORED = {  # parts whose run recorded no commit
     "bare_cluster.json": {"aggregate", "maxent", "bags", "result_size"},
     "cgm_figures.json": {"methods", "places", "averages"},
-    "collective_map.json": {"exact", "table", "grids", "course", "laplace"},
     "growth_between.json": {"families"},
     "growth_foreseen.json": {"families"},
     "place_process.json": {"rows"},
