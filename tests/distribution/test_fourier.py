@@ -144,3 +144,17 @@ def test_moments_of_a_column_that_varies_in_one_bag_are_not_blown_up():
     spread = features.std(axis=0)
     assert np.abs(features - features.mean(axis=0)).max() < 1.0
     assert spread.max() < 5 * np.median(spread)
+
+
+def test_a_small_bag_that_is_constant_in_a_column_is_no_outlier():
+    rng = np.random.default_rng(6)
+    parts = [np.column_stack([rng.normal(size=8), rng.permutation([0, 0, 0, 1, 1, 1, 1, 1])]) for _ in range(40)]
+    parts = [part[: 6 + k % 3] for k, part in enumerate(parts) if 0 < part[:6, 1].mean() < 1]
+    bags = Bags.from_arrays(parts)
+    embedding = FourierEmbedding(4, (1.0,), moments=True, random_state=0).fit(bags)
+    seen = embedding.transform(bags)[:, -3:]  # log standard deviations of both columns, and their correlation
+    alike = np.column_stack([np.linspace(-1, 1, 5), np.full(5, 0.1 + 0.2)])
+    logs, correlation = np.split(embedding.transform(Bags.from_arrays([alike]))[0, -3:], [2])
+    low, high = seen[:, :2].min(axis=0), seen[:, :2].max(axis=0)
+    assert np.all(logs >= low - 0.51 * (high - low))
+    assert correlation[0] == pytest.approx((0.0 - embedding.moment_mean_[-1]) * embedding.moment_scale_[-1])

@@ -75,8 +75,21 @@ def test_remoteness_is_leverage_relative_to_the_farthest_training_bag(weighted_b
     penalty = 0.01 * np.linalg.norm(centred, 2) ** 2
     inverse = np.linalg.inv(centred.T @ centred + penalty * np.eye(centred.shape[1]))
     leverage = np.einsum("ij,jk,ik->i", centred, inverse, centred)
-    expected = leverage / (leverage / (1 - leverage)).max()
-    assert np.allclose(model.remoteness(weighted_bags), expected)
+    of_others = []
+    for i in range(12):
+        rest = np.delete(features, i, axis=0)
+        away, rest = features[i] - rest.mean(axis=0), rest - rest.mean(axis=0)
+        of_others.append(away @ np.linalg.solve(rest.T @ rest + penalty * np.eye(rest.shape[1]), away))
+    assert np.allclose(model.remoteness(weighted_bags), leverage / max(of_others))
+
+
+def test_new_bags_of_the_same_kind_are_not_called_remote_by_many_features():
+    rng = np.random.default_rng(5)
+    bags = Bags.from_arrays([rng.normal(size=(10, 6)) for _ in range(70)])
+    y = np.array([part[:, 0].mean() for part in bags]) + 1e-3 * rng.normal(size=70)
+    model = BagRidge(penalty=1e-6, random_state=0).fit(bags[:40], y[:40])
+    assert len(model.used_) > 40
+    assert np.median(model.remoteness(bags[40:])) < 1
 
 
 def test_subgroups_far_from_training_are_said():

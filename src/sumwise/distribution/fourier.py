@@ -21,6 +21,8 @@ from sumwise.kernels.shapes import HINT, check_shapes
 
 MOST_COLUMNS = 10  # whose correlations are taken
 NARROW = 0.01  # standard deviations, relative to that of all rows, below which bags are equally narrow
+CONSTANT = 1e-9  # the same of columns that are constant in a bag but for rounding
+REACH = 0.5  # ranges of the training bags' log standard deviations beyond which those of other bags are cut
 N_SCALING = 100  # bags from which the spread of Fourier features is taken
 
 
@@ -123,9 +125,9 @@ class FourierEmbedding(Embedding):
     def _scale_moments(self, bags: Bags) -> None:
         some = bags[np.unique(np.linspace(0, len(bags) - 1, N_SCALING).astype(np.int64))]
         wide = self._fourier_features(some, [0] + [-1] * (len(self.chains_) - 1))
-        found = self._raw_moments(
-            bags
-        )  # of all bags: among some a rare value may be hidden, and its scale without bound
+        found = self._raw_moments(bags)  # of all: among some a rare value may be hidden, and its scale without bound
+        low, high = found.min(axis=0), found.max(axis=0)
+        self.moment_range_ = np.stack([low - REACH * (high - low), high + REACH * (high - low)])
         self.moment_mean_, spread = found.mean(axis=0), found.std(axis=0)
         varying = spread > 1e-9
         share = np.sqrt(wide.var(axis=0).sum() / max(1, int(varying.sum())))
@@ -143,14 +145,30 @@ class FourierEmbedding(Embedding):
         parts = [(found[:, :d] - columns.centre) / columns.scale, np.log(spread / columns.scale + NARROW)]
         if cross:
             one, other = np.triu_indices(d, 1)
-            parts.append(found[:, 2 * d :] / np.maximum(spread[:, one] * spread[:, other], 1e-300))
+            known = spread > CONSTANT * columns.scale
+            product = np.where(known[:, one] & known[:, other], spread[:, one] * spread[:, other], np.inf)
+            parts.append(found[:, 2 * d :] / product)
         return np.hstack(parts)
+
+    def _moments_in_range(self, bags: Bags) -> np.ndarray:
+        """The same with log standard deviations in the range of the training bags and a margin.
+
+        A small bag whose rows agree in a column has none, however wide its kind is, and its logarithm lies far out.
+        """
+        found, d = self._raw_moments(bags), self.columns_.dimension
+        between = vars(self).get("moment_range_")
+        if between is None:  # a model that was saved before there was a range
+            return found
+        check_shapes({"moment_range_": (between, (2, found.shape[1]))})
+        logs = slice(d, 2 * d)
+        found[:, logs] = np.clip(found[:, logs], *between[:, logs])
+        return found
 
     def _features(self, bags: Bags, doublings: Sequence[int]) -> np.ndarray:
         features = self._fourier_features(bags, doublings)
         if not self.moments:
             return features
-        return np.hstack([features, (self._raw_moments(bags) - self.moment_mean_) * self.moment_scale_])
+        return np.hstack([features, (self._moments_in_range(bags) - self.moment_mean_) * self.moment_scale_])
 
     def _unit(self, bags: Bags, rng: np.random.Generator) -> Any:
         if not isinstance(self.unit, str):

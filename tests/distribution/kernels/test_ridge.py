@@ -80,3 +80,19 @@ def test_weight_two_is_giving_a_unit_twice():
     np.testing.assert_allclose(
         features.T @ (path.root[:, None] * path.dual(0.3)), copies.coefficients(features[twice], 0.3 / ratio), rtol=1e-7
     )
+
+
+@pytest.mark.parametrize("weights", [None, np.array([0.5, 2.0, 1.0, 1.0, 3.0, 0.7])])
+@pytest.mark.parametrize("d", [2, 9])  # fewer columns than units, and more
+def test_leverages_are_those_of_fits_to_all_others(weights, d):
+    rng = np.random.default_rng(0)
+    features, penalty = rng.normal(size=(6, d)), 0.01
+    found = ridge_path(features, rng.normal(size=(6, 1)), weights).leverages(penalty)
+    scaled = np.ones(6) if weights is None else 6 * weights / weights.sum()
+    for i in range(6):
+        others = np.delete(np.arange(6), i)
+        w, rest = scaled[others], features[others]
+        mean = w @ rest / w.sum()
+        inner = (rest - mean).T @ (w[:, None] * (rest - mean)) + penalty * np.eye(d)
+        away = features[i] - mean
+        assert found[i] == pytest.approx(away @ np.linalg.solve(inner, away), rel=1e-6)

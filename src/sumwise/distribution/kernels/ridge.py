@@ -41,10 +41,15 @@ class Path(NamedTuple):
         return dual - np.outer(self.root, self.root @ dual / len(self.root))
 
     def leverages(self, penalty: float) -> np.ndarray:
-        """Leverage of each unit for a fit to all others, h / (1 - h), (n,)."""
-        shrink = self.squares / (self.squares + penalty)
-        own = (self.left**2) @ shrink
-        return own / np.maximum(1.0 - own, 1e-12)
+        """Leverage of each unit for a fit to all others, with their mean as centre, (n,).
+
+        With z the centred features of unit i, w its weight, a = z'(S + penalty)^-1 z and c = n / (n - w), the others
+        have the centre c z away and the squares S - w c z z', so that it is c^2 a / (1 - w c a).
+        """
+        weights, n = self.root**2, len(self.root)
+        own = (self.left**2) @ (self.squares / (self.squares + penalty))  # w a
+        moved = n / np.maximum(n - weights, 1e-12)
+        return moved**2 * own / np.maximum(weights, 1e-300) / np.maximum(1.0 - moved * own, 1e-12)
 
     def axes(self, features: np.ndarray, penalty: float) -> np.ndarray:
         """Axes (D, r) such that ``|z|^2 / penalty - |z axes|^2`` is the leverage of centred features z."""
