@@ -26,7 +26,6 @@ BAGS = re.compile(
 )
 COUNTED = ("draws", "trials", "splits", "seeds", "runs", "errors", "scores")
 OTHERWISE = {
-    "proportions_published_penalties.json means/from the reference/first three": "the page says that it is three",
     "process_coverage.json trials": "is the number",
 }
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
 from sklearn.exceptions import NotFittedError
@@ -75,3 +76,21 @@ def test_columns_are_taken_by_name_and_text_as_text():
     np.testing.assert_array_equal(step.transform(shuffled), out.values)
     with pytest.raises(DataError, match="StandardScaler can't transform these rows, of which 'job' are text"):
         on_instances(StandardScaler()).fit(bags)
+
+
+def test_output_of_individuals_may_be_a_frame_and_of_bags_is_bags():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"bag": np.repeat(np.arange(12), 5), "age": rng.normal(size=60), "size": rng.normal(size=60)})
+    bags = Bags.from_frame(frame, bag="bag", features=["age", "size"])
+    counts = (frame["age"] > 0).groupby(frame["bag"]).sum()
+    steps = make_pipeline(on_instances(StandardScaler()), CardinalityClassifier(penalty=1.0))
+    plain = clone(steps).fit(bags, counts).predict_proba(frame[["age", "size"]])
+    framed = clone(steps.set_output(transform="pandas")).fit(bags, counts)
+    rows = frame[["age", "size"]].iloc[3:6]
+    found = framed[0].transform(rows)
+    assert list(found.columns) == ["age", "size"]
+    assert list(found.index) == [3, 4, 5]
+    assert isinstance(framed[0].transform(bags), Bags)
+    np.testing.assert_array_equal(framed.predict_proba(frame[["age", "size"]]), plain)
+    with pytest.raises(DataError, match="transform is 'polars'"):
+        on_instances(StandardScaler()).set_output(transform="polars")

@@ -318,7 +318,9 @@ class AggregateRegressor(RegressorMixin, Estimator):
 
         if self.networks_:
             raise DataError("Networks have no standard errors here.", hint="hidden=() has them.")
-        reach = t.ppf(0.5 + 0.5 * checks.fraction(level, "level"), max(self.freedom_, 1.0))
+        estimated = self.likelihood == "gaussian" or self.variance_ > 1.0  # counts that vary as Poisson ones don't
+        freedom = max(self.freedom_, 1.0) if estimated else np.inf
+        reach = t.ppf(0.5 + 0.5 * checks.fraction(level, "level"), freedom)
         errors = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", rows, self.alone_covariance_, rows), 0.0))
         open_by = np.abs(rows @ self.unknown_) > 1e-6 * (np.abs(rows) @ np.abs(self.unknown_))
         errors = np.where(open_by.any(axis=1), np.nan, errors)

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import TransformerTags
+from sklearn.utils._set_output import _get_output_config
 
+from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
@@ -71,7 +73,7 @@ class OnInstances(Estimator):
 
         Returns
         -------
-        Bags where bags were given, else an array
+        Bags where bags were given, else an array, or the frame that `set_output` asks for
         """
         self._fitted("n_features_in_")
         if self.transformer_ is None:
@@ -80,7 +82,26 @@ class OnInstances(Estimator):
         out = self._with_rows(self.transformer_.transform, rows)
         names = self._names(rows, out.shape[1])
         out = np.asarray(dense(out))
-        return rows.with_values(out, names) if isinstance(bags, Bags) else out
+        if isinstance(bags, Bags):
+            return rows.with_values(out, names)
+        if _get_output_config("transform", self)["dense"] != "pandas":
+            return out
+        import pandas as pd
+
+        return pd.DataFrame(out, columns=names, index=getattr(bags, "index", None))
+
+    def set_output(self, *, transform: str | None = None) -> OnInstances:
+        """Choose what `transform` makes of individuals; of bags it makes bags, whose columns have names anyway.
+
+        Parameters
+        ----------
+        transform : {"default", "pandas"}, optional
+            An array or a pandas frame; left as it is by default.
+        """
+        if transform is not None:
+            checks.choice(transform, "transform", ("default", "pandas"))
+            self._sklearn_output_config = {"transform": transform}  # where scikit-learn's own have it, and clones copy
+        return self
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """Names of the transformed columns."""
