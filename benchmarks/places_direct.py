@@ -43,10 +43,10 @@ from sumwise.collective import FreeTables
 from sumwise.collective.realisations import read_realisations
 from sumwise.noise import Laplace
 
-GAP, MOST_GAP, SHARE, INNER, GAINED, BACK = 2e-3, 1.0, 0.01, 400, 0.2, 20
+GAP, MOST_GAP, SHARE, INNER, GAINED, BACK = 2e-3, 1.0, 0.05, 400, 0.2, 20
 MEMORY, TRIES, DESCENT, NOTED = 30, 8, 1e-4, 50  # pairs of L-BFGS; steps tried; Armijo's share; steps between notes
 PENALTY = 0.01  # of FreeTables
-TINY = 1e-300
+TINY, LITTLE = 1e-300, 1e-3  # damping, a share of true counts' information, that no longer slows a fit
 KINDS = ("moves", "places", "places, own noise")
 
 
@@ -244,11 +244,11 @@ def gauss_newton(seen: Observed, theta, nodes, weights):
 class Search:
     """L-BFGS on F for all problems of a batch; those that have converged wait for the others."""
 
-    def __init__(self, seen: Observed, theta: torch.Tensor) -> None:
+    def __init__(self, seen: Observed, theta: torch.Tensor, damping: float = 1.0) -> None:
         self.seen, self.theta = seen, theta
         self.dual = torch.zeros_like(seen.y)
         self.enough = torch.full((len(theta),), MOST_GAP, dtype=theta.dtype, device=theta.device)
-        self.damping = torch.ones_like(self.enough)
+        self.damping = torch.full_like(self.enough, damping)
         self.value, self.slope = self.evaluated(theta)
         self.rescale()
         self.first, self.values = self.value, [self.value]
@@ -331,7 +331,8 @@ class Search:
         self.values.append(torch.minimum(value, self.values[-1]))
         if len(self.values) > BACK:
             late = self.values[-1 - BACK] - self.values[-1]
-            self.done = self.done | (late <= GAINED)
+            free = self.damping < LITTLE if self.solve else torch.ones_like(self.done)
+            self.done = self.done | (free & (late <= GAINED))
 
 
 def observed(tables, device) -> Observed:
@@ -378,9 +379,10 @@ def fit(kind, given):
         base = [h | {"from": "moves, ignoring noise", "converged": True, "steps": 0, "cpu_s": 0.0} for h in heads]
         places_moves.keep([b | e for b, e in zip(base, errors(theta, mornings, given.device))])
     state = given.state and given.state / f"{given.size}-{kind.replace(', ', '-')}.npy"
-    if state and state.exists():
+    ahead = bool(state and state.exists())
+    if ahead:
         theta = torch.as_tensor(np.load(state), dtype=torch.float64, device=given.device)
-    search, began, course = Search(seen, theta), perf_counter(), []
+    search, began, course = Search(seen, theta, LITTLE if ahead else 1.0), perf_counter(), []
     steps = [0] * len(heads)
     while len(search.values) <= given.steps and perf_counter() - began < given.seconds:
         going = (~search.done).tolist()

@@ -105,7 +105,7 @@ def rows(fits):
             less = [f["node MAE"] - node[f["seed"]] for f in mine if f["seed"] in node]
             ended = "to the end" if any(f["converged"] for f in mine) else f"{mine[0]['steps']} iterations"
             ended = f"L-BFGS, {mine[0]['steps']} E steps" if step == "direct" else ended
-            ended = "L-BFGS" if step == "torch" else ended
+            ended = "direct" if step == "torch" else ended
             row = {"size": size, "EM": f"{plain} plain, {step}" if plain else ended, "b": b, "from": kind}
             row["draws"] = len(mine)
             row |= {name: float(np.mean([f[name] for f in mine])) for name in ("pairwise MAE", "node MAE", "cpu_s")}
