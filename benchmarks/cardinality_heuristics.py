@@ -247,7 +247,6 @@ def starts_summary(rows):
         measures = {
             "gain in AUC": [a["auc"] - b["auc"] for a, b in pairs],
             "gain in log-loss": [b["loss"] - a["loss"] for a, b in pairs],
-            "time saved": [1 - a["seconds"] / b["seconds"] for a, b in pairs],
             "steps saved": [1 - a["steps"] / max(b["steps"], 1) for a, b in pairs],
             "objective": [a["objective"] - b["objective"] for a, b in pairs],
         }
