@@ -259,6 +259,20 @@ def starts_summary(rows):
     return out
 
 
+def gains_summary(cells):
+    """Mean gains by rule and data, with their standard errors."""
+    out = {}
+    for cell in cells:
+        for rule, each in cell["gains"].items():
+            values = np.array(each)
+            error = values.std(axis=0, ddof=1) / np.sqrt(len(values))
+            row = {"draws": len(values)}
+            for k, name in enumerate(("AUC", "log-loss")):
+                row |= {name: round(float(values[:, k].mean()), 5), f"{name} error": round(float(error[k]), 5)}
+            out.setdefault(rule, {})[cell["data"]] = row
+    return out
+
+
 def lines(cells, which):
     """One row per rule: mean gain and standard error on every set."""
     out = []
@@ -310,6 +324,7 @@ def main():
         cell["commit"] = run_record()["commit"]
         kept["cells"] = [c for c in kept["cells"] if c["data"] != name] + [cell]
         kept |= {"command": "python benchmarks/cardinality_heuristics.py", "first_draw": FIRST, "draws": args.draws}
+        kept["summary"] = gains_summary(kept["cells"])
         args.out.write_text(json.dumps(kept) + "\n")
         print(name, f"{cell['cpu_seconds']} s", flush=True)
     for which, title in enumerate(("Gain in test AUC", "Gain in log-loss")):

@@ -345,6 +345,32 @@ def compared(first, second, by):
     return found
 
 
+LEFT_OUT = {"CHANCE": {"CHANCE": 0.0}, "CHOICE": {"CHOICE": 0.0}, "SHARE": {"SHARE": 0.0}, "GROUP": {"GROUP": 0.0}}
+LEFT_OUT |= {"SCALE": {"SCALE": 1.0}, "FOLDED": {"FOLDED": 1.0, "FOLD_POWER": 0.0}, "SPREAD": {"SPREAD_POWER": 0.0}}
+
+
+def widths_left_out(cells):
+    """What each number behind the widths adds to coverage and width, paired by table."""
+
+    def means():
+        done = covered(cells, widening(cells))
+        return done.groupby(["source", "table", "contest"])[["coverage", "width"]].mean()
+
+    found, usual = {}, means()
+    for name, changes in LEFT_OUT.items():
+        kept = {key: getattr(calibration, key) for key in changes}
+        for key, value in changes.items():
+            setattr(calibration, key, value)
+        gain = usual - means()
+        for key, value in kept.items():
+            setattr(calibration, key, value)
+        found[name] = {"tables": len(gain)}
+        for what in gain:
+            error = gain[what].std(ddof=1) / np.sqrt(len(gain))
+            found[name][what] = {"mean": gain[what].mean(), "error": error}
+    return found
+
+
 def weights_report(files):
     """The two weights of the determinant on elections that no width was chosen on, and on those that were used."""
     cells = pd.concat([pd.read_csv(file) for file in files], ignore_index=True)
@@ -355,6 +381,7 @@ def weights_report(files):
         weights = {w: part[part["determinant"] == w] for w in (1.3, 1.0)}
         tables = [by_table(some, some["own_sd"]) for some in weights.values()]
         result[name] = {by: compared(*tables, by) for by in ("source", "table")}
+        result[name]["widths left out"] = widths_left_out(part[part["determinant"] == 1.3])
     one = cells[cells["determinant"] == 1.0]
     result["widths chosen again"] = {
         "numbers": chosen(one[used]),
