@@ -93,9 +93,8 @@ def polarised_voting(
         lead = {"contest": contest} | ({} if offices is None else {"office": offices.get(contest)})
         winner = None if winners is None else winners.get(contest)
         found = _voters(est, n_draws, random_state, away)
-        ends = (
-            est.interval(level) if len(found[3]) == len(est.col_names_) else None
-        )  # of shares among all, if these are
+        everybody_votes = len(found[3]) == len(est.col_names_)
+        ends = est.interval(level) if everybody_votes else None  # shares of voters are then those of everybody
         rows += [lead | row for row in _contest_rows(est.row_names_, found, winner, level, ends)]
     return pd.DataFrame(rows)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.sparse import identity
 
 from sumwise import checks
 from sumwise.maxent.kernels.loglinear import class_scores, layout
@@ -119,7 +120,8 @@ def _log_ratios(counts: np.ndarray, classes: np.ndarray, shares: np.ndarray, smo
 def _penalised(counts: np.ndarray, classes: np.ndarray, shares: np.ndarray, penalty: float) -> np.ndarray:
     """One penalised logistic regression on a single feature's levels, offsets fixed at the classes' shares."""
     if len(shares) > 2:
-        theta, *_ = fit_softmax(np_identity(len(counts)), classes, np.full(len(counts), max(penalty, 1e-9)))
+        levels: Any = identity(len(counts), format="csr")  # each level is its own indicator
+        theta, *_ = fit_softmax(levels, classes, np.full(len(counts), max(penalty, 1e-9)))
         return theta
     base, ones = float(np.log(shares[1] / shares[0])), classes[:, 1]
     w = np.zeros(len(counts))
@@ -128,10 +130,3 @@ def _penalised(counts: np.ndarray, classes: np.ndarray, shares: np.ndarray, pena
         step = (counts * p - ones + 2 * penalty * w) / np.maximum(counts * p * (1 - p) + 2 * penalty, 1e-9)
         w -= np.clip(step, -2, 2)
     return w[None]
-
-
-def np_identity(n: int) -> Any:
-    """A sparse identity: each level is its own indicator."""
-    from scipy.sparse import identity
-
-    return identity(n, format="csr")

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 UNITS = ("epsilon", "rho", "mu")
+NEEDED = {"epsilon", "delta", "entries"}  # of a ledger's file; newer ones also have an id
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +92,7 @@ def read(path: Path) -> Kept:
     """Epsilon, delta and entries of a ledger; anything that isn't exactly that is an error."""
     try:
         data = read_json(path, object_pairs_hook=_once, parse_constant=_no_constant)
-        if not isinstance(data, dict) or not {"epsilon", "delta", "entries"} <= set(data) <= {
-            "epsilon",
-            "delta",
-            "entries",
-            "id",
-        }:
+        if not isinstance(data, dict) or not NEEDED <= set(data) <= {*NEEDED, "id"}:
             raise ValueError("it must hold epsilon, delta and entries")
         if not isinstance(data["entries"], list):
             raise ValueError("entries must be a list")
