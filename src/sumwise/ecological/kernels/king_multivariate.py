@@ -129,17 +129,21 @@ def limits(n_rows: int, n_cols: int, full: bool = False) -> tuple[np.ndarray, np
     return low, np.concatenate([np.full(size, OUTSIDE), np.full(size, np.log(WIDE)), tail])
 
 
+class UnitTable(NamedTuple):
+    """One unit: its shares (R, C) and rows x (R,), the precision P of the free shares b, and v = P (b - mean)."""
+
+    shares: np.ndarray
+    x: np.ndarray
+    v: np.ndarray
+    precision: np.ndarray
+
+
 @njit(cache=True)
 def _slide(
-    v: np.ndarray,
-    precision: np.ndarray,
-    where: np.ndarray,
-    step: np.ndarray,
-    low: float,
-    high: float,
-    rng: np.random.Generator,
+    unit: UnitTable, where: np.ndarray, step: np.ndarray, low: float, high: float, rng: np.random.Generator
 ) -> float:
     """Move along the cells `where` by the steps `step` times a normal draw on [low, high]; update v = P (b - mean)."""
+    v, precision = unit.v, unit.precision
     lin, quad = 0.0, 0.0
     for p in range(where.size):
         if where[p] >= 0:
@@ -161,18 +165,9 @@ def _slide(
 
 
 @njit(cache=True)
-def _cycle(
-    shares: np.ndarray,
-    x: np.ndarray,
-    v: np.ndarray,
-    precision: np.ndarray,
-    r: int,
-    s: int,
-    c: int,
-    e: int,
-    rng: np.random.Generator,
-) -> None:
+def _cycle(unit: UnitTable, r: int, s: int, c: int, e: int, rng: np.random.Generator) -> None:
     """Shift shares round the cells (r, c), (r, e), (s, e), (s, c) of one unit; both margins stay."""
+    shares, x = unit.shares, unit.x
     width = shares.shape[1] - 1
     small = min(x[r], x[s])
     up, down = small / x[r], small / x[s]
@@ -182,7 +177,7 @@ def _cycle(
     if e == width:
         where[3] = -1
     step = np.array([up, -up, -down, down])
-    drawn = _slide(v, precision, where, step, low, high, rng)
+    drawn = _slide(unit, where, step, low, high, rng)
     shares[r, c] = max(shares[r, c] + up * drawn, 0.0)
     shares[r, e] = max(shares[r, e] - up * drawn, 0.0)
     shares[s, c] = max(shares[s, c] - down * drawn, 0.0)
@@ -190,41 +185,37 @@ def _cycle(
 
 
 @njit(cache=True)
-def _free_row(shares: np.ndarray, v: np.ndarray, precision: np.ndarray, r: int, rng: np.random.Generator) -> None:
+def _free_row(unit: UnitTable, r: int, rng: np.random.Generator) -> None:
     """Redraw a row that has nobody: its shares are free in the simplex."""
-    width = shares.shape[1] - 1
+    shares, width = unit.shares, unit.shares.shape[1] - 1
     for c in range(width):
         where, step = np.array([r * width + c]), np.array([1.0])
-        drawn = _slide(v, precision, where, step, -shares[r, c], shares[r, width], rng)
+        drawn = _slide(unit, where, step, -shares[r, c], shares[r, width], rng)
         shares[r, c] = max(shares[r, c] + drawn, 0.0)
         shares[r, width] = max(shares[r, width] - drawn, 0.0)
 
 
 @njit(cache=True)
-def _all_cycles(
-    shares: np.ndarray, x: np.ndarray, v: np.ndarray, precision: np.ndarray, rng: np.random.Generator
-) -> None:
-    n_rows, n_cols = shares.shape
+def _all_cycles(unit: UnitTable, rng: np.random.Generator) -> None:
+    n_rows, n_cols = unit.shares.shape
     for r in range(n_rows):
         for s in range(r + 1, n_rows):
             for c in range(n_cols):
                 for e in range(c + 1, n_cols):
-                    if x[r] > 0 and x[s] > 0:
-                        _cycle(shares, x, v, precision, r, s, c, e, rng)
+                    if unit.x[r] > 0 and unit.x[s] > 0:
+                        _cycle(unit, r, s, c, e, rng)
 
 
 @njit(cache=True)
-def _some_cycles(
-    shares: np.ndarray, x: np.ndarray, v: np.ndarray, precision: np.ndarray, n_cycles: int, rng: np.random.Generator
-) -> None:
-    n_rows, n_cols = shares.shape
+def _some_cycles(unit: UnitTable, n_cycles: int, rng: np.random.Generator) -> None:
+    n_rows, n_cols = unit.shares.shape
     for _ in range(n_cycles):
         r, s = rng.integers(0, n_rows), rng.integers(0, n_rows - 1)
         c, e = rng.integers(0, n_cols), rng.integers(0, n_cols - 1)
         s += s >= r
         e += e >= c
-        if x[r] > 0 and x[s] > 0:
-            _cycle(shares, x, v, precision, r, s, min(c, e), max(c, e), rng)
+        if unit.x[r] > 0 and unit.x[s] > 0:
+            _cycle(unit, r, s, min(c, e), max(c, e), rng)
 
 
 @njit(cache=True)
@@ -248,13 +239,14 @@ def sweep_tables(
             v[k] = 0.0
             for j in range(gap.size):
                 v[k] += precision[k, j] * gap[j]
+        unit = UnitTable(shares, x[i], v, precision)
         if every <= 2 * some:
-            _all_cycles(shares, x[i], v, precision, rng)
+            _all_cycles(unit, rng)
         else:
-            _some_cycles(shares, x[i], v, precision, some, rng)
+            _some_cycles(unit, some, rng)
         for r in range(n_rows):
             if x[i, r] <= 0:
-                _free_row(shares, v, precision, r, rng)
+                _free_row(unit, r, rng)
 
 
 @njit(cache=True)
