@@ -33,6 +33,25 @@ class PooledContest(NamedTuple):
     labels: tuple
 
 
+def comparable(contests: Mapping[Any, Margins], elections: Mapping[Any, Any]) -> dict[Any, Margins]:
+    """Contests that can borrow from another of their election: at least two of its groups are the same.
+
+    Examples
+    --------
+    >>> from sumwise import Margins
+    >>> from sumwise.ecological.pooling import comparable
+    >>> made = {key: Margins([[3, 2]], [[4, 1]], row_names=list(names)) for key, names in zip("abc", ("xy", "xy", "xz"))}
+    >>> list(comparable(made, dict.fromkeys("abc")))
+    ['a', 'b']
+    """
+    groups = {key: set(map(str, margins.row_names)) for key, margins in contests.items()}
+
+    def alike(key: Any, other: Any) -> bool:
+        return key != other and elections[key] == elections[other] and len(groups[key] & groups[other]) > 1
+
+    return {key: margins for key, margins in contests.items() if any(alike(key, other) for other in groups)}
+
+
 def pool(contests: Contests, fits: Mapping[Any, Any], correction: Any = "auto") -> dict[Any, PooledContest]:
     """Pool fits of all contests, election by election; a contest that has nothing to borrow from stays as it is.
 

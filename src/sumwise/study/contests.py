@@ -196,6 +196,8 @@ def fit_together(problem: Problem, problems: Mapping[str, Problem], work: Cached
     """
     if problem.family != "ecological" or not problem.pool or problem.method not in ("auto", "EcologicalEM"):
         return {}
+    from sumwise.ecological.pooling import comparable  # other families don't load this one
+
     studies = {name: study_of(one) for name, one in problems.items()}
     work.say(f"read {len(problems)} contests")
     for name, study in studies.items():
@@ -203,24 +205,12 @@ def fit_together(problem: Problem, problems: Mapping[str, Problem], work: Cached
             study.read()
     some = [name for name, study in studies.items() if study.choose()[0] == "EcologicalEM"]
     elections = {str(e.get("name", k)): e.get("election") for k, e in enumerate(problem.values["contest"], start=1)}
-    some = _comparable({name: set(map(str, studies[name].margins.row_names)) for name in some}, elections)
+    some = comparable({name: studies[name].margins for name in some}, elections)
     if not some:
         return {}
-    contests = Contests(
-        {name: studies[name].margins for name in some}, elections={name: elections[name] for name in some}
-    )
-    estimator = studies[some[0]].configured("EcologicalEM")
+    contests = Contests(some, elections={name: elections[name] for name in some})
+    estimator = studies[next(iter(some))].configured("EcologicalEM")
     return dict(work.step(f"fit {len(some)} contests together", lambda: estimator.fit(contests).contests_))
-
-
-def _comparable(groups: Mapping[str, set[str]], elections: Mapping[str, Any]) -> list[str]:
-    """Contests whose election has at least two groups that are the same in another of its contests."""
-    kept = []
-    for name, own in groups.items():
-        others = [found for other, found in groups.items() if other != name and elections[other] == elections[name]]
-        if any(len(own & found) > 1 for found in others):
-            kept.append(name)
-    return kept
 
 
 def _overview(
