@@ -40,7 +40,7 @@ def comparable(contests: Mapping[Any, Margins], elections: Mapping[Any, Any]) ->
     --------
     >>> from sumwise import Margins
     >>> from sumwise.ecological.pooling import comparable
-    >>> made = {key: Margins([[3, 2]], [[4, 1]], row_names=list(names)) for key, names in zip("abc", ("xy", "xy", "xz"))}
+    >>> made = {k: Margins([[3, 2]], [[4, 1]], row_names=list(names)) for k, names in zip("abc", ["xy", "xy", "xz"])}
     >>> list(comparable(made, dict.fromkeys("abc")))
     ['a', 'b']
     """
