@@ -327,7 +327,9 @@ def summary(lines: list[dict]) -> list[dict]:
     out = []
     for (data, way, epsilon), part in frame.groupby(["data", "way", "epsilon"], sort=False):
         row = {"data": data, "way": way, "epsilon": epsilon, "draws": len(part)}
-        for name in ("nllh", "auc", "variation", "cpu_s"):
+        for name in ("nllh", "nllh_before", "auc", "variation", "cpu_s"):
+            if name not in part or part[name].isna().any():
+                continue
             row[name] = round(float(part[name].mean()), 4)
             row[f"{name}_sd"] = round(float(part[name].std(ddof=1)), 4) if len(part) > 1 else None
         out.append(row)
@@ -337,15 +339,25 @@ def summary(lines: list[dict]) -> list[dict]:
 def by_data(paths: list[Path]) -> tuple[list[dict], dict]:
     """All draws of some files, and their means and standard deviations by data, way of release and epsilon."""
     draws = [line for p in sorted(paths) for line in json.loads(p.read_text(encoding="utf-8"))["draws"]]
-    kept = ("data", "way", "epsilon", "draw", "commit", *BETTER, "cpu_s")
+    kept = ("data", "way", "epsilon", "draw", "commit", *BETTER, "nllh_before", "cpu_s")
     draws = [
         {k: line[k] for k in kept if k in line} | {"data": line["data"].removesuffix("-8 named")} for line in draws
     ]
+    places = [(line["data"], line["way"], line["epsilon"], line["draw"]) for line in draws]
+    if len(set(places)) < len(places):
+        twice = next(p for p in places if places.count(p) > 1)
+        raise SystemExit(f"A draw is in these files twice: {twice}")
     out: dict = {}
     for row in summary(draws):
         by_way = out.setdefault(row.pop("data"), {}).setdefault(row.pop("way"), {})
         by_way[f"{row.pop('epsilon'):g}"] = row
     return draws, out
+
+
+def commits(draws: list[dict], theirs: bool) -> str:
+    """Commits of the draws of other packages, or of ours."""
+    found = [line.get("commit", "") for line in draws if (line["way"] in ("aim", "mst")) == theirs]
+    return ", ".join(sorted(set(found) - {""}))
 
 
 def compare(paths: list[Path], commit: str, target: Path) -> None:
@@ -365,8 +377,9 @@ def compare(paths: list[Path], commit: str, target: Path) -> None:
                 row[f"{name} error"] = round(float(apart.std(ddof=1) / math.sqrt(len(both))), 4)
             out[data][way][f"{epsilon:g}"] = row
     facts = {
-        "command": "python benchmarks/private_tables.py --simulated --draws 5 --ways pairs adaptive aim mst, in parts",
-        "commit": commit,
+        "command": "python benchmarks/private_tables.py --simulated --ways calibrated adaptive aim mst, in parts",
+        "commit": commit or commits(draws, theirs=False),
+        "commit of AIM and MST": commits(draws, theirs=True),
         "delta": DELTA,
         "seed": "the draw, of noise and fit",
         "aim": "mbi 2.0.0, all pairs with the label as workload, 10 MB, 200 steps a round; of two classifiers on "

@@ -415,7 +415,7 @@ class MaxEntClassifier(TablesClassifier):
         """Return the ranges of predicted probability that `score_table` counts by, as an encoding of the column
         ``probability_1`` that `to_sql` selects.
 
-        To count individuals where they are: ``aggregate(f"({model.to_sql('people', keep=['y'])})", ["probability"],
+        To count individuals where they are: ``aggregate(model.to_sql("people.parquet", keep=["y"]), ["probability"],
         "y", order=1, encoding=model.score_encoding())``.
         """
         return score_encoding(self._distribution(), self._releases())

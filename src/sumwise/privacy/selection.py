@@ -53,6 +53,9 @@ def release_selected(
     all pairs is fitted to what was measured, the pair that it describes worst is chosen by OpenDP's report-noisy-max,
     and that pair is measured. Repeated measurements of a pair are averaged.
 
+    For a classifier, :func:`release` of all pairs is the better choice (see *Release tables with privacy noise*); this
+    one is for readers who need accurate single tables, and for hundreds of pairs.
+
     Parameters
     ----------
     tables : Tables

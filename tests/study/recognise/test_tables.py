@@ -8,6 +8,7 @@ import pytest
 
 from sumwise.errors import DataError
 from sumwise.study.profile_file import profile_file
+from sumwise.study.recognise import recognise
 from sumwise.study.recognise.tables import guess
 
 
@@ -143,3 +144,40 @@ def test_a_label_among_several_columns_of_two_values_is_a_guess(tmp_path):
     assert found.ask == ["which column is the label was guessed; it may also be smoker, sick."]
     (found,) = guessed(tmp_path, frame.rename(columns={"female": "label"}))
     assert found.ask == []
+
+
+def test_people_with_numbers_and_a_label_are_no_margins(tmp_path):
+    rng = np.random.default_rng(0)
+    n = 400
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, n),
+            "job": rng.choice(["clerk", "cook", "nurse"], n),
+            "marital": rng.choice(["single", "married"], n),
+            "contact": rng.choice(["phone", "letter"], n),
+            "duration": rng.integers(0, 900, n),
+            "campaign": rng.integers(1, 9, n),
+            "previous": rng.integers(0, 5, n),
+            "cons.conf.idx": rng.choice([-36.4, -42.7, -50.0], n),
+            "nr.employed": rng.choice([5191.0, 5099.1, 5228.1], n),
+            "y": rng.choice(["no", "yes"], n),
+        }
+    )
+    frame.to_csv(tmp_path / "bank.csv", index=False)
+    profile = profile_file(tmp_path / "bank.csv")
+    assert recognise([profile]).family == "maxent"
+    assert recognise([profile], "maxent").family == "maxent"
+
+
+def test_a_form_of_another_family_that_refuses_a_file_does_not_keep_one_from_it(tmp_path, monkeypatch):
+    from sumwise.study.recognise import margins
+
+    def refuse(_):
+        raise DataError("these are shares, and no column says of how many people.")
+
+    monkeypatch.setattr(margins, "guess", refuse)
+    (tmp_path / "a.csv").write_text("a,b,y\n" + "u,v,1\nw,v,0\nu,x,1\nw,x,0\n" * 50)
+    profile = profile_file(tmp_path / "a.csv")
+    assert recognise([profile], "maxent").family == "maxent"
+    with pytest.raises(DataError, match="no column says"):
+        recognise([profile])

@@ -31,7 +31,10 @@ def command(
         float, typer.Option(help="With --rows: share of the budget for cut points and levels.")
     ] = 0.1,
     select: Annotated[
-        str | None, typer.Option(help="Choose pairs privately: adaptive or tree (gaussian noise).")
+        str | None,
+        typer.Option(
+            help="Choose pairs privately: adaptive or tree (gaussian noise). For a classifier, release all pairs."
+        ),
     ] = None,
     out: Annotated[str | None, typer.Option(help="The folder to write; it must not exist, or be empty.")] = None,
     epsilon: Annotated[float, typer.Option(help="Privacy loss of this release.")] = 1.0,

@@ -22,6 +22,8 @@ from sumwise.study.recognise.nearest import nearest_form
 __all__ = ["Guess", "recognise"]
 
 NEARLY = 0.1  # a form whose score is this near to the best is named
+# Rows are like people, not units, if there are so many of them, with so many columns of so few different texts
+FEWEST_PEOPLE, FEWEST_CATEGORIES, MOST_CATEGORIES = 200, 3, 50
 TIMED = r"((week|day|month|hour|year|time|t|w|d|h|m|q)[ _.-]?\d{1,4}|(19|20)\d{2}([-_.]\d{1,2}){0,2})"
 
 
@@ -45,10 +47,22 @@ def recognise(profiles: list[Any], family: str | None = None) -> Guess:
     ['young', 'old']
     """
     forms = [name for _, name, _ in pkgutil.iter_modules(__path__) if name not in ("guess", "nearest")]
-    found = [_named(profiles, importlib.import_module(f"sumwise.study.recognise.{name}").guess) for name in forms]
+    found: list[Any] = []
+    refused: list[DataError] = []
+    for name in forms:
+        try:
+            found.append(_named(profiles, importlib.import_module(f"sumwise.study.recognise.{name}").guess))
+        except DataError as error:
+            if family is None and not _like_people(profiles):
+                raise
+            refused.append(error)  # perhaps by a form of another family
     guesses = [g for group in found for g in (group if isinstance(group, list) else [group]) if g is not None]
     if family is not None:
         guesses = [g for g in guesses if g.family == family]
+    elif _like_people(profiles) and any(g.family == "maxent" for g in guesses):
+        guesses = [g for g in guesses if g.family != "ecological" or not g.unequal]
+    if refused and not guesses:
+        raise refused[0]
     if not guesses:
         names = ", ".join(repr(profile.path.name) for profile in profiles)
         single = next((profile for profile in profiles if profile.n_rows == 1), None)
@@ -86,6 +100,15 @@ def recognise(profiles: list[Any], family: str | None = None) -> Guess:
     best.ask += [line for profile in profiles for line in profile.remarks]
     best.ask += [f"in {profile.path.name}, 1.234 was taken for 1234." for profile in profiles if profile.decimal]
     return best
+
+
+def _like_people(profiles: list[Any]) -> bool:
+    """Whether rows are more like people than like units: many of them, several categories, and no names of units."""
+    if len(profiles) != 1 or profiles[0].n_rows < FEWEST_PEOPLE:
+        return False
+    columns = profiles[0].columns
+    categories = [c for c in columns if c.amounts is None and 2 <= c.distinct <= MOST_CATEGORIES]
+    return len(categories) >= FEWEST_CATEGORIES and not any(names.names_unit(c) for c in columns)
 
 
 def _named(profiles: list[Any], guess: Any) -> Any:

@@ -62,6 +62,7 @@ class Guess:
     unused: dict[str, str] = field(default_factory=dict)
     keep: Any = None  # which rows of the file are used; None: all
     refusal: Exception | None = None  # why such a file can't be fitted as it is, if it can't
+    unequal: bool = False  # of margins: whether groups and outcomes have different sums
     pool: bool = True  # whether contests may be fitted together
     names: dict[str, str] = field(default_factory=dict)  # names to show in place of columns'
 

@@ -79,7 +79,7 @@ class Sides:
 def find_sides(profile: FileProfile) -> Sides | None:
     """The groups and the outcomes, or None where the file has no two sides."""
     pool = [c for c in profile.columns if c.amounts is not None and not words.called(c, words.PLACES)]
-    pool = [c for c in pool if np.isfinite(c.amounts).any()]
+    pool = [c for c in pool if np.isfinite(c.amounts).any() and np.nanmedian(c.amounts) >= 0]  # no count is below zero
     names = [c.name for c in pool]
     errors = [c for c in pool if words.called(c, words.ERRORS) or words.stated_error(c, names)]
     averages = [c for c in pool if words.called(c, words.AVERAGES)]

@@ -247,6 +247,7 @@ def _finished(reading: Reading) -> Guess:
         unused={name: why for name, why in sides.unused.items() if name not in skip},
         keep=reading.keep,
         refusal=reading.refusal,
+        unequal=relation(sides.groups, sides.contests[0]).word != "equal",
     )
 
 
