@@ -120,9 +120,12 @@ def test_a_table_marks_numbers_of_draws_below_ten():
         table(rows, ["runs"])
 
 
-def test_a_figure_on_few_draws_is_found(tmp_path):
+def test_a_figure_on_few_draws_is_found(tmp_path, monkeypatch):
     page = tmp_path / "page.md"
-    cited = "election_study.json accuracy/education 100 card-exact/accuracy .4f"  # ten minutes a fit
+    cited = "election_study.json accuracy/education 100 card-exact/accuracy .4f"
+    page.write_text(f"0.1<!--{cited}--> rests on ten\n")
+    assert few_on(page) == []
+    monkeypatch.setitem(few_on.__globals__, "drawn", lambda *_: 9)
     page.write_text(f"0.1<!--{cited}--> is little\n")
     assert len(few_on(page)) == 1
     page.write_text(f"0.1<!--{cited}--> † is marked\n")
