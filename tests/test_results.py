@@ -115,10 +115,7 @@ def commit_at(held: dict, path: str) -> str:
     return str(found)
 
 
-MIXED = {"Private tables of all of Adult: MST, AIM and ours"}
-
-
-@pytest.mark.parametrize("item", [t for t in tables() if t["what"] not in MIXED], ids=lambda item: item["what"])
+@pytest.mark.parametrize("item", tables(), ids=lambda item: item["what"])
 def test_a_comparison_has_our_figures_of_one_commit(item):
     found = commits_of_ours(item)
     assert len(found) <= 1, f"run our rows again: {sorted(found)}"
