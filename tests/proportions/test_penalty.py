@@ -1,9 +1,12 @@
 """The penalty chosen from bags: high for noise, low for signal, the same for the same seed."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from sumwise import Bags
+from sumwise.proportions import CardinalityClassifier, penalty
 from sumwise.proportions.counts import observe
 from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import LinearProblem, maximise
@@ -34,6 +37,41 @@ def test_noise_wants_more_penalty_than_signal():
     assert fit.theta[3] > 1.0
     again, _ = search(1.0)
     np.testing.assert_array_equal(again.scores, signal.scores)
+
+
+@pytest.mark.parametrize("intercepts", [False, True])
+@pytest.mark.parametrize(
+    ("n_bags", "size", "strength"), [(6, 60, 1.0), (6, 60, 0.0), (12, 30, 5.0), (40, 10, 1.0), (40, 10, 0.0)]
+)
+def test_penalty_auto_makes_at_most_eight_fits(monkeypatch, n_bags, size, strength, intercepts):
+    """Penalties that are fitted to all bags, whether by folds or by marginal likelihood, noise and signal alike."""
+    rng = np.random.default_rng(n_bags)
+    values = rng.normal(size=(n_bags * size, 3)) + np.repeat(rng.normal(size=(n_bags, 3)), size, axis=0)
+    labels = rng.random(len(values)) < 1 / (1 + np.exp(-strength * values @ [1.0, -1.0, 0.5]))
+    tried = []
+
+    def counted(problem, theta, *args, **kwargs):
+        if problem.likelihood.temper is None:  # all bags: without a fold, its bags have a temper of zero
+            tried.append(problem.penalty)
+        return maximise(problem, theta, *args, **kwargs)
+
+    monkeypatch.setattr(penalty, "maximise", counted)
+    clf = CardinalityClassifier(random_intercept=intercepts)
+    clf.fit(Bags(values, np.arange(0, len(values) + 1, size)), labels.reshape(n_bags, size).sum(axis=1))
+    assert 3 <= len(tried) <= 8
+
+
+def test_search_that_always_improves_stops_after_eight(monkeypatch):
+    """Held-out bags that prefer every larger penalty: without the limit all nine above the first would be fitted."""
+    tried = []
+
+    def improves(_make, likelihood, multiple, starts, _folds):
+        tried.append(multiple)
+        return penalty._Fits(SimpleNamespace(theta=starts[0]), starts[1:], np.full(likelihood.n_bags, multiple))
+
+    monkeypatch.setattr(penalty, "_fit_folds", improves)
+    found, _ = search(1.0)
+    assert len(tried) == len(found.penalties) == penalty.MOST_FITS == 8
 
 
 def test_progress_is_told(capsys):

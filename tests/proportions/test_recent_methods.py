@@ -3,6 +3,7 @@
 import importlib.util
 from itertools import product
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -114,6 +115,28 @@ def test_neighbours_come_in_both_directions():
     edges, back = recent.neighbours(shares_of(bags, counts))
     np.testing.assert_array_equal(edges[back], edges[:, ::-1])
     assert (np.bincount(edges[:, 0]) >= recent.NEIGHBOURS).all()
+
+
+def test_consistency_is_the_divergence_at_the_worst_shift(monkeypatch):
+    """A linear network by hand: of all shifts of one length, one along the difference of coefficients is the worst."""
+    torch = pytest.importorskip("torch")
+    rng = np.random.default_rng(2)
+    values, coef, intercept = rng.normal(size=(40, 3)), rng.normal(size=(2, 3)), rng.normal(size=2)
+    params = [torch.as_tensor(coef), torch.as_tensor(intercept)]
+    whole = np.arange(len(values))
+    run = SimpleNamespace(
+        torch=torch, values=torch.as_tensor(values), rows_of=lambda _: (whole,), rng=np.random.default_rng(3)
+    )
+    monkeypatch.setattr(recent.ProportionLossNetwork, "batch_loss", lambda *_: torch.tensor(0.25))
+    found = float(recent.ConsistencyNetwork(hidden=()).batch_loss(run, params, None))
+
+    along = coef[1] - coef[0]
+    side = np.sign(np.random.default_rng(3).normal(size=values.shape) @ along)  # that of the draw the search began at
+    logits = values @ along + intercept[1] - intercept[0]
+    moved = logits + recent.REACH * side * np.linalg.norm(along)
+    before, after = expit(logits), expit(moved)
+    divergence = before * np.log(before / after) + (1.0 - before) * np.log((1.0 - before) / (1.0 - after))
+    assert found == pytest.approx(0.25 + recent.CONSISTENCY * divergence.mean(), rel=1e-6)
 
 
 @pytest.mark.check
