@@ -366,10 +366,10 @@ def gains_by_steps(out: list[dict]) -> list[dict]:
     return out
 
 
-def triplets() -> list[dict]:
+def triplets(first=0) -> list[dict]:
     """Figure 4: model, skyline and naive Bayes on all 220 triplets of twelve features with fewer than 100 levels."""
     task, gaps = small_features(), []
-    for triplet in combinations(task.tables.domain.attributes, 3):
+    for triplet in list(combinations(task.tables.domain.attributes, 3))[first:]:
         rows = task.train[list(triplet)].assign(label=task.y_train)
         tables = Tables.from_frame(rows, list(triplet), label="label", domain=task.tables.domain.project(triplet))
         small = Task(tables, task.train[list(triplet)], task.y_train, task.test[list(triplet)], task.y_test)
@@ -377,7 +377,7 @@ def triplets() -> list[dict]:
         top = skyline(tables, small.train, small.y_train, (1.0, 4.0))
         naive = NaiveBayesTables().fit(tables)
         gaps.append([score(m, small) for m in (model, top, naive)])
-        if len(gaps) % 20 == 0 or len(gaps) == 220:
+        if len(gaps) % 20 == 0:
             out = gaps_of(np.array(gaps))
             keep("triplets", [out])
             show([{k: v for k, v in out.items() if k != "points"}], head=len(gaps) == 20)
@@ -402,9 +402,12 @@ NEAREST = {
 }
 
 
-def nearest(seeds=range(10)) -> list[dict]:
+OLD = "8ac0552"  # of draws that name no commit
+
+
+def nearest(seeds=range(10), kinds=tuple(NEAREST)) -> list[dict]:
     """Table 4's rows on Criteo's data, on generated rows: many levels as they are, and as target encodings."""
-    for seed, kind in product(seeds, NEAREST):
+    for kind, seed in product(kinds, seeds):
         before = json.loads(RESULTS.read_text()).get("nearest draws", []) if RESULTS.exists() else []
         others = [r for r in before if (r["data"], r["seed"]) != (kind, seed)]
         keep("nearest draws", [*others, nearest_draw(kind, seed)])
@@ -433,7 +436,7 @@ def nearest_draw(kind: str, seed: int) -> dict:
     row |= {"best pair": score(BestPair().fit(tables), task), "cells": sum(t.counts.size for t in tables)}
     row |= {"cpu_s": cpu, "skyline_cpu_s": top_cpu, "skyline penalty": penalty}
     show([row])
-    return row
+    return row | {"commit": run_record()["commit"]}
 
 
 def nearest_means(draws: list[dict]) -> list[dict]:
@@ -574,16 +577,26 @@ def merge(paths: list[Path]) -> None:
         keep("gibbs", list(rows.values()), joined_record([f["runs"]["gibbs"] for f in parts], 10))
     for found, name in ((f, n) for f in files for n in ("toy", "table4", "table5", "splits", "hashed") if n in f):
         keep(name, found[name], found["runs"][name])
-    for found in (f for f in files if "triplets" in f):
-        keep("triplets", found["triplets"], found["runs"]["triplets"] | {"seeds": "0"})
+    parts = [f for f in files if "triplets" in f]
+    if parts:
+        points = [list(p.values()) for f in parts for p in f["triplets"][0]["points"]]
+        keep(
+            "triplets",
+            [gaps_of(np.array(points))],
+            joined_record([f["runs"]["triplets"] for f in parts], 1) | {"seeds": "0"},
+        )
     if not any("nearest draws" in f for f in files):
         return
-    found = {(r["data"], r["seed"]): r for r in held.get("nearest draws", [])}
-    for path in paths:
-        found |= {(r["data"], r["seed"]): r for r in json.loads(path.read_text()).get("nearest draws", [])}
+    found = {(r["data"], r["seed"]): {"commit": OLD} | r for r in held.get("nearest draws", [])}
+    for part in (f for f in files if "nearest draws" in f):
+        made = {"commit": part["runs"]["nearest draws"]["commit"]}
+        found |= {(r["data"], r["seed"]): made | r for r in part["nearest draws"]}
     draws = [found[key] for key in sorted(found)]
-    keep("nearest draws", draws)
-    keep("nearest", nearest_means(draws))
+    seeds = sorted({r["seed"] for r in draws})
+    made = {"command": "python benchmarks/maxent.py nearest", "seeds": f"{seeds[0]} to {seeds[-1]}"}
+    made["commit"] = ", ".join(sorted({r["commit"] for r in draws}))
+    keep("nearest draws", draws, made)
+    keep("nearest", nearest_means(draws), made)
 
 
 def main() -> None:
@@ -592,6 +605,8 @@ def main() -> None:
     parser.add_argument("--seeds", nargs="*", type=int, default=range(10), help="of nearest, hashed, rescale, steps")
     parser.add_argument("--settings", nargs="*", default=("paper", "ours", "diagonal"), help="of rescale")
     parser.add_argument("--data", nargs="*", default=("adult", "bank"), help="of gibbs")
+    parser.add_argument("--kinds", nargs="*", choices=list(NEAREST), default=list(NEAREST), help="of nearest")
+    parser.add_argument("--first", type=int, default=0, help="of triplets: those before it are of another run")
     parser.add_argument("--merge", nargs="*", type=Path, default=[], help="files of other machines; measures nothing")
     given = parser.parse_args()
     if given.merge:
@@ -603,8 +618,12 @@ def main() -> None:
             keep(name, rescale(given.seeds, given.settings))
         elif name == "gibbs":
             keep(name, gibbs_samples(given.data))
+        elif name == "nearest":
+            keep(name, nearest(given.seeds, given.kinds))
+        elif name == "triplets":
+            keep(name, triplets(given.first))
         else:
-            keep(name, PARTS[name](given.seeds) if name in ("nearest", "hashed", "steps") else PARTS[name]())
+            keep(name, PARTS[name](given.seeds) if name in ("hashed", "steps") else PARTS[name]())
 
 
 if __name__ == "__main__":
