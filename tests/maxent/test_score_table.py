@@ -160,6 +160,44 @@ def test_wrong_tables_are_refused(fitted):
         model.calibrate(renamed)
     with pytest.raises(DataError, match="no distribution of features"):
         model.calibrate(counted).score_table(train, train["y"])
+    with pytest.raises(DataError, match="no intervals. Hint: ask the one"):
+        model.calibrate(counted).predict_interval(train)
+    with pytest.raises(DataError, match="have no labels"):
+        model.calibrate(train)
+
+
+def test_another_fit_is_not_calibrated(fitted):
+    model, train, _ = fitted
+    better = model.calibrate(model.score_table(train, train["y"]))
+    better.fit(Tables.from_frame(train, ["f0", "f1"], label="y"))
+    assert not hasattr(better, "calibration_")
+
+
+def test_classes_of_text_are_counted_in_place_and_in_a_frame_alike(tmp_path):
+    rows = latent_classes(3000, 1).assign(y=lambda d: np.where(d["y"] == 1, "yes", "no"))
+    rows.to_parquet(tmp_path / "people.parquet")
+    model = MaxEntClassifier(random_state=0).fit(Tables.from_frame(rows, ["f0", "f1", "f2"], label="y"))
+    query = model.to_sql(str(tmp_path / "people.parquet"), keep=["y"])
+    placed = aggregate(query, ["probability"], "y", order=1, encoding=model.score_encoding())
+    found = model.calibrate(placed).calibration_
+    np.testing.assert_allclose(found, model.calibrate(model.score_table(rows, rows["y"])).calibration_, atol=1e-12)
+    released = release(placed, 50.0, budget=None, public_levels=True)
+    np.testing.assert_allclose(model.calibrate(released).calibration_, found, atol=0.02)
+
+
+def test_predictions_near_certainty_share_a_range():
+    """Without a penalty, a cell that never has the label goes to minus infinity."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({name: rng.integers(0, k, 20_000) for name, k in (("a", 5), ("b", 4), ("c", 3))})
+    rows["y"] = ((rows["a"] == 1) & (rows["b"] == 2) & (rows["c"] == 0)).astype(int)
+    model = MaxEntClassifier(1e-8, random_state=0).fit(Tables.from_frame(rows, ["a", "b", "c"], label="y"))
+    better = model.calibrate(model.score_table(rows, rows["y"]))
+    assert better.calibration_[0] == 1
+    assert nllh(rows["y"], better.predict_proba(rows)) > nllh(rows["y"], model.predict_proba(rows))
+    model = MaxEntClassifier(random_state=0).fit(Tables.from_frame(rows, ["a", "b"], label="y"))
+    model.offsets_ = np.array([0.0, 60.0])
+    with pytest.raises(DataError, match="certain of everybody"):
+        model.score_encoding()
 
 
 def test_three_classes_are_refused():

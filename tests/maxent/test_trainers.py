@@ -107,6 +107,17 @@ def test_a_training_that_moves_away_starts_again_with_smaller_steps(people, monk
         classifier(**options).fit(tables)
 
 
+@pytest.mark.parametrize("seed", [5, 8, 10])
+def test_chance_of_a_few_chains_is_not_taken_for_moving_away(seed):
+    """Of independent attributes the start is as close as chains can be, and its first sweep at times closer."""
+    rng = np.random.default_rng(seed)
+    rows = {"a": rng.integers(0, 2, 2000), "b": rng.integers(0, 2, 2000), "y": rng.integers(0, 2, 2000)}
+    tables = Tables.from_frame(rows, ["a", "b"], label="y")
+    model = classifier(engine="gibbs", n_chains=500, random_state=seed).fit(tables)
+    assert model.fit_.converged
+    assert trainers.moved_away(list(model.fit_.history["moment_error"]))  # by the first sweep alone
+
+
 def test_a_refit_from_the_last_one_takes_fewer_steps_to_the_same_place(people):
     frame, names, tables = people
     model = classifier(engine="gibbs", n_chains=1000, random_state=0, warm_start=True).fit(tables)

@@ -250,6 +250,19 @@ def test_other_tables_of_the_same_rows_spend_from_the_same_ledger(tmp_path):
     release(second, 0.4, budget=Budget(1.0, path=tmp_path / "first.json"))
 
 
+def test_tables_of_a_query_have_the_digest_of_the_one_file_that_it_reads(tmp_path):
+    """As a table of scores, which is counted from the SELECT that scores the file."""
+    (tmp_path / "rows.csv").write_text("a,b\n" + "0,0\n1,1\n0,1\n" * 20)
+    (tmp_path / "places.csv").write_text("a,place\n0,x\n1,y\n")
+    rows, places, domain = f"'{tmp_path}/rows.csv'", f"'{tmp_path}/places.csv'", Domain({"b": 2})
+    plain = aggregate(tmp_path / "rows.csv", ["b"], order=1, domain=domain)
+    asked = aggregate(f"SELECT b FROM {rows} WHERE a = 0", ["b"], order=1, domain=domain)
+    joined = aggregate(f"SELECT b FROM {rows} JOIN {places} USING (a)", ["b"], order=1, domain=domain)
+    pattern = aggregate(f"SELECT b FROM '{tmp_path}/r*.csv'", ["b"], order=1, domain=domain)
+    assert asked.provenance.sources == pattern.provenance.sources == plain.provenance.sources != ()
+    assert joined.provenance.sources == ()
+
+
 def test_tables_that_may_be_published_have_no_digest_of_the_rows(tmp_path):
     (tmp_path / "rows.csv").write_text("a,b\n" + "0,0\n1,1\n0,1\n" * 20)
     plain, withheld = (aggregate(tmp_path / "rows.csv", ["a", "b"], suppress_below=k) for k in (None, 5))

@@ -222,3 +222,12 @@ def test_summed_buckets_of_laplace_noise_have_as_many_draws():
     uneven = {name: column[:3] for name, column in report.items()}
     with pytest.raises(DataError, match="have 1 to 2 buckets each"):
         read_buckets(uneven, key, duplicates="sum")
+
+
+@pytest.mark.parametrize("persons", [["70", "<5"], ["<5", "70"]])
+@pytest.mark.parametrize("threshold", [{}, {"threshold": 10}])
+def test_bounds_of_a_sum_do_not_depend_on_the_order_of_its_buckets(persons, threshold):
+    key = {"value": "persons", "parts": [{"name": "region", "column": "region"}]} | threshold
+    report = {"region": ["N", "N", "S"], "persons": [*persons, "84"]}
+    low, high = read_buckets(report, key, duplicates="sum")["region"].bounds
+    np.testing.assert_array_equal([low, high], [[70, 84], [74, 84]])

@@ -25,6 +25,7 @@ from sumwise.margins import Margins
 from sumwise.memory import in_one_line
 from sumwise.progress import Progress
 from sumwise.provenance import Provenance
+from sumwise.readers.connection import files_named
 from sumwise.sparse_table import table_of_arrays, table_of_cells
 from sumwise.storage.file_digest import file_digest
 from sumwise.storage.remote import is_remote
@@ -360,10 +361,17 @@ def _provenance(plan: CountPlan, classes: tuple | None) -> Provenance:
 
 
 def _with_source(tables: Tables, source: Any) -> Tables:
-    """Note the content of a local file or folder in tables, unless they have withheld cells and may be published."""
-    is_path = isinstance(source, str | os.PathLike) and not is_query(source) and not is_remote(source)
-    digest = file_digest(os.fspath(source)) if is_path and not tables.provenance.withheld else None
-    sources = () if digest is None else (digest,)
+    """Note the content of a local file or folder in tables, unless they have withheld cells and may be published.
+
+    Of a query, that of the one file that it reads: of several, some may be lists of places or codes that say nothing
+    about who was counted, and that other people's rows are joined to.
+    """
+    files = [source] if isinstance(source, str | os.PathLike) and not is_remote(source) else []
+    if files and is_query(source):
+        files = files_named(str(source))
+    found = {file_digest(os.fspath(f)) for f in files if not tables.provenance.withheld}
+    digests = tuple(d for d in found if d is not None)
+    sources = digests if len(digests) == 1 else ()
     return replace(tables, provenance=replace(tables.provenance, sources=sources))
 
 

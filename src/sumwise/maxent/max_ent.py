@@ -225,7 +225,8 @@ class MaxEntClassifier(TablesClassifier):
             self.releases_ = [*before, *now] if before and self.releases_ else []
         self._keep(model)
         self.penalty_theta_, self.choice_ = penalty, choice
-        self.__dict__.pop("replicates_", None)  # they are of another fit
+        for name in ("replicates_", "calibration_"):  # they are of another fit
+            self.__dict__.pop(name, None)
         return self
 
     def statistics(self, tables: Any, shared: bool = False) -> SufficientStatistics:
@@ -400,6 +401,8 @@ class MaxEntClassifier(TablesClassifier):
             slope, shifts = calibration_of(self._distribution(), frame)
             now = promises([frame])
             made.releases_ = [*releases, *now] if releases and now else []
+        elif labels is None:
+            raise DataError("Individuals have no labels.", hint="give labels, one for each row, or a table of scores.")
         else:
             model = self.model_
             codes = model.schema.codes(frame)
@@ -718,6 +721,8 @@ class MaxEntClassifier(TablesClassifier):
 
     def _bootstrapped(self) -> LogLinearModel:
         model = self.model_
+        if model.engine == "calibrated":
+            raise DataError("A calibrated classifier has no intervals.", hint="ask the one that was calibrated.")
         if not hasattr(self, "replicates_"):
             raise NotFittedError("Intervals need refits: call bootstrap(tables) after fit.")
         return model

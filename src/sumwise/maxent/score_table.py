@@ -22,7 +22,7 @@ from sumwise.tables import Tables
 ATTRIBUTE, COLUMN = "probability", "probability_1"  # the latter as in `to_sql`
 QUANTILES = 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.995  # of the model's own predictions
 DRAWS = 20_000  # of the model, for these
-FARTHEST = 20.0  # log-odds of cut points
+FARTHEST = 20.0  # log-odds of cut points; beyond, probabilities are 0 or 1 but for rounding
 # Of the normal priors around 1 and 0. Slopes by exact tables of scores were 0.68 to 1.11 at epsilon 0.1 (six data sets)
 SLOPE_SD, SHIFT_SD = 0.15, 0.1
 POINTS = 20  # that stand for the individuals of a range
@@ -60,6 +60,8 @@ def calibration_of(model: LogLinearModel, tables: Tables) -> tuple[float, np.nda
     _check(model, tables, drawn)
     table, sums = tables[ATTRIBUTE], np.asarray(tables[ATTRIBUTE].label_sums)
     noise = np.broadcast_to(table.noise_of_sums.variance(sums), sums.shape)
+    if sums.ndim == 2:  # classes that aren't 0 and 1 have a column each
+        sums, noise = sums[:, 1], noise[:, 1]
     return fit_score_table(*_ranges(_edges(drawn), drawn), np.stack([table.counts - sums, sums]), noise)
 
 
@@ -120,7 +122,7 @@ def _check(model: LogLinearModel, tables: Tables, drawn: np.ndarray) -> None:
         raise DataError("The table of scores was counted for another model.", hint="count it with this one.")
     if table.label_sums is None or np.isnan(table.counts).any() or np.isnan(table.label_sums).any():
         raise DataError("The table of scores has no label sums, or cells that are not known.")
-    if table.label_sums.ndim != 1 or list(tables.classes or ()) != model.schema.classes.tolist():
+    if list(tables.classes or ()) != model.schema.classes.tolist():
         raise DataError("The table of scores is of other classes than the model.", hint="count it with the same label.")
 
 
@@ -144,8 +146,11 @@ def _edges(drawn: np.ndarray) -> np.ndarray:
     if len(values) < 2:
         raise DataError("The model predicts the same for everybody, so that there is nothing to calibrate.")
     at = np.unique(np.clip(np.searchsorted(values, np.quantile(drawn, QUANTILES)), 1, len(values) - 1))
-    edges = np.clip((values[at] + values[at - 1]) / 2, -FARTHEST, FARTHEST)
-    return np.unique(edges)
+    edges = np.unique((values[at] + values[at - 1]) / 2)
+    edges = edges[np.abs(edges) <= FARTHEST]
+    if not len(edges):
+        raise DataError("The model is certain of everybody's class, so that there is nothing to calibrate.")
+    return edges
 
 
 def _ranges(edges: np.ndarray, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -28,7 +28,7 @@ from sumwise.maxent.noisy_label_fit import fit_on_rows, n_rows, noisy_label_fit,
 from sumwise.maxent.options import FEWEST_CHAINS, SolverOptions
 from sumwise.maxent.penalties import FREE, noise_ratio, penalties_of
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
-from sumwise.maxent.training import CALM, WARM, StepOptions, TrainingState, by_lbfgs, by_steps, start
+from sumwise.maxent.training import CALM, WARM, StepOptions, TrainingState, by_lbfgs, by_steps, sampling_error, start
 from sumwise.memory import check_fits
 from sumwise.networks.tensors import find_device
 from sumwise.progress import Progress
@@ -228,7 +228,8 @@ def train_by_steps(problem: Problem, settings: Settings, begin: Start | None, he
     def attempt(state: TrainingState, how: StepOptions) -> tuple[TrainingState, bool, LogLinearModel, bool]:
         with closing(_engine(problem, settings, begin.chains if begin else None)) as engine:
             state, converged = _run(stats, engine, how, state, kept, settings, options.max_iter, scorer)
-            away = begin is None and moved_away(state.history["moment_error"])
+            n_chains = getattr(engine, "active", settings.n_chains(stats)) if problem.engine in SAMPLING else np.inf
+            away = begin is None and moved_away(state.history["moment_error"], sampling_error(stats, n_chains))
             return state, converged, _model(problem, state.mean, engine), away
 
     state, converged, model, farther = attempt(state, how)
@@ -248,9 +249,13 @@ def train_by_steps(problem: Problem, settings: Settings, begin: Start | None, he
     return replace(model, fit=Fit(objective=distance, n_iter=state.n_iter, converged=converged, history=history))
 
 
-def moved_away(errors: list[float]) -> bool:
-    """Whether moments ended up farther from the tables than they began: steps were too long."""
-    return len(errors) > LATE and float(np.mean(errors[-LATE:])) > FARTHER * errors[0]
+def moved_away(errors: list[float], least: float = 0.0) -> bool:
+    """Whether moments ended up farther from the tables than they began: steps were too long.
+
+    least: what sampling alone makes of the error. The first sweep may happen to be closer, most of all where
+    attributes are nearly independent, as they are at the start.
+    """
+    return len(errors) > LATE and float(np.mean(errors[-LATE:])) > FARTHER * max(errors[0], least)
 
 
 TRAINERS = {"lbfgs": train_by_lbfgs, "steps": train_by_steps}

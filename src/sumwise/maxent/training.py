@@ -161,11 +161,22 @@ def observed_misfit(stats: SufficientStatistics, first: Moments, second: Moments
 
 def moment_error(stats: SufficientStatistics, model: Moments) -> float:
     """Mean total deviation of the cliques' shares, where they were observed."""
+    return _mean_of_cliques(stats, np.abs(model.counts - stats.data.counts) / stats.n)
+
+
+def sampling_error(stats: SufficientStatistics, n_chains: float) -> float:
+    """What `moment_error` is on average where the model is right: chains, and individuals, are drawn."""
+    shares = np.clip(stats.data.counts / stats.n, 0.0, 1.0)
+    return _mean_of_cliques(stats, np.sqrt(2 / np.pi * shares * (1 - shares) * (1 / n_chains + 1 / stats.n)))
+
+
+def _mean_of_cliques(stats: SufficientStatistics, off: np.ndarray) -> float:
+    """Mean over cliques of the sum over their cells; bare cliques have none."""
     lay = stats.layout
-    off = np.abs(model.counts - stats.data.counts)[: lay.n_cells]
+    kept = off[: lay.n_cells].copy()
     for c in lay.bare:
-        off[lay.starts[c] : lay.starts[c + 1]] = 0.0
-    return float(off.sum() / (stats.n * len(lay.cliques)))
+        kept[lay.starts[c] : lay.starts[c + 1]] = 0.0
+    return float(kept.sum() / len(lay.cliques))
 
 
 def _penalty_gradient(stats: SufficientStatistics, parameters: Parameters, penalties: Moments) -> Moments:

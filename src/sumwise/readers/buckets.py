@@ -284,14 +284,14 @@ def _table(
         measures[b.measure][cell] = b.value + (measures[b.measure][cell] if again else 0.0)
         draws[b.measure][cell] += 1
         if b.measure == "count":
-            least, most = b.bounds if b.bounds is not None else (b.value, b.value)
-            if b.bounds is not None or again:
-                low[cell], high[cell] = (low[cell] + least, high[cell] + most) if again else (least, most)
+            known = (0.0, np.inf) if np.isnan(b.value) else (b.value, b.value)
+            least, most = b.bounds if b.bounds is not None else known
+            low[cell], high[cell] = (low[cell] + least, high[cell] + most) if again else (least, most)
     counts, sums = measures["count"], measures["label_sum"]
     if absent == "raise":
         _refuse_absent(attributes, counts.size, seen)
     labelled = any(m == "label_sum" for m, _ in seen)
-    bounds = (low, high) if np.isnan(counts).any() and np.isfinite(high).any() else None
+    bounds = (low, high) if np.isfinite(high[np.isnan(counts)]).any() else None
     names = tuple(p.name for p in parts)
     noise = _scaled(spec.noise, spec.factor)
     of_counts = _repeated(noise, draws["count"])

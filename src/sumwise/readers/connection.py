@@ -177,9 +177,30 @@ def reason(error: Exception) -> str:
     return lines[0] if lines else type(error).__name__
 
 
+def files_named(query: str) -> list[str]:
+    """Return the files, and the patterns of files, that a query names where a table stands; none if it can't be parsed.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sumwise.readers.connection import files_named
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     pathlib.Path(folder, "rows.csv").touch()
+    ...     [pathlib.Path(f).name for f in files_named(f"SELECT a FROM '{folder}/rows.csv' WHERE a <> 'rows.csv'")]
+    ['rows.csv']
+    """
+    with connect() as con:
+        names = dict.fromkeys(_tables_of(_parsed(con, query)))
+    return [n for n in names if os.path.isfile(n) or (PATTERN.search(n) and expand_pattern(os.path.abspath(n)))]
+
+
+def _parsed(con: Any, query: str) -> Any:
+    return json.loads(con.execute("SELECT json_serialize_sql(?)", [query]).fetchall()[0][0])
+
+
 def _files_of(con: Any, query: str, params: Any) -> list[str]:
     """Return the files that a query names where a table stands, and those among its parameters."""
-    tree = json.loads(con.execute("SELECT json_serialize_sql(?)", [query]).fetchall()[0][0])
+    tree = _parsed(con, query)
     given = list(params.values()) if isinstance(params, dict) else list(params or ())
     paths: list[str] = []
     for name in dict.fromkeys([*_tables_of(tree), *_texts(given)]):
