@@ -295,3 +295,10 @@ def test_broken_utf_8_file_still_says_so(tmp_path):
     (tmp_path / "a.csv").write_text('a,y\n"x,1\nz,0\n', encoding="utf-8")
     with pytest.raises(DataError):
         aggregate(tmp_path / "a.csv", ["a", "b"], label="y")
+
+
+def test_an_unknown_column_of_a_packed_file_is_still_named(tmp_path):
+    path = tmp_path / "a.csv.zst"
+    duckdb.sql(f"COPY (SELECT 'Zürich' AS town, 1 AS y) TO '{path}' (FORMAT csv, COMPRESSION zstd)")
+    with pytest.raises(DataError, match="no column 'towm'"):
+        aggregate(path, ["towm"], label="y", order=1)

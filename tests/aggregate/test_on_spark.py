@@ -116,3 +116,18 @@ def test_spark_reads_a_latin_1_file_as_duckdb_does(spark, tmp_path):
     with pytest.warns(UserWarning, match="not UTF-8 and was read as Latin-1"):
         found = aggregate(tmp_path / "rows.csv", ["town"], "y", order=1, engine="spark", counting="sql", session=spark)
     assert found.domain.levels("town") == ("Bern", "Zürich")
+
+
+def test_files_of_a_pattern_are_not_taken_for_utf_8(tmp_path):
+    for name, town, encoding in (("a1", "Zürich", "latin-1"), ("a2", "Genève", "latin-1"), ("b1", "Zürich", "utf-8")):
+        (tmp_path / f"{name}.csv").write_bytes(f"town,y\n{town},1\n".encode(encoding))
+    assert on_spark._csv_encoding(str(tmp_path / "b*.csv")) == "UTF-8"
+    with pytest.warns(UserWarning, match="a[12].csv is not UTF-8"):
+        assert on_spark._csv_encoding(str(tmp_path / "a*.csv")) == "ISO-8859-1"
+    with (
+        pytest.warns(UserWarning, match="not UTF-8"),
+        pytest.raises(DataError, match="2 of 3 files .* are not UTF-8.*engine='duckdb'"),
+    ):
+        on_spark._csv_encoding(str(tmp_path / "*.csv"))
+    (tmp_path / "c.csv.zst").write_bytes(b"\x28\xb5\x2f\xfd\x00\xff")  # Spark unpacks it
+    assert on_spark._csv_encoding(str(tmp_path / "c.csv.zst")) == "UTF-8"

@@ -192,3 +192,8 @@ def test_min_count_is_asked_of_noisy_counts(people):
         spec = {"town": {"kind": "levels", "min_count": least}}
         encoding = private_encoding(people, spec, 5.0, 1e-6, budget=None)  # noise of about two people
         assert set(encoding["town"].values) == set(wanted)
+
+
+def test_a_range_may_be_of_numpy_numbers(people):
+    spec = {"age": {"kind": "width", "bins": 4, "range": (np.int64(0), np.float32(100))}}
+    assert private_encoding(people, spec, 1.0, budget=None)["age"].edges == (25.0, 50.0, 75.0)

@@ -292,3 +292,12 @@ def test_coefficients_that_run_away_have_no_intervals():
     X = np.column_stack([np.repeat([0.0, 1.0], 30), np.random.default_rng(7).normal(size=60)])
     model = AggregateRegressor("poisson").fit(Bags(X, np.arange(0, 61, 3)), np.repeat([0.0, 6.0], 10))
     assert model.intervals()["low"].isna().all()
+
+
+def test_a_model_of_a_version_without_intervals_says_so():
+    model = AggregateRegressor().fit(Bags(np.arange(8.0)[:, None], np.arange(9)), np.arange(8.0) ** 2)
+    for name in ("alone_", "alone_covariance_", "unknown_", "freedom_"):
+        delattr(model, name)
+    for ask in (model.intervals, lambda: model.predict_interval([[1.0]])):
+        with pytest.raises(DataError, match="a version without intervals.*fit again"):
+            ask()

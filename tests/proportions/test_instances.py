@@ -90,6 +90,7 @@ def test_output_of_individuals_may_be_a_frame_and_of_bags_is_bags():
     found = framed[0].transform(rows)
     assert list(found.columns) == ["age", "size"]
     assert list(found.index) == [3, 4, 5]
+    assert framed[0].transform(rows.to_numpy().tolist()).equals(found.reset_index(drop=True))
     assert isinstance(framed[0].transform(bags), Bags)
     np.testing.assert_array_equal(framed.predict_proba(frame[["age", "size"]]), plain)
     with pytest.raises(DataError, match="transform is 'polars'"):

@@ -91,13 +91,13 @@ class DuckDBEngine:
             raise
 
     def _utf8_copies(self, source: Any) -> list[str]:
-        """Copies of CSV files of which one is not UTF-8, which DuckDB alone reads; none where that isn't so."""
+        """Copies of CSV files of which one is not UTF-8, which is all that DuckDB reads; none where that isn't so."""
         if not (hasattr(self, "connection") and self.what.startswith("the file") and self._folder is not None):
             return []
         if sources.file_format(source) != "csv":
             return []
         files = [Path(f) for f in _files(source)]
-        if all(is_utf8(f) for f in files):
+        if any(f.suffix == ".zst" for f in files) or all(is_utf8(f) for f in files):
             return []
         copies = []
         for i, file in enumerate(map(inspect_text, files)):

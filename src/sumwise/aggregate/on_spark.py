@@ -17,6 +17,7 @@ from sumwise.aggregate.counters import Counter
 from sumwise.aggregate.sql import SPARK, Column, Lookup, Statement
 from sumwise.errors import DataError
 from sumwise.extras import require
+from sumwise.readers.connection import expand_pattern
 from sumwise.readers.text import inspect_text, is_utf8, warn_encoding
 from sumwise.spark import Standstill, spark_session
 
@@ -115,10 +116,7 @@ class SparkEngine:
         if form == "csv":
             separator = "\t" if ".tsv" in path else ","
             reader = self.session.read.option("escape", '"').option("multiLine", "true")
-            if not remote and os.path.isfile(path) and not is_utf8(Path(path)):  # Spark would put marks for letters
-                file = inspect_text(Path(path))
-                warn_encoding(file)
-                reader = reader.option("encoding", ENCODINGS.get(file.encoding, file.encoding))
+            reader = reader if remote else reader.option("encoding", _csv_encoding(path))
             return self._guarded(lambda: _typed(reader.csv(path, header=True, inferSchema=False, sep=separator)))
         raise DataError(f"{_start(self.what)} is of a format that Spark doesn't read.", hint="use engine='duckdb'.")
 
@@ -284,6 +282,21 @@ def _typed(frame: Any) -> Any:
     kinds = [next((k for k in rules if found[f"c{i}_{k}"]), "string") for i in range(len(frame.columns))]
     typed = [functions.trim(f"c{i}").cast(k) if k != "string" else text[f"c{i}"] for i, k in enumerate(kinds)]
     return text.select(*typed).toDF(*frame.columns)
+
+
+def _csv_encoding(path: str) -> str:
+    """The encoding of the files of a path or pattern, as Java calls it: by UTF-8 Spark would put marks for letters."""
+    files = [Path(f) for f in sources.ordinary_files(expand_pattern(path))]
+    others = [inspect_text(f) for f in files if f.suffix != ".zst" and not is_utf8(f)]
+    for file in others:
+        warn_encoding(file)
+    found = {ENCODINGS.get(file.encoding, file.encoding) for file in others}
+    if len(found) > 1 or 0 < len(others) < len(files):
+        raise DataError(
+            f"{len(others)} of {len(files)} files of {path!r} are not UTF-8, and Spark reads all in one encoding.",
+            hint="save them alike, or use engine='duckdb'.",
+        )
+    return found.pop() if found else "UTF-8"
 
 
 def _remote_format(path: str) -> str:

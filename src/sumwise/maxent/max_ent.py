@@ -371,8 +371,8 @@ class MaxEntClassifier(TablesClassifier):
         ----------
         frame : data frame of individuals, or Tables
             Who were not counted; or their number by predicted probability, as `score_table` counts it, exactly or
-            released with noise (two classes only). The table may count the same individuals as all others; b is then
-            at most 1, since a fit is too steep for those that it was made of.
+            released with noise (two classes only). The table may count the same individuals as all others. By a table
+            b is at most 1, since a fit is too steep for those that it was made of.
         labels : sequence of classes
             Of individuals; None where `frame` is a table.
 

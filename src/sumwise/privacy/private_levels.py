@@ -6,6 +6,7 @@ import math
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from numbers import Real
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -250,7 +251,7 @@ def _request(name: str, a: Any) -> Any:
 
 def _range(name: str, a: dict) -> tuple[float, float]:
     given: Any = a.get("range")
-    pair = isinstance(given, list | tuple) and len(given) == 2 and all(isinstance(v, int | float) for v in given)
+    pair = isinstance(given, list | tuple) and len(given) == 2 and all(isinstance(v, Real) for v in given)
     low, high = (float(given[0]), float(given[1])) if pair else (math.nan, math.nan)
     if not -math.inf < low < high < math.inf:
         raise DataError(

@@ -318,6 +318,10 @@ class AggregateRegressor(RegressorMixin, Estimator):
 
         if self.networks_:
             raise DataError("Networks have no standard errors here.", hint="hidden=() has them.")
+        if "alone_" not in vars(self):
+            raise DataError(
+                "The model was saved by a version without intervals, and can't have them.", hint="fit again."
+            )
         estimated = self.likelihood == "gaussian" or self.variance_ > 1.0  # counts that vary as Poisson ones don't
         freedom = max(self.freedom_, 1.0) if estimated else np.inf
         reach = t.ppf(0.5 + 0.5 * checks.fraction(level, "level"), freedom)

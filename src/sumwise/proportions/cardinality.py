@@ -36,11 +36,7 @@ from sumwise.proportions.rows import Rows
 from sumwise.proportions.weights import effective_sizes
 
 PER_ROW, PER_BAG = 3, 300  # numbers of a member beside its columns, and bytes of a bag
-EXPENSIVE = (
-    "direct",
-    "fourier",
-    "tree",
-)  # exact inference of class counts, 500 times a saddlepoint's time in bags of 100
+EXPENSIVE = ("direct", "fourier", "tree")  # exact for class counts, in 500 times a saddlepoint's time in bags of 100
 LARGE = 30  # members from which an exact fit of class counts is led by the saddlepoint approximation
 ROUGH_ERROR = 1e-3  # estimated error of posteriors above which "auto" prefers one-vs-rest
 

@@ -88,7 +88,7 @@ class OnInstances(Estimator):
             return out
         import pandas as pd
 
-        return pd.DataFrame(out, columns=names, index=getattr(bags, "index", None))
+        return pd.DataFrame(out, columns=names, index=bags.index if isinstance(bags, pd.DataFrame) else None)
 
     def set_output(self, *, transform: str | None = None) -> OnInstances:
         """Choose what `transform` makes of individuals; of bags it makes bags, whose columns have names anyway.
