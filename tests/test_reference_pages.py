@@ -89,3 +89,28 @@ def test_every_see_also_says_what_the_other_is():
         for names in re.findall(r"See Also\n +-{8}\n((?: +\S.*\n)+)", path.read_text("utf-8")):
             bare += [f"{path.name}: {line.strip()}" for line in names.splitlines() if re.fullmatch(r" +\w+", line)]
     assert bare == []
+
+
+def test_parameters_of_another_class_are_written_out():
+    from sumwise.proportions import MeanMap
+
+    lines = inspect.getdoc(MeanMap).split("\n")
+    assert any(": as in `MeanEmbeddingClassifier`" in line and "tol" in line for line in lines), "nothing to write out"
+    reference_pages.describe_borrowed(None, "class", "", MeanMap, None, lines)
+    assert "tol : float > 0, default 1e-3" in lines
+    assert "    Distance to the maximum, in standard errors, at which the fit stops." in lines
+    assert "coef_, intercept_, penalty_, fit_ : as in `MeanEmbeddingClassifier`." in lines
+
+
+def test_defaults_made_anew_are_shown_as_values():
+    from sumwise import Tables
+    from sumwise.collective import Counts
+
+    def shown(thing, signature):
+        return reference_pages.show_defaults(None, "class", "", thing, None, signature, None)
+
+    assert (
+        shown(Counts, "(nodes, edges=<factory>, n=1.0, cliques=<factory>)")[0] == "(nodes, edges={}, n=1.0, cliques={})"
+    )
+    assert shown(Tables, "(tables, provenance=<factory>)")[0] == "(tables, provenance=Provenance())"
+    assert shown(Counts, "(nodes)") is None

@@ -6,8 +6,10 @@ and modules without public names, have no page.
 """
 
 import importlib
+import inspect
 import pkgutil
 import re
+from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 
 from sphinx import addnodes
@@ -114,6 +116,47 @@ def skip_foreign(app, what, name, thing, skip, options):
     return True if foreign or re.fullmatch(r"set_\w+_request", name) else None
 
 
+def show_defaults(app, what, name, thing, options, signature, returned):
+    """Write ``{}`` or ``[]`` for a default that a dataclass makes anew each time."""
+    if not (signature and "<factory>" in signature and is_dataclass(thing)):
+        return None
+    for field in fields(thing):
+        if field.init and field.default_factory is not MISSING:
+            made = field.default_factory()
+            shown = repr(made) if isinstance(made, (dict, list)) else f"{type(made).__name__}()"
+            signature = signature.replace(f"{field.name}=<factory>", f"{field.name}={shown}")
+    return signature, returned
+
+
+def parameters(thing):
+    """The lines of each parameter in a docstring: ``{name: lines}``; of several with one description, that."""
+    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[\w ]*\n-+\n|\Z)", inspect.getdoc(thing) or "", re.M | re.S)
+    found = {}
+    for entry in re.split(r"\n(?=\S)", section[1].rstrip()) if section else []:
+        names, _, rest = entry.partition(" : ")
+        found |= {name: f"{name} : {rest}".split("\n") for name in names.split(", ")}
+    return found
+
+
+def describe_borrowed(app, what, name, thing, options, lines):
+    """Write out parameters that are "as in" another class of the package, where their defaults are the same."""
+    if what != "class":
+        return
+    package = importlib.import_module(thing.__module__.rpartition(".")[0])
+    written = []
+    for line in lines:
+        found = re.fullmatch(r"(\w+(?:, \w+)*) : as in `(\w+)`\.?", line)
+        other = getattr(package, found[2], None) if found else None
+        if other is None:
+            written.append(line)
+            continue
+        names, known = found[1].split(", "), parameters(other)
+        own, theirs = inspect.signature(thing).parameters, inspect.signature(other).parameters
+        same = all(one in known and one in own and own[one].default == theirs[one].default for one in names)
+        written += [text for one in names for text in known[one]] if same else [line]
+    lines[:] = written
+
+
 def keep_words_words(_app, doctree):
     """Take links out of types: in "array of shape (n_rows,)" only names with a capital letter or a dot are classes."""
     for node in list(doctree.findall(addnodes.pending_xref)):
@@ -127,4 +170,6 @@ def setup(app):
     app.connect("builder-inited", write_pages)
     app.connect("doctree-read", keep_words_words)
     app.connect("autodoc-skip-member", skip_foreign)
+    app.connect("autodoc-process-signature", show_defaults)
+    app.connect("autodoc-process-docstring", describe_borrowed, priority=400)  # before napoleon, at 500
     return {"parallel_read_safe": True}

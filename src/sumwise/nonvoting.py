@@ -62,7 +62,7 @@ def is_nonvoting(name: object) -> bool:
     >>> [is_nonvoting(name) for name in ("NoVote", "no vote", "pres_abs", "Norton", "Blank votes")]
     [True, True, True, False, False]
 
-    A bare "non" or "none" may be people without a party, so it is taken for a choice like any other.
+    A bare "non" or "none" may be people without a party, so it is treated as a choice like any other.
     """
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(name))
     words = re.findall(r"[^\W_]+", spaced.lower())

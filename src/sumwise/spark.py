@@ -257,7 +257,7 @@ class Standstill:
     def _give_up(self, since: float) -> None:
         self.given_up = DataError(
             f"All executors of Spark were lost while they should {self.what}, and none came back in {since:.0f} s.",
-            hint="start workers and run again; a checkpoint, if any, resumes. spark.sumwise.patience waits longer.",
+            hint="start workers and run again, which resumes from a checkpoint; or raise spark.sumwise.patience.",
         )
         self.session.sparkContext.cancelJobsWithTag(self.tag)
 
@@ -265,7 +265,7 @@ class Standstill:
         cause = "no executor is alive" if n == 0 else f"{n} executors are alive"
         return (
             f"Spark has finished no task for {since:.0f} s ({cause}) while its workers should {self.what}. "
-            "Hint: look at the cluster's page and the executors' logs; Ctrl-C stops, and a checkpoint, if any, resumes."
+            "Hint: look at the cluster's page and the executors' logs. A checkpointed run can be stopped and resumed."
         )
 
     def _finished(self) -> tuple:

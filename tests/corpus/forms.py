@@ -74,7 +74,7 @@ def german_thousands(e):
     for c in [*e.groups, *e.outcomes]:
         frame[c] = [f"{1000 * x:,}".replace(",", ".") for x in frame[c]]
     right = e.right()
-    return csv(frame, sep=";"), type(right)([(1000 * r, 1000 * c) for r, c in right.sides], asks="taken for")
+    return csv(frame, sep=";"), type(right)([(1000 * r, 1000 * c) for r, c in right.sides], asks="read as")
 
 
 @mutation
@@ -133,13 +133,13 @@ def points_and_zeros(e):
 
 @mutation
 def title_row(e):
-    return f"Results of the election\n{text(e)}", e.right(asks="taken for a title")
+    return f"Results of the election\n{text(e)}", e.right(asks="treated as a title")
 
 
 @mutation
 def padded_title_rows(e):
     commas = "," * (len(e.frame.columns) - 1)
-    return f"Results{commas}\nas of 3 November{commas}\n\n{text(e)}", e.right(asks="taken for a title")
+    return f"Results{commas}\nas of 3 November{commas}\n\n{text(e)}", e.right(asks="treated as a title")
 
 
 @mutation

@@ -41,7 +41,7 @@ def workbook(sheets: dict[str, pd.DataFrame]):
 @mutation
 def merged_header_above(e):
     blanks = [",".join(["", "People", *[""] * (len(e.groups) - 1), "Votes", *[""] * (len(e.outcomes) - 1)])]
-    return joined(blanks + lines(e.frame)), e.right(asks="taken for a title")
+    return joined(blanks + lines(e.frame)), e.right(asks="treated as a title")
 
 
 @mutation
@@ -185,7 +185,7 @@ def thousands_as_in_india(e):
 
 @mutation
 def zeros_in_front(e):
-    return written(e.frame, lambda n: f"{n:06d}"), Refused("Numbers that begin with 0 are taken for codes")
+    return written(e.frame, lambda n: f"{n:06d}"), Refused("Numbers that begin with 0 are treated as codes")
 
 
 @mutation
@@ -321,7 +321,7 @@ def two_headers_with_two_totals(e):
     frame.insert(1 + len(e.groups), "Total", e.total)
     frame["Total "] = e.total
     top = ["", "People", *[""] * len(e.groups), "Votes", *[""] * len(e.outcomes)]
-    return joined([",".join(top), *lines(frame)]), e.right(asks="taken for a title")
+    return joined([",".join(top), *lines(frame)]), e.right(asks="treated as a title")
 
 
 @mutation

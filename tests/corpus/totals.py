@@ -11,7 +11,7 @@ from corpus.layouts import workbook
 from corpus.made import Election, Refused, Right, csv, mutation
 from corpus.mutations import long_frame, with_row
 
-VOTED = "fewer .*: those missing are taken for people who didn't vote"
+VOTED = "fewer .*: those missing are counted as people who didn't vote"
 
 
 def sides(e: Election) -> list[str]:
@@ -104,7 +104,7 @@ def headings_over_the_header_of_a_workbook(e):
     top = [None, *["People"] * len(e.groups), *["Votes"] * len(e.outcomes)]
     frame = pd.DataFrame([list(e.frame.columns), *e.frame.to_numpy(dtype=object).tolist()], columns=range(len(top)))
     frame.columns = ["" if t is None or t in top[:k] else t for k, t in enumerate(top)]
-    return workbook({"a": frame}), e.right(asks="taken for a title: 'People Votes'")
+    return workbook({"a": frame}), e.right(asks="treated as a title: 'People Votes'")
 
 
 @mutation

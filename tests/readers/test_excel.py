@@ -37,7 +37,7 @@ def test_header_is_found_and_rows_are_counted_as_excel_does(book):
     sheet = open_excel(book)
     assert sheet.columns == ("precinct", "young", "old", "yes", "no")
     assert sheet.row(0) == "row 4"
-    assert sheet.remarks[0] == "the rows above the header of a.xlsx were taken for a title: 'Results 2020'."
+    assert sheet.remarks[0] == "the rows above the header of a.xlsx were treated as a title: 'Results 2020'."
     assert "the others ('Notes', 'Empty') are not" in sheet.remarks[1]
     margins = read_margins(book, **SIDES)
     assert margins.rows.tolist() == [[60, 40], [10, 90]]

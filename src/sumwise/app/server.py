@@ -317,7 +317,7 @@ def _of_contests(result: Path) -> dict[str, str]:
 
 
 class _Checked:
-    """The application behind checks of Host, Origin and size, with headers on every answer."""
+    """Wrap the application: requests are checked for Host, Origin and size, and every answer gets security headers."""
 
     def __init__(self, inner: Any, limits: Limits, use: Use) -> None:
         self.inner = inner

@@ -364,7 +364,7 @@ def population_of(read: FlowData, noise: Noise | None, size: Any) -> tuple[np.nd
 
 
 def with_rate(noise: Any, factor: Any) -> Any:
-    """Poisson or negative binomial noise with its rate times a factor."""
+    """Poisson or negative binomial noise with its rate multiplied by a factor."""
     rate = noise.rate * factor
     return Poisson(rate) if isinstance(noise, Poisson) else NegativeBinomial(rate, noise.dispersion)
 

@@ -100,7 +100,7 @@ class FlowModel(FlowExchange):
         Types of movement and the share of individuals of each (one type, unless tracks were given).
     times_, places_ : list, Places
     counts_, noise_, weight_ : array, Noise, float
-        What was fitted: counts in individuals, their noise, and what movement counted for.
+        What was fitted: counts in individuals, their noise, and the weight of the movement model.
     nodes_ : (T, L) array
         Estimated individuals at every time and place.
     steps_ : list of lists of (L, L) arrays

@@ -27,5 +27,5 @@ def default_method(counts: Any) -> tuple[str, str]:
     n_times, n_places = np.shape(getattr(counts, "counts", counts))
     return (
         "FlowModel",
-        f"{n_times} times and {n_places} places: flows between successive times are the unknown.",
+        f"{n_times} times and {n_places} places: the flows between successive times are unknown.",
     )

@@ -123,7 +123,7 @@ def smooth_counts(
     """Smooth counts over time and space, fill gaps, and bring every time to the same total.
 
     Collective models assume a population of constant size, observed at every time. Real counts are sparse, have weeks
-    without observers, and totals that vary. Square roots of the counts are taken for a Gaussian process with a product
+    without observers, and totals that vary. Square roots of the counts are treated as a Gaussian process with a product
     kernel over time and space (Sun 2019, section 1.1, proposes one as a first step), in few features, so that daily
     data work. How much of the population was seen at each time is estimated along with it, and each time is scaled to
     `total`.
@@ -143,7 +143,7 @@ def smooth_counts(
         Lengths of the kernels and variance of noise on the square-root scale; those that are not given are chosen by
         the error on counts that are held out.
     rough : bool, default True
-        Noise beyond that of a Poisson count (1/4) is taken for roughness of the field itself, which is then followed
+        Noise beyond that of a Poisson count (1/4) is treated as roughness of the field itself, which is then followed
         where it was seen and left open where not; with False, for errors of the observers (flocks seen or missed).
     draws : int >= 2, default 40
         Draws from the posterior behind the standard deviations.

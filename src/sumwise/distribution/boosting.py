@@ -169,7 +169,7 @@ class BagBoosting(BagRegressor):
         return self.models_[0].decision_function(self._features(bags))
 
     def score(self, bags: Bags, y: Any, sample_weight: Any = None) -> float:
-        """Return R squared, the mean over outputs; for classes, the accuracy."""
+        """Return R squared, averaged over outputs; for classes, the accuracy."""
         if self.task != "classification":
             return super().score(bags, y, sample_weight)
         return accuracy(self, bags, y, sample_weight)

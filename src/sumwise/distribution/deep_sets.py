@@ -63,7 +63,7 @@ class DeepSets(BagRegressor):
     equivariant : bool, default False
         Whether each layer of phi also sees the pool of the layer before: act(x A + b - pool(x) C).
     local : tuple of int, default ()
-        Widths of layers that read each row's phi beside the pooled one, before the last pool.
+        Widths of layers between phi and the last pool; they see each row's phi together with the pooled phi.
     activation : {"silu", "elu", "relu", "tanh"}, default "silu"
     normalise : bool, default True
         Batch normalisation of the pool. Means over large bags differ little from bag to bag: without it, rho sees

@@ -36,7 +36,7 @@ class SizeMatched(BagRegressor):
     n_copies : int, default 10
         A training bag gives up to this many disjoint subsamples, which are left out together when settings are chosen.
     max_bags : int, default 8000
-        Subsamples per size at most, each bag giving about the same number.
+        The most subsamples per size; every bag contributes about as many.
     random_state : int, numpy.random.Generator or None, default None
 
     Attributes

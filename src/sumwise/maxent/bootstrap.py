@@ -2,7 +2,7 @@
 
 A penalised fit errs by H_P^-1 (s - P theta): s is the sampling of individuals and the noise of tables, P theta what the
 penalty P (twice `penalty_theta`, twice `penalty_mu`) takes from the true parameters, H_P the curvature with P.
-Intervals need the variance of both. The true parameters are taken for draws from a normal distribution around zero with
+Intervals need both variances. The true parameters are treated as draws from a normal distribution of mean zero and
 variances c T. T is what the default penalties imply, 1 / P of those; c, one for levels and one for larger tables, is
 estimated from the fit: fitted parameters are theta + H_P^-1 (s - P theta), whose variances are a + c_1 b_1 + c_2 b_2,
 with a and b known from answers: a of those to other samples, b of those to penalties that pull to parameters drawn for

@@ -66,10 +66,10 @@ def noisy_label_fit(
 def own_penalties(stats: SufficientStatistics, codes: np.ndarray, penalty: np.ndarray, begin=None) -> tuple:
     """Penalties (C, P) with one of its own for every table, by empirical Bayes, and the theta and offsets last fitted.
 
-    The theta of a table are taken for draws from a normal distribution. Its precision, twice the penalty, is how many
-    parameters the label sums determine over the sum of their squares (MacKay 1992), by the information of each cell
-    alone. Where noise hides a table, its penalty rises to its limit; that of a larger table falls where rates
-    really differ.
+    The theta of a table are treated as draws from a normal distribution. Its precision is twice the penalty. It is
+    estimated by the number of parameters that the label sums determine, divided by the sum of their squares (MacKay
+    1992); the information of each cell is taken alone. Where noise hides a table, its penalty rises to its limit;
+    that of a larger table falls where rates really differ.
 
     Examples
     --------

@@ -230,7 +230,7 @@ def _independent(margins: list[np.ndarray], term: tuple[int, ...], n: float) -> 
 def large_penalties(stats: SufficientStatistics, penalties: np.ndarray, most: float) -> np.ndarray:
     """Penalties of theta (C, P) with those of large attributes raised to what the tables themselves suggest.
 
-    The log-odds of an attribute's levels are taken for draws from a normal distribution, whose variance v is estimated
+    The log-odds of an attribute's levels are treated as draws from a normal distribution, whose variance v is estimated
     from the one-way table. The penalty that goes with it is 1 / (2 v); it is used where it lies above the one given,
     and never beyond `most`. Where g large attributes nearly determine each other, they share one effect, and g of them
     would be penalised for it as little as 1 / g of it: all penalties of their tables are multiplied by g.

@@ -22,7 +22,7 @@ from sumwise.sparse_table import SparseTable
 from sumwise.table import Table, title
 from sumwise.tables import Tables
 
-MOST_CLASSES = 50  # classes that are numbers; more are taken for amounts
+MOST_CLASSES = 50  # classes that are numbers; more are treated as amounts
 PER_CELL, PER_SCORE = 12, 8  # numbers that are held for every cell of a full table, and for every score
 FAR = 5.0  # standard deviations beyond which noise doesn't explain a total
 

@@ -59,7 +59,7 @@ def open_excel(path: Path, sheet: str | int | None = None, header: bool | None =
     remarks = [blank_remark(path, len(blank), blank[0])] if blank else []
     title = " ".join(cell_text(cell) for row in cells[: max(first, 0)] for cell in row if cell is not None)
     if title:
-        remarks.append(f"the rows above the header of {path.name} were taken for a title: {title[:80]!r}.")
+        remarks.append(f"the rows above the header of {path.name} were treated as a title: {title[:80]!r}.")
     others = [name for name in sheets if name != page.title]
     if others and sheet is None:
         listed = ", ".join(repr(o) + ", hidden" * (o in hidden) for o in others[:5])

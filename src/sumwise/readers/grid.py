@@ -87,7 +87,7 @@ def _headed(names: list[str], above: Sequence[Any]) -> list[str]:
 
 
 def blank_remark(path: Any, n: int, first: int) -> str:
-    """Words on rows without any entry, which readers pass over."""
+    """A note on rows without any entry, which readers pass over."""
     many = "row of {} is" if n == 1 else "rows of {} are"
     return f"{n:,} blank {many.format(path.name)} passed over (first: row {first})."
 

@@ -296,7 +296,7 @@ def is_utf8(path: Path) -> bool:
 
 
 def encoding_remark(file: TextFile) -> tuple[str, ...]:
-    """Words on an encoding that nothing but its bytes showed, with the first text that depends on it."""
+    """A note on an encoding that nothing but its bytes showed, with the first text that depends on it."""
     if file.encoding not in WESTERN:
         return ()
     line = _first_line(file.path, rb"[\x80-\xff]")

@@ -123,7 +123,7 @@ class FileProfile:
             comments["data", "ragged"] = "some rows have too few or too many fields: they are left out"
         if self.decimal:
             data["decimal"] = self.decimal
-            comments["data", "decimal"] = "1.234 was taken for 1234; '.' takes it for a little over 1"
+            comments["data", "decimal"] = "1.234 was read as 1234; '.' reads it as a little over 1"
         return data, comments
 
     def __getitem__(self, name: str) -> Column:

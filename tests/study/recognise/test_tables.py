@@ -82,7 +82,7 @@ def test_cells_that_are_noisy_or_withheld_are_refused_as_such(tmp_path):
 def test_classes_that_differ_in_capitals_are_asked_about(tmp_path):
     frame = pd.DataFrame({"a": list("xyz") * 40, "b": list("uv") * 60, "y": ["Yes", "no", "yes"] * 40})
     (found,) = guessed(tmp_path, frame)
-    assert "'Yes' and 'yes' are taken for different classes" in found.ask[0]
+    assert "'Yes' and 'yes' are treated as different classes" in found.ask[0]
 
 
 def cells():

@@ -12,7 +12,7 @@ KNOWN = 8.0  # standard deviations above which a count is taken as it is
 def level_counts(noisy: np.ndarray, variance: np.ndarray, n: float) -> tuple[np.ndarray, np.ndarray]:
     """Means and variances (S,) of counts that add up to n, given noisy ones with their variances.
 
-    The counts of an attribute's levels are taken for draws from one distribution on 1/2 to n, which is estimated from
+    The counts of an attribute's levels are treated as draws from one distribution on 1/2 to n, which is estimated from
     the noisy counts themselves (Robbins 1956; Kiefer and Wolfowitz 1956), starting from one that is even in the logs of
     counts. Where many levels are rare, noise above zero would otherwise pass for people. What the means lack of n is
     shared out in proportion to their variances.

@@ -23,7 +23,7 @@ from sumwise.study.sources import join, named_together, numbered_again, only_row
 
 MISMATCH_ASSUMES = {
     "rescale": "'rescale'. That assumes that those who were not counted on one side are like those who were.",
-    "no_vote": "'no_vote': people of the groups who are among no outcome are taken for people who didn't vote. That "
+    "no_vote": "'no_vote': people of the groups who are among no outcome are counted as people who didn't vote. That "
     "assumes that everybody who was counted among the groups could have voted there.",
 }
 SD, MOE = "groups_sd", "groups_moe"

@@ -93,12 +93,12 @@ def recognise(profiles: list[Any], family: str | None = None) -> Guess:
         if profile.ragged
     ]
     best.ask += [
-        f"the rows above the header of {profile.path.name} were taken for a title: {profile.title[:80]!r}."
+        f"the rows above the header of {profile.path.name} were treated as a title: {profile.title[:80]!r}."
         for profile in profiles
         if profile.title
     ]
     best.ask += [line for profile in profiles for line in profile.remarks]
-    best.ask += [f"in {profile.path.name}, 1.234 was taken for 1234." for profile in profiles if profile.decimal]
+    best.ask += [f"in {profile.path.name}, 1.234 was read as 1234." for profile in profiles if profile.decimal]
     return best
 
 
@@ -123,7 +123,7 @@ def _named(profiles: list[Any], guess: Any) -> Any:
 
 
 def _causes(profiles: list[Any]) -> list[str]:
-    """Words on what may keep a file from being recognised: numbers that were read as text, sheets, rows as columns."""
+    """A note on what may keep a file from being recognised: numbers that were read as text, sheets, rows as columns."""
     found = []
     for profile in profiles:
         odd = [(c.name, text) for c in profile.columns if c.amounts is None and (text := _like_number(c)) is not None]
@@ -131,7 +131,7 @@ def _causes(profiles: list[Any]) -> list[str]:
             listed = ", ".join(f"{name!r} ({text!r})" for name, text in odd[:4])
             found.append(f"These columns were read as text, not as numbers: {listed}{', ...' if odd[4:] else ''}.")
         if len(odd) > 1 and all(text.startswith("0") for _, text in odd):
-            found.append("Numbers that begin with 0 are taken for codes: write counts without zeros in front.")
+            found.append("Numbers that begin with 0 are treated as codes: write counts without zeros in front.")
         found += [line[0].upper() + line[1:] for line in profile.remarks]
         found += _wide_times(profile) + _unlabelled(profile)
         found += names.cumulative(profile) + names.transposed(profile) + names.group_of_everybody(profile)
@@ -139,7 +139,7 @@ def _causes(profiles: list[Any]) -> list[str]:
 
 
 def _wide_times(profile: Any) -> list[str]:
-    """Words on counts with a column for every time: week01, week02."""
+    """A note on counts with a column for every time: week01, week02."""
     named = [c.name for c in profile.columns if c.amounts is not None and re.fullmatch(TIMED, c.name, re.IGNORECASE)]
     if len(named) < 3 or len(named) < 0.5 * len(profile.columns):
         return []
@@ -150,7 +150,7 @@ def _wide_times(profile: Any) -> list[str]:
 
 
 def _unlabelled(profile: Any) -> list[str]:
-    """Words on cells without label sums, and on labels that are missing."""
+    """A note on cells without label sums, and on labels that are missing."""
     count = next((c for c in profile.columns if c.amounts is not None and profile.is_called(c, tables.COUNTS)), None)
     texts = [c for c in profile.columns if c.texts is not None]
     if count is not None and texts and len(texts) == len(profile.columns) - 1:
@@ -174,7 +174,7 @@ def _like_number(column: Any) -> str | None:
 
 
 def _no_counts(profiles: list[Any]) -> str:
-    """Words on columns of numbers that can't be counts, since some are missing, negative or no numbers."""
+    """A note on columns of numbers that can't be counts, since some are missing, negative or no numbers."""
     found = []
     for profile in profiles:
         for column in profile.columns:

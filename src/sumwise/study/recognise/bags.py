@@ -24,7 +24,7 @@ TOTALS = ("total*", "n", "size", "fips", "x", "y", "pct*", "percent*", "share*",
 FEWEST_BAGS, FEW_BAGS = 3, 10  # fewer than ten are a column of a person, such as the region, rather than bags
 SIGNED = re.compile(r"[$€£¥]\s*\d[\d,. ]*|\d[\d,. ]*\s*[$€£¥]|\d[\d,. ]*\s+[A-Za-z]{1,8}")  # $41,200
 LEAST_CROSSED = 0.3  # of all combinations of its keys that a design has; individuals have fewer
-MOST_CODES = 12  # distinct whole numbers that are taken for codes
+MOST_CODES = 12  # distinct whole numbers that are treated as codes
 
 
 def guess(profiles: list[FileProfile]) -> list[Guess]:
@@ -307,7 +307,7 @@ def _sums(
 def _maybe_a_count(
     people: FileProfile, bag: Column, results: FileProfile, key: Column, response: list[Column]
 ) -> list[str]:
-    """Words on a response that may count the members of one class: whole numbers, none above the size of its bag."""
+    """A note on a response that may count the members of one class: whole numbers, none above the size of its bag."""
     both, found, sizes = _sums(people, bag, results, key, response)
     if not response or not both or found.max() <= 1 or found.min() < 0 or (found > sizes).any():
         return []
@@ -318,7 +318,7 @@ def _maybe_a_count(
 
 
 def _scaled(people: FileProfile, bag: Column, results: FileProfile, key: Column, counts: list[Column]) -> list[str]:
-    """Words on counts that don't add up to the individuals of their bags."""
+    """A note on counts that don't add up to the individuals of their bags."""
     both, found, sizes = _sums(people, bag, results, key, counts)
     if not both or np.allclose(found, sizes):
         return []
@@ -379,5 +379,5 @@ def _common(profile: FileProfile, data: dict, columns: dict, comments: dict, ski
     codes = [name for name in codes if name not in skip and name not in out]
     if codes:
         columns["categorical"] = codes
-        comments["columns", "categorical"] = "few whole numbers: taken for codes"
+        comments["columns", "categorical"] = "few whole numbers: treated as codes"
     return out

@@ -42,7 +42,7 @@ COUNTS = (
 MOST_LACKING, FEW = 0.1, 0.1  # rows that lack; a count as a share of the median, from which on a row may lack for zero
 FEWEST_STEPS = 20  # from one time to the next, over all places, that can't all be upwards by chance
 NO_PART = "no time, place or count"
-LEAST_TIMES = 3  # columns of times, from which on they are taken for such
+LEAST_TIMES = 3  # columns of times, from which on they are read as such
 YEARS = (12, 24, 36, 48, 52, 365)  # times of a year
 FIRST, SECOND = ("x", "lon*", "lng", "east*"), ("y", "lat*", "north*")
 
@@ -127,7 +127,7 @@ def _with_season(
             guess.comments["columns", "season"] = f"every {long.name} has its own counts; all share their movement"
             guess.unused.pop(long.name, None)
             guess.ask.append(
-                f"{long.name} is taken for the season and {time.name} for the time within it: flows go from one "
+                f"{long.name} is read as the season and {time.name} as the time within it: flows go from one "
                 f"{time.name} to the next, and not from one {long.name} to the next."
             )
             return guess

@@ -24,7 +24,7 @@ class Part:
 
 
 def nearest_form(profiles: list[FileProfile], family: str | None = None) -> str:
-    """Words on the nearest form, its parts that were found, and what is missing for it.
+    """A note on the nearest form, its parts that were found, and what is missing for it.
 
     Examples
     --------
@@ -145,7 +145,7 @@ def _part(name: str, columns: Any, lacking: str, called: Any = ()) -> Part:
 
 
 def _one_value(columns: list[Column], what: str) -> str | None:
-    """Words on a column that has one value only."""
+    """A note on a column that has one value only."""
     return f"two {what} or more ({columns[0].name!r} has one value)" if columns else None
 
 
@@ -154,7 +154,7 @@ def _listed(names: tuple[str, ...]) -> str:
 
 
 def _several(profiles: list[FileProfile]) -> str:
-    """Words on files that should share a column of units, bags or places."""
+    """A note on files that should share a column of units, bags or places."""
     if len(profiles) > 2:
         return f"There are {len(profiles)} files; a problem takes one or two."
     one, two = ({c.name: _values(c) for c in p.columns} for p in profiles)

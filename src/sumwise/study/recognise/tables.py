@@ -204,7 +204,7 @@ def _person(profile: FileProfile, label: Column) -> Column | None:
 
 
 def _several_rows(profile: FileProfile, label: Column, person: Column) -> str:
-    """Words on persons with several rows."""
+    """A note on persons with several rows."""
     most = int(np.bincount(person.codes[person.codes >= 0]).max())
     named = shlex.join([profile.path.name, "--label", label.name, "--person", person.name])
     return (
@@ -214,13 +214,13 @@ def _several_rows(profile: FileProfile, label: Column, person: Column) -> str:
 
 
 def _same_but_case(label: Column) -> list[str]:
-    """Words on classes that are the same but for capitals or spaces."""
+    """A note on classes whose names differ only in capitals or spaces."""
     found: dict[str, list[str]] = {}
     for name in [] if label.texts is None else label.texts.dropna().unique().tolist():
         found.setdefault("".join(name.lower().split()), []).append(name)
     return [
-        f"{' and '.join(map(repr, same))} are taken for different classes of {label.name}; if they are one, write them "
-        "alike."
+        f"{' and '.join(map(repr, same))} are treated as different classes of {label.name}; if they are one, write "
+        "them alike."
         for same in found.values()
         if len(same) > 1
     ]

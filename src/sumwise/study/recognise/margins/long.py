@@ -87,7 +87,7 @@ def _contest_columns(profile: FileProfile, found: tuple[Column, ...]) -> list[Co
 
 
 def _guessed(names: list[str], found: tuple[Column, ...], by_sums: bool) -> list[str]:
-    """Words on columns that nothing but sums showed, and on units that several columns name."""
+    """A note on columns that nothing but sums showed, and on units that several columns name."""
     _, side, option, votes = found
     ask = [f"a unit is named by {' and '.join(names)} together."] if len(names) > 1 else []
     if by_sums:
@@ -225,7 +225,7 @@ def _mismatch(
         comments["data", "mismatch"] = "fewer votes than people: those missing become the outcome 'no vote'"
         ask.append(
             f"there are fewer of {names[1]!r} than of {names[0]!r}, {100 * how.apart:.0f}% fewer in the median unit: "
-            "those missing are taken for people who didn't vote."
+            "those missing are counted as people who didn't vote."
         )
 
 

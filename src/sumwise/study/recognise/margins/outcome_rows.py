@@ -205,7 +205,7 @@ def _keys(found: Guess, rows: Rows, groups: FileProfile, sides: list[Column], so
     word = groups.given.get("mismatch") or {"equal": "drop" if how.out is not None else None}.get(how.word, how.word)
     if word in ("no_vote", "rescale", "drop"):
         more["mismatch"] = word
-        meaning = {"no_vote": "those missing are taken for people who didn't vote", "rescale": "both are rescaled"}
+        meaning = {"no_vote": "those missing are counted as people who didn't vote", "rescale": "both are rescaled"}
         found.ask.append(
             f"{about}votes and people in the groups are {100 * how.apart:.0f}% apart in the median unit: "
             f"{meaning.get(word, 'units where they differ are left out')} (mismatch = {word!r})."

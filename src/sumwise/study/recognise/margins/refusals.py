@@ -151,7 +151,7 @@ def refuse_several_rows(profile: FileProfile, sides: Sides, keep: np.ndarray) ->
 
 
 def _or_a_file_each(profile: FileProfile, rows: list[int]) -> str:
-    """Words on a year or an election in which the rows of a unit differ."""
+    """A note on a year or an election in which the rows of a unit differ."""
     timed = [c.name for c in profile.columns if words.called(c, TIMED) and len({c.value(i) for i in rows}) > 1]
     return f"; or write each {timed[0]} to a file of its own, if these are several elections" if timed else ""
 

@@ -85,7 +85,7 @@ def leave_out_repeated(reading: Reading) -> None:
         reading.data["repeated"] = "number"
         reading.comments["data", "repeated"] = "names that stand in several rows get a number: A, A (2); raise refuses"
         reading.ask.append(
-            f"these names stand in several rows and were taken for several units: {'; '.join(numbered[:5])}."
+            f"these names stand in several rows and were treated as several units: {'; '.join(numbered[:5])}."
         )
 
 

@@ -78,7 +78,7 @@ def _refuse_turnout(reading: Reading, side: Side, total: Column) -> None:
                 f"{reading.profile.path.name}: {listed} sum to 100%, and by {c.name} {voted:.0%} of {total.name} voted "
                 f"in the median unit: are they percents of those who voted, or of {total.name}?",
                 hint=f"write votes as counts ({total.name} times {c.name} times each percent): whoever is missing is "
-                f"then taken for a person who didn't vote; or --total {total.name} if they are percents of it.",
+                f"then counted as a person who didn't vote; or --total {total.name} if they are percents of it.",
             )
 
 
@@ -255,7 +255,7 @@ def mismatch(reading: Reading, side: Side, found: Relation) -> dict[str, Any]:
         )
         reading.ask.append(
             f"there are fewer votes ({listed}) than people in the groups, {100 * found.apart:.0f}% fewer in the median "
-            "unit: those missing are taken for people who didn't vote."
+            "unit: those missing are counted as people who didn't vote."
         )
     else:
         reading.comments["data", "mismatch"] = (

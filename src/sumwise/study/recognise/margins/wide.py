@@ -252,7 +252,7 @@ def _finished(reading: Reading) -> Guess:
 
 
 def _perhaps_in_the_rest(reading: Reading) -> list[str]:
-    """Words on columns that aren't used where a rest is made: they may be some of it."""
+    """A note on columns that aren't used where a rest is made: they may be some of it."""
     made = [reading.columns, *reading.contests]
     rests = [c[key] for key in ("rest_group", "rest_outcome") for c in made if key in c]
     summed = {name for name, why in reading.sides.unused.items() if why.startswith("the sum of")}
@@ -282,13 +282,13 @@ def _closed_among_some(shares: list[Column]) -> bool:
 
 
 def _same_candidate(side: Side) -> list[str]:
-    """Words on outcomes whose names differ in what stands in brackets only: one candidate of two parties, perhaps."""
+    """A note on outcomes whose names differ only in what is in brackets: one candidate of two parties, perhaps."""
     found: dict[str, list[str]] = {}
     for name in side.names:
         if bare := re.sub(r"\s*[(\[].*?[)\]]", "", name).strip().lower():
             found.setdefault(bare, []).append(name)
     return [
-        f"{' and '.join(same)} are taken for different outcomes; if they are one candidate of several parties, add "
+        f"{' and '.join(same)} are treated as different outcomes; if they are one candidate of several parties, add "
         "them up."
         for same in found.values()
         if len(same) > 1

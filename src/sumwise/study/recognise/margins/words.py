@@ -253,7 +253,7 @@ def _alike(found: dict[str, list[Column]], rest: list[set[str]]) -> bool:
 
 
 def cumulative(profile: FileProfile) -> list[str]:
-    """Words on columns that grow from one to the next in every row: running sums of groups, perhaps."""
+    """A note on columns that grow from one to the next in every row: running sums of groups, perhaps."""
     run = [c for c in profile.columns if c.amounts is not None and like_group(c)]
     if len(run) < 2 or profile.n_rows < 4:
         return []
@@ -264,7 +264,7 @@ def cumulative(profile: FileProfile) -> list[str]:
 
 
 def transposed(profile: FileProfile) -> list[str]:
-    """Words on a file whose rows are what columns should be: groups and outcomes in its first column."""
+    """A note on a file whose rows are what columns should be: groups and outcomes in its first column."""
     first = next((c for c in profile.columns if c.texts is not None), None)
     wide = len(profile.columns) > 2 * profile.n_rows  # more columns than rows, as no file of units has
     if first is None and wide and len(profile.columns) > 20:
@@ -281,7 +281,7 @@ def transposed(profile: FileProfile) -> list[str]:
 
 
 def one_sided(profile: FileProfile) -> list[str]:
-    """Words on a file with outcomes and no groups, or with groups and no outcomes; or with flows that are known."""
+    """A note on a file with outcomes and no groups, or with groups and no outcomes; or with flows that are known."""
     numbers = [c for c in profile.columns if c.amounts is not None]
     if {"origin", "destination"} <= {c.name.lower() for c in profile.columns}:
         return ["It holds flows from origin to destination, which sumwise estimates from counts over time."]
@@ -298,7 +298,7 @@ def one_sided(profile: FileProfile) -> list[str]:
 
 
 def group_of_everybody(profile: FileProfile) -> list[str]:
-    """Words on a column called like a group that holds the sum of all outcomes: it counts everybody."""
+    """A note on a column called like a group that holds the sum of all outcomes: it counts everybody."""
     counts = [c for c in profile.columns if c.counts and c.whole]
     rest = [c.numbers for c in counts if not like_group(c)]
     if len(rest) < 2:
