@@ -7,7 +7,7 @@ claim rewritten too; results that are run again must still bear it out.
 from __future__ import annotations
 
 import json
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -86,6 +86,11 @@ def direct(kind=None):
     """Fits at the paper's size of Figure 2.8."""
     found = rows("places_moves.json", "rows", size="paper", EM="direct")
     return [r for r in found if kind is None or r["from"] == kind]
+
+
+def ordered(value, b, size, em):
+    """Kinds of evidence of Figure 2.8 with their errors, the least first."""
+    return sorted((r[value], r["from"]) for r in rows("places_moves.json", "rows", size=size, EM=em) if r["b"] == b)
 
 
 def stepped(setting, value):
@@ -215,6 +220,33 @@ CLAIMS = {
     ),
     ("000", "the kinds differ by twenty standard errors and more"): lambda: all(
         abs(r["node MAE less that of moves"]) > 20 * r["error"] for r in direct() if r["from"].startswith("places")
+    ),
+    ("000", "about single places each error is at most six tenths of the next"): lambda: all(
+        a[0] <= 0.6 * b[0] for scale in (10, 50) for a, b in pairwise(ordered("node MAE", scale, "paper", "direct"))
+    ),
+    ("000", "The order about single places, and that about pairs, is the one of converged fits on 10 x 9"): lambda: all(
+        [kind for _, kind in ordered(value, b, "paper", "direct")]
+        == [kind for _, kind in ordered(value, b, "large", "to the end") if kind != "places, as Laplace"]
+        for value, b in product(("node MAE", "pairwise MAE"), (10, 50))
+    ),
+    ("000", "Every fit got there, but for two at b = 50"): lambda: (
+        [
+            (r["size"], r["b"], r["from"], r["draws"] - r["converged"])
+            for r in rows("places_moves.json", "rows", EM="to the end")
+            if r["converged"] < r["draws"]
+        ]
+        == [("middle", 50, "places, as Laplace", 1), ("large", 50, "moves", 1)]
+    ),
+    ("000", "At b = 50 F is nearly still. At b = 10 it falls by up to tens in a hundred steps"): lambda: (
+        [r["most gained by a hundred steps"] > 10 for r in direct("places")] == [True, False]
+    ),
+    ("000", "F falls fastest"): lambda: all(
+        own["most gained by a hundred steps"] > r["most gained by a hundred steps"]
+        for own in direct("places, own noise")
+        for r in (*direct("moves"), *direct("places"))
+    ),
+    ("001", "have not converged, except two of ten from *places* at b = 50"): lambda: (
+        [(r["from"], r["b"], r["converged"]) for r in direct() if r["steps"] and r["converged"]] == [("places", 50, 2)]
     ),
     ("000", "From moves** F, some 380,000 in all, still falls by tens in a hundred steps"): lambda: all(
         10 < r["most gained by a hundred steps"] < 100 for r in direct("moves")
