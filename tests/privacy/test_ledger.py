@@ -4,6 +4,8 @@ import json
 import os
 import shutil
 import stat
+import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -123,6 +125,19 @@ def test_notes_that_can_only_be_read_are_kept_to(tables, tmp_path, monkeypatch):
     monkeypatch.setattr(os, "access", lambda place, mode: mode != os.W_OK and allowed(place, mode))
     with pytest.warns(UserWarning, match="can't be noted"), pytest.raises(DataError, match="is another than"):
         spend(tables, tmp_path / "other.json")
+
+
+@pytest.mark.parametrize("closed", ["state", "state/ledgers.json"])
+def test_notes_that_cannot_be_read_stop_a_release(closed, tables, tmp_path, monkeypatch):
+    """A folder, or file, without permissions, as a user who isn't root sees it."""
+    monkeypatch.setenv("SUMWISE_STATE", str(tmp_path / "state"))
+    spend(tables, tmp_path / "budget.json", 0.1)
+    (tmp_path / "budget.json").rename(tmp_path / "away.json")
+    allowed = os.access
+    monkeypatch.setattr(os, "access", lambda place, mode: Path(place) != tmp_path / closed and allowed(place, mode))
+    with warnings.catch_warnings(), pytest.raises(DataError, match=r"can't be read, so .* give their permissions back"):
+        warnings.filterwarnings("ignore", ".*can't be noted")
+        spend(tables, tmp_path / "budget.json", 0.1)
 
 
 HALF = '[{"what": "\\ud800", "epsilon": 1, "when": ""}]'  # it was spent from, and could not be written after

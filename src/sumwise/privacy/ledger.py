@@ -168,7 +168,7 @@ def registered(data: Sequence[str], path: Path, before: Kept, after: Kept) -> It
             "could spend again unnoticed. Hint: set SUMWISE_STATE to a folder that can be written.",
             stacklevel=5,
         )
-        _refuse_known(data, _known(place) if os.access(place, os.R_OK) else {}, path, before)
+        _refuse_known(data, _known(place), path, before)
         yield
         return
     with locked(place):
@@ -216,7 +216,13 @@ def _digest(kept: Kept, n: int | None = None) -> str:
 
 
 def _known(place: Path) -> dict[str, dict[str, Any]]:
-    if not place.exists():
+    closed = os.path.isdir(place.parent) and not os.access(place.parent, os.X_OK)
+    if closed or (os.path.exists(place) and not os.access(place, os.R_OK)):
+        raise DataError(
+            f"The notes on ledgers in {str(place)!r} can't be read, so what was spent on these data isn't known.",
+            hint="give their permissions back.",
+        )
+    if not os.path.exists(place):
         return {}
     try:
         known = read_json(place, object_pairs_hook=_once, parse_constant=_no_constant)
