@@ -268,6 +268,8 @@ QUERIES = {
     "slow": ["explanation/scale", "how-to/solve-problems"],
     "how long does it take": ["explanation/scale"],
     "animal movement": ["tutorials/blackbirds"],
+    "animal tracking telemetry": ["tutorials/blackbirds"],
+    "shapefile precinct map": ["how-to/from-files-to-findings"],
     "human mobility": ["tutorials/tower-counts", "tutorials/mobility-and-privacy"],
     "population flow": ["tutorials/tower-counts"],
     "spatial autocorrelation": ["explanation/dependence"],
