@@ -12,7 +12,7 @@ import sumwise
 from sumwise import Bags, synthetic
 from sumwise.errors import DataError, NotConverged
 from sumwise.noise import Gaussian, Geometric, Laplace, Poisson
-from sumwise.proportions import BagKFold, CardinalityClassifier, at_least_one, covariance, intervals
+from sumwise.proportions import BagKFold, CardinalityClassifier, at_least_one, cardinality, covariance, intervals
 
 COEF = np.array([1.5, -1.0])
 
@@ -329,3 +329,16 @@ def test_a_penalty_is_chosen_with_at_most_eight(slope):
     for own in (False, True):
         clf = CardinalityClassifier(random_intercept=own).fit(Bags(values, np.arange(0, 201, 10)), counts)
         assert 2 <= len(clf.penalty_search_["penalties"]) <= 8
+
+
+@pytest.mark.parametrize(("size", "wanted"), [(30, 0), (100, 1)])
+def test_the_saddlepoint_leads_an_exact_fit_where_exact_inference_is_costly(size, wanted, monkeypatch):
+    led, lead = [], cardinality.maximise_by_approximation
+    monkeypatch.setattr(cardinality, "maximise_by_approximation", lambda *given: led.append(1) or lead(*given))
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(6 * size, 1)) + np.repeat(rng.normal(size=(6, 1)), size, axis=0)
+    labels = np.digitize(values[:, 0] + rng.logistic(size=6 * size), [-1.0, 1.0])
+    counts = np.eye(3, dtype=int)[labels].reshape(6, size, 3).sum(axis=1)
+    bags = Bags(values, np.arange(0, 6 * size + 1, size))
+    CardinalityClassifier(multiclass="exact", inference="direct", penalty=0.5).fit(bags, counts)
+    assert len(led) == wanted

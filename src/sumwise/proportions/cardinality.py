@@ -38,6 +38,7 @@ from sumwise.proportions.weights import effective_sizes
 PER_ROW, PER_BAG = 3, 300  # numbers of a member beside its columns, and bytes of a bag
 EXPENSIVE = ("direct", "fourier", "tree")  # exact for class counts, in 500 times a saddlepoint's time in bags of 100
 LARGE = 30  # members from which an exact fit of class counts is led by the saddlepoint approximation
+COSTLY = 1e6  # and steps of exact inference per bag, its size to the power of the classes: below, it is the quicker one
 ROUGH_ERROR = 1e-3  # estimated error of posteriors above which "auto" prefers one-vs-rest
 
 
@@ -59,8 +60,9 @@ class _Task:
 
     @property
     def approximable(self) -> bool:
-        """Whether the saddlepoint approximation of class counts is close: in large bags."""
-        return self.n_classes > 2 and bool(np.diff(self.likelihood.offsets).min() >= LARGE)
+        """Whether the saddlepoint approximation of class counts is close, and much cheaper: in large bags."""
+        sizes = np.diff(self.likelihood.offsets).astype(float)
+        return self.n_classes > 2 and bool(sizes.min() >= LARGE and np.mean(sizes**self.n_classes) >= COSTLY)
 
 
 @dataclass(eq=False, repr=False)

@@ -273,7 +273,7 @@ def maximise_by_approximation(
             break
         slope = gradient - approximate.value_and_gradient(theta)[1]
         try:
-            theta = maximise(ShiftedProblem(approximate, slope), theta, 0.1 * tol, max_iter).theta
+            theta = maximise(ShiftedProblem(approximate, slope), theta, max(0.1 * tol, 0.01 * change), max_iter).theta
         except DataError:  # it rises for ever, to logits at which some counts can't be
             break
     n_left = max_iter - len(history)
