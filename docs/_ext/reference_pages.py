@@ -142,10 +142,10 @@ def describe_borrowed(app, what, name, thing, options, lines):
     """Write out parameters that are "as in" another class of the package, where their defaults are the same."""
     if what != "class":
         return
-    package = importlib.import_module(thing.__module__.rpartition(".")[0])
     written = []
     for line in lines:
         found = re.fullmatch(r"(\w+(?:, \w+)*) : as in `(\w+)`\.?", line)
+        package = importlib.import_module(thing.__module__.rpartition(".")[0]) if found else None
         other = getattr(package, found[2], None) if found else None
         if other is None:
             written.append(line)
