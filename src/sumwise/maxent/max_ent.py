@@ -380,7 +380,7 @@ class MaxEntClassifier(TablesClassifier):
         -------
         MaxEntClassifier
             With ``calibration_`` (b, then a of every class). It predicts and exports; it has no distribution of
-            features, so that it neither samples nor bootstraps.
+            features, so that it neither samples nor bootstraps, and has no report.
 
         Examples
         --------
