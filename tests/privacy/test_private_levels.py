@@ -167,6 +167,8 @@ def test_old_name_of_max_rows_warns_and_means_the_same(monkeypatch):
         private_encoding(pd.DataFrame({"x": [1.0]}), {"x": [0.5]}, 1.0, rows_per_person=3, budget=None)
     private_encoding(pd.DataFrame({"x": [1.0]}), {"x": [0.5]}, 1.0, max_rows=3, budget=None)
     assert seen == [3, 3]
+    with pytest.raises(DataError, match="both are given"):
+        private_encoding(pd.DataFrame({"x": [1.0]}), {"x": [0.5]}, 1.0, max_rows=3, rows_per_person=1, budget=None)
 
 
 @pytest.mark.parametrize(

@@ -103,6 +103,8 @@ def private_encoding(
     True
     """
     if rows_per_person is not None:
+        if max_rows != 1:
+            raise DataError("rows_per_person is the old name of max_rows; both are given.", hint="leave the old out.")
         warnings.warn(
             "private_encoding(rows_per_person=...) is now max_rows=...; the old name goes in version 0.3.",
             DeprecationWarning,
