@@ -88,6 +88,10 @@ def direct(kind=None):
     return [r for r in found if kind is None or r["from"] == kind]
 
 
+def gap_error(data):
+    return one("maxent.json", "nearest", "gap error", data=data)
+
+
 def ordered(value, b, size, em):
     """Kinds of evidence of Figure 2.8 with their errors, the least first."""
     return sorted((r[value], r["from"]) for r in rows("places_moves.json", "rows", size=size, EM=em) if r["b"] == b)
@@ -259,6 +263,10 @@ CLAIMS = {
         for kind in ("places", "places, as Laplace")
         for r in rows("places_moves.json", "rows", **{"from": kind})
         if r["error"] and r["draws"] >= 10
+    ),
+    ("003", "the tables are less than .001 behind the rows, or ahead (by .002 on attribution's levels, five"): lambda: (
+        all(r["gap"] < 0.001 and r["draws"] == 10 for r in rows("maxent.json", "nearest"))
+        and 5 < -one("maxent.json", "nearest", "gap", data="attribution") / gap_error("attribution") < 6
     ),
     ("003", "five times the step for the features' model gains at once, by many standard errors"): lambda: (
         stepped("mu 5/K", "gain 25") > 5 * stepped("mu 5/K", "gain 25 error")
