@@ -302,3 +302,11 @@ def test_an_unknown_column_of_a_packed_file_is_still_named(tmp_path):
     duckdb.sql(f"COPY (SELECT 'Zürich' AS town, 1 AS y) TO '{path}' (FORMAT csv, COMPRESSION zstd)")
     with pytest.raises(DataError, match="no column 'towm'"):
         aggregate(path, ["towm"], label="y", order=1)
+
+
+def test_packed_file_that_was_cut_is_refused(tmp_path):
+    rows = "a,b,y\n" + "".join(f"{i % 7},{i % 5},{i % 2}\n" for i in range(4000))
+    whole = gzip.compress(rows.encode())
+    (tmp_path / "rows.csv.gz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(DataError, match="rows.csv.gz"):
+        aggregate(tmp_path / "rows.csv.gz", ["a", "b"], label="y")

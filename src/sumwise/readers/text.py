@@ -284,6 +284,7 @@ def _some_line_decodes(head: bytes) -> bool:
 
 
 def is_utf8(path: Path) -> bool:
+    """Whether all of a file, plain or gzip, is UTF-8; a damaged one is refused."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     try:
         with _opened(path) as stream:
@@ -292,6 +293,8 @@ def is_utf8(path: Path) -> bool:
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return False
+    except BROKEN as error:
+        raise DataError(f"{str(path)!r} can't be read: {error}.", hint="is the file whole?") from error
     return True
 
 
