@@ -13,12 +13,13 @@ from sumwise.errors import DataError
 
 NUMBER = sql.Column("n", "c0", "number", floating=True)
 TEXT = sql.Column("t", "c0", "text")
+CONNECTION = duckdb.connect()  # of its own: an unfinished result on the common one would stop other tests
 
 
 @settings(deadline=None)
 @given(st.text(st.characters(exclude_characters="\0", exclude_categories=("Cs",))))
 def test_duckdb_reads_back_every_text_literal(text):
-    assert duckdb.execute(f"SELECT {sql.DUCKDB.literal(text)}").fetchone()[0] == text
+    assert CONNECTION.execute(f"SELECT {sql.DUCKDB.literal(text)}").fetchone()[0] == text
 
 
 def test_spark_escapes_quotes_and_backslashes():
@@ -32,7 +33,7 @@ def test_zero_character_is_refused():
 
 @pytest.mark.parametrize("value", [True, False, 3, -(2**62), 0.1, 1e300, -np.inf, np.inf, 2**70])
 def test_duckdb_reads_back_every_number_literal(value):
-    found = duckdb.execute(f"SELECT {sql.DUCKDB.literal(value)}").fetchone()[0]
+    found = CONNECTION.execute(f"SELECT {sql.DUCKDB.literal(value)}").fetchone()[0]
     assert found == value
     assert isinstance(found, bool) == isinstance(value, bool)
 
@@ -56,13 +57,17 @@ def test_duckdb_reads_back_every_number_literal(value):
 def test_missing_values_meet_no_condition_but_missing(operation, value, kept):
     clause = sql.condition({"n": NUMBER}, [("n", operation, value)], sql.DUCKDB)
     values = "(VALUES (1.0::DOUBLE), (2.0), (3.0), (NULL), ('NaN'::DOUBLE)) t(c0)"
-    assert [r[0] for r in duckdb.execute(f"SELECT c0 FROM {values}{clause} ORDER BY 1").fetchall()] == kept
+    assert [r[0] for r in CONNECTION.execute(f"SELECT c0 FROM {values}{clause} ORDER BY 1").fetchall()] == kept
 
 
 def test_missing_finds_null_and_nan():
     clause = sql.condition({"n": NUMBER}, [("n", "missing", None)], sql.DUCKDB)
     assert (
-        len(duckdb.execute(f"SELECT * FROM (VALUES (1.0::DOUBLE), (NULL), ('NaN'::DOUBLE)) t(c0){clause}").fetchall())
+        len(
+            CONNECTION.execute(
+                f"SELECT * FROM (VALUES (1.0::DOUBLE), (NULL), ('NaN'::DOUBLE)) t(c0){clause}"
+            ).fetchall()
+        )
         == 2
     )
 
@@ -119,7 +124,7 @@ def test_rule_without_values_sends_all_to_the_extra_levels():
 @given(st.integers(0, 2**31 - 2), st.integers(0, 2**31 - 2), st.integers(1, 10**6), st.integers(0, 10**6))
 def test_cross_in_sql_equals_python(a, b, cells, salt):
     expression = sql._cross([str(a), str(b)], Cross(("x", "y"), cells, salt))
-    assert duckdb.execute(f"SELECT {expression}").fetchone()[0] == cross_cell([[a], [b]], cells, salt)[0]
+    assert CONNECTION.execute(f"SELECT {expression}").fetchone()[0] == cross_cell([[a], [b]], cells, salt)[0]
 
 
 @pytest.mark.parametrize(
