@@ -34,6 +34,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from run_record import run_record
 
 from sumwise import Bags, datasets, synthetic
 from sumwise.metrics import compare_polls, share_scores
@@ -139,11 +140,12 @@ def keep(part, found):
     RESULTS.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
 
 
-def keep_trial(row, seed, score, spent):
+def keep_trial(row, seed, score, spent, commit):
     """Add one trial to its row, in place of one with the same seed, and return the row with means over trials."""
     name = f"{row['hidden']} {row['bag']} {row['method']}"
     row = kept().get("accuracy", {}).get(name, {}) | row
     row["scores"] = dict(sorted((row.get("scores", {}) | {str(seed): [score, round(spent, 2)]}).items()))
+    row["commits"] = {k: v for k, v in row.get("commits", {}).items() if k in row["scores"]} | {str(seed): commit}
     scores, seconds = np.array(list(row["scores"].values())).T
     error = float(np.std(scores, ddof=1) / np.sqrt(len(scores))) if len(scores) > 1 else float("nan")
     row |= {"accuracy": float(scores.mean()), "se": error, "trials": len(scores), "cpu_s": float(seconds.mean())}
@@ -156,9 +158,10 @@ def merge(path):
     other = json.loads(path.read_text("utf-8"))
     for row in other.get("accuracy", {}).values():
         for seed, (score, spent) in row.get("scores", {}).items():
-            keep_trial({k: row[k] for k in HEAD}, seed, score, spent)
+            keep_trial({k: row[k] for k in HEAD}, seed, score, spent, row["commits"][seed])
     for draw, found in other.get("elections", {}).items():
         keep("elections", {draw: kept().get("elections", {}).get(draw, {}) | found})
+    keep("election commits", other.get("election commits", {}))
 
 
 def accuracy(trials, task, sizes, only, first=100, write=True):
@@ -193,7 +196,7 @@ def accuracy(trials, task, sizes, only, first=100, write=True):
                 )
                 row = dict(zip(HEAD, (task, n_classes, size, name, common)))
                 if write:
-                    row = keep_trial(row, first + trial, scores[-1], spent[-1])
+                    row = keep_trial(row, first + trial, scores[-1], spent[-1], run_record()["commit"])
             if not write:
                 error = float(np.std(scores, ddof=1) / np.sqrt(trials)) if trials > 1 else float("nan")
                 row |= {"accuracy": float(np.mean(scores)), "se": error, "trials": trials}
@@ -293,6 +296,7 @@ def election(regions, individuals, seeds, only):
                 score = scored(model, data, level, by, prediction)
                 found["; ".join((prediction, level, by, name))] = [*(float(score[s]) for s in SCORES), round(spent, 1)]
             keep("elections", {str(seed): kept().get("elections", {}).get(str(seed), {}) | found})
+            keep("election commits", {f"{seed} {name}": run_record()["commit"]})
             print(f"election {seed}, {name}: {spent:.0f} CPU s", flush=True)
 
 
@@ -310,6 +314,21 @@ def election_rows():
         error = float(np.std([s[3] for s in scores], ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
         rows[key] = row | {"se": error, "draws": n}
     return rows
+
+
+def record_runs():
+    """Commands, commits and seeds of both parts, from those of their trials and elections."""
+    found = kept()
+    made = {
+        "accuracy": [pair for row in found.get("accuracy", {}).values() for pair in row.get("commits", {}).items()],
+        "election": [(name.split()[0], commit) for name, commit in found.get("election commits", {}).items()],
+    }
+    options = {"accuracy": "accuracy", "election": "election --individuals 150 --draws 50"}
+    for part, pairs in made.items():
+        if pairs:
+            seeds, commits = sorted({int(seed) for seed, _ in pairs}), sorted({commit for _, commit in pairs})
+            record = {"command": f"python benchmarks/election_study.py {options[part]}", "commit": ", ".join(commits)}
+            keep("runs", {part: record | {"seeds": f"{seeds[0]} to {seeds[-1]}"}})
 
 
 def main():
@@ -338,6 +357,7 @@ def main():
         else:
             seeds = range(args.first_draw, args.first_draw + args.draws)
             election(args.regions, args.individuals, seeds, args.methods)
+    record_runs()
     if "elections" in kept():
         RESULTS.write_text(json.dumps(kept() | {"election": election_rows()}, indent=1) + "\n", "utf-8")
         table("Table III on generated votes", list(kept()["election"].values()))

@@ -5,6 +5,7 @@
     python benchmarks/other_seeds.py --list              # which there are
     python benchmarks/other_seeds.py --first 8000 --pick 12 --choice 25    # others, with seeds of their own
     python benchmarks/other_seeds.py --first 9000 --papers 4 --choice 26   # four of each paper, none computed before
+    python benchmarks/other_seeds.py --first 9805 --draws 5 "Table 3.3"    # half of a slow cell; halves are pooled
 
 A cell is a stored mean with a standard error. It is computed anew, with as many draws as before, and compared: the
 difference in units of its standard error, by the errors of both. Of ten such numbers one beyond 2 is to be expected now
@@ -371,30 +372,51 @@ def of_each_paper(found, n, rng):
 def beside(cell):
     """A cell's stored and new mean with errors, and how far apart they are."""
     new = cell.again()
-    if not isinstance(new, tuple):
-        spread = cgm_figures.spread(list(new))
-        new = spread["mean"], spread["error"]
-    found = {
-        "paper": paper(cell.name),
-        "cell": cell.name,
-        "stored": cell.mean,
-        "stored error": cell.error,
-        "again": new[0],
-        "again error": new[1],
-    }
+    found = {"paper": paper(cell.name), "cell": cell.name, "stored": cell.mean, "stored error": cell.error}
     found |= {"first seed": FIRST, "commit": run_record()["commit"]}
-    found["errors apart"] = float(abs(new[0] - cell.mean) / np.hypot(cell.error, new[1]))
+    if isinstance(new, tuple):
+        found = compared(found, *new)
+    else:
+        values = [float(value) for value in new]
+        seeds = range(FIRST, FIRST + len(values))
+        found = of_values(found | {"values": dict(zip(map(str, seeds), values))})
     print({k: round(v, 5) if isinstance(v, float) else v for k, v in found.items()}, flush=True)
     return found
+
+
+def compared(row, mean, error):
+    """A row with its new mean and error, and how far that is from the stored one."""
+    apart = float(abs(mean - row["stored"]) / np.hypot(row["stored error"], error))
+    return row | {"again": mean, "again error": error, "errors apart": apart}
+
+
+def of_values(row):
+    """A row with the mean and error of its values."""
+    spread = cgm_figures.spread(list(row["values"].values()))
+    return compared(row, spread["mean"], spread["error"])
+
+
+def pooled(row, kept):
+    """A row of some seeds together with stored ones of the same cell and the same ten seeds, and what is left."""
+    ten = row["first seed"] // 10
+    same = [r for r in kept if "values" in r and (r["cell"], r["first seed"] // 10) == (row["cell"], ten)]
+    if "values" not in row or not same:
+        return row, [r for r in kept if (r["cell"], r["first seed"]) != (row["cell"], row["first seed"])]
+    values = {seed: value for r in (*same, row) for seed, value in r["values"].items()}
+    commits = ", ".join(sorted({name for r in (*same, row) for name in r["commit"].split(", ")}))
+    values = dict(sorted(values.items(), key=lambda item: int(item[0])))
+    joined = row | {"values": values, "first seed": min(map(int, values)), "commit": commits}
+    return of_values(joined), [r for r in kept if r not in same]
 
 
 def keep(rows):
     """Write rows, in place of those of the same cells and seeds."""
     path = HERE / "other_seeds.json"
     kept = json.loads(path.read_text("utf-8"))["rows"] if path.exists() else []
-    new = {(row["cell"], row["first seed"]) for row in rows}
-    kept = [row for row in kept if (row["cell"], row["first seed"]) not in new]
-    rows = [{"paper": paper(row["cell"])} | row for row in (*kept, *rows)]
+    for row in rows:
+        joined, kept = pooled(row, kept)
+        kept.append(joined)
+    rows = [{"paper": paper(row["cell"])} | row for row in kept]
     largest = max(row["errors apart"] for row in rows)
     firsts, commits = ({str(r[k]) for r in rows if k in r} for k in ("first seed", "commit"))
     made = {
@@ -407,10 +429,10 @@ def keep(rows):
     path.write_text(json.dumps(made, indent=1) + "\n", "utf-8")
 
 
-def use_seeds(first):
+def use_seeds(first, draws):
     """Draw with these seeds."""
     global FIRST, SEEDS
-    FIRST, SEEDS = first, range(first, first + DRAWS)
+    FIRST, SEEDS = first, range(first, first + draws)
 
 
 def main():
@@ -419,13 +441,14 @@ def main():
     parser.add_argument("--pick", type=int, default=0, help="so many cells at random")
     parser.add_argument("--papers", type=int, default=0, help="so many cells of each paper, none computed before")
     parser.add_argument("--first", type=int, default=FIRST, help="first seed of the draws")
+    parser.add_argument("--draws", type=int, default=DRAWS, help="part of the ten draws, for a cell that takes long")
     parser.add_argument("--choice", type=int, default=24, help="seed of that choice")
     parser.add_argument("--part", type=int, nargs=2, default=(0, 1), metavar=("K", "OF"), help="every OF-th of them")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--merge", nargs="*", type=Path, default=[], help="files of other machines")
     given = parser.parse_args()
     warnings.simplefilter("ignore")
-    use_seeds(given.first)
+    use_seeds(given.first, given.draws)
     for path in given.merge:
         keep(json.loads(path.read_text("utf-8"))["rows"])
     found = cells()
