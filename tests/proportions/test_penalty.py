@@ -10,7 +10,15 @@ from sumwise.proportions import CardinalityClassifier, penalty
 from sumwise.proportions.counts import observe
 from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import LinearProblem, maximise
-from sumwise.proportions.penalty import _nearest_good, log_marginal_likelihood, reference_shape, search_penalty
+from sumwise.proportions.penalty import (
+    FIRST,
+    MIDDLE,
+    _likelier_prior,
+    _nearest_good,
+    log_marginal_likelihood,
+    reference_shape,
+    search_penalty,
+)
 
 
 def search(strength, seed=0, capsys=None, verbose=0):
@@ -132,3 +140,28 @@ def test_nearest_good_stays_unless_the_gain_is_clear():
     clear = {8: base, 6: base + 1.0, 5: base + 0.5 + 0.1 * rng.normal(size=50)}
     assert _nearest_good(clear, 8) == 6
     assert _nearest_good({8: base, 6: base + rng.normal(0.05, 1.0, size=50)}, 8) == 8
+
+
+@pytest.mark.parametrize(("gain", "expected"), [(4.9, FIRST), (5.1, MIDDLE), (-20.0, FIRST)])
+def test_very_strong_evidence_moves_the_first_penalty_to_the_reference(gain, expected):
+    """The gain is in the log-likelihood of all bags, however unevenly they share it."""
+    base = np.random.default_rng(2).normal(size=10)
+    one_bag = np.eye(10)[3] * gain
+    assert _likelier_prior({FIRST: base, MIDDLE: base + one_bag}, FIRST) == expected
+    assert _likelier_prior({FIRST: base, MIDDLE: base + gain / 10.0}, FIRST) == expected
+    assert _likelier_prior({MIDDLE: base, MIDDLE + 1: base + 20.0}, MIDDLE) == MIDDLE
+
+
+def test_overdispersed_bags_count_from_the_reference():
+    """Ten large bags with strong effects of their own and features that predict little: the likelihood overstates what
+    it knows, held-out bags say so, and the penalty ends at the reference or above."""
+    rng = np.random.default_rng(5)
+    bags = Bags(rng.normal(size=(10, 300, 6)).reshape(-1, 6) + np.repeat(rng.normal(size=(10, 6)), 300, axis=0),
+                np.arange(11) * 300)  # fmt: skip
+    chance = 1 / (1 + np.exp(-0.3 * bags.values[:, 0] - np.repeat(rng.normal(size=10), 300)))
+    counts = (rng.random(3000) < chance).reshape(10, 300).sum(axis=1)
+    found = CardinalityClassifier().fit(bags, counts).penalty_search_["best"]
+    assert found >= 1.0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sumwise.proportions.penalty.VERY_STRONG", np.inf)
+        assert CardinalityClassifier().fit(bags, counts).penalty_search_["best"] < found
