@@ -313,7 +313,8 @@ def franco(seeds, some=()):
             scores.append(np.mean(clf.predict(data.bags.values[~mask]) == data.labels[~mask]))
         theirs = published[published["dataset"] == f"adult-{name}"].groupby("model")["accuracy_test"].mean()
         found = {"variant": short, "ours": float(np.mean(scores)), "best published mean": float(theirs.max())}
-        rows.append(found | {"error": float(np.std(scores, ddof=1) / np.sqrt(len(scores))), "splits": seeds})
+        found |= {"error": float(np.std(scores, ddof=1) / np.sqrt(len(scores))), "splits": seeds}
+        rows.append(found | {"commit": run_record()["commit"]})
         table("Published bags", rows[-1:])
     rows = [r for r in before if r["variant"] not in {row["variant"] for row in rows}] + rows
     rows = [{k: r.get(k, 3 if k == "splits" else float("nan")) for k in rows[-1]} for r in rows]

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import warnings
 from pathlib import Path
 
 import numpy as np
+from run_record import run_record
 from sklearn import datasets
 from sklearn.metrics import log_loss, roc_auc_score
 
@@ -121,8 +121,7 @@ def main():
     for name in () if args.show else args.sets:
         made = [cell(name, kind, size, args.seeds) for kind in ("random", "sorted") for size in SIZES[name]]
         done["cells"] = [one for one in done["cells"] if one["data"] != name] + made
-        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-        done |= {"command": "python benchmarks/proportions_bundled.py", "commit": commit.stdout.strip()}
+        done |= {"command": "python benchmarks/proportions_bundled.py", "commit": run_record()["commit"]}
         done["seeds"] = args.seeds
         RESULTS.parent.mkdir(exist_ok=True)
         RESULTS.write_text(json.dumps(done) + "\n")

@@ -29,6 +29,7 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from run_record import run_record
 from sklearn.base import clone
 from sklearn.metrics import roc_auc_score
 
@@ -285,7 +286,11 @@ def keep(key, found):
     with RESULTS.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         done = load() | {key: found}
-        near.write_text(json.dumps({"command": COMMAND, "summary": summary(done)} | done, indent=1))
+        near.write_text(
+            json.dumps(
+                {"command": COMMAND, "commit": run_record()["commit"], "summary": summary(done)} | done, indent=1
+            )
+        )
         near.replace(RESULTS)
 
 

@@ -19,7 +19,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import time
 import warnings
 from functools import partial
@@ -29,6 +28,7 @@ import cardinality_heuristics as made
 import numpy as np
 import proportions_bundled as bundled
 import proportions_few_bags as few
+from run_record import run_record
 from sklearn.metrics import log_loss, roc_auc_score
 
 from proportions import table
@@ -175,8 +175,7 @@ def main():
             seconds = round(time.process_time() - begin, 1)
             cell = {"group": group, "setting": name, "cpu_seconds": seconds, "scores": found}
             kept["cells"] = [c for c in kept["cells"] if (c["group"], c["setting"]) != (group, name)] + [cell]
-            commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-            kept |= {"command": "python benchmarks/proportions_penalty_rules.py", "commit": commit.stdout.strip()}
+            kept |= {"command": "python benchmarks/proportions_penalty_rules.py", "commit": run_record()["commit"]}
             kept |= {"draws": args.draws, "summary": summary(kept["cells"]) if args.draws > 1 else {}}
             RESULTS.write_text(json.dumps(kept) + "\n")
             print(group, name, seconds, {r: np.mean(v, axis=0).round(4).tolist() for r, v in found.items()}, flush=True)
