@@ -123,9 +123,9 @@ def fitted_score(tables: Tables, test: pd.DataFrame, options: dict, settings: di
             setattr(module, name, value)
 
 
-def with_noise(exact: Tables, n: int, draw: int) -> Tables:
-    """The tables with Gaussian noise of standard deviation 40."""
-    rng, noise = np.random.default_rng(draw), Gaussian(40.0)
+def with_noise(exact: Tables, n: int, draw: int, scale: float = 40.0) -> Tables:
+    """The tables with Gaussian noise of a standard deviation."""
+    rng, noise = np.random.default_rng(draw), Gaussian(scale)
     made = [Table(t.attributes, noise.sample(t.counts, rng), noise.sample(t.label_sums, rng), noise) for t in exact]
     return Tables(made, exact.domain, n=n, label="label", classes=exact.classes)
 

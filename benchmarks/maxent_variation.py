@@ -2,16 +2,18 @@
 
 Usage: python benchmarks/maxent_variation.py [--draws 10] [--first 0] [--kinds determined nested indicators correlated
 survey large] [--chains 10000] writes benchmarks/results/maxent_variation.json (or --out FILE); --merge FILE ... puts
-such parts together, --seconds N begins no draw after so many; --more measures the rules of stopping, of steps and, on
-tables with Gaussian noise of standard deviation 40, of noise, and writes maxent_rules.json. Kinds: "determined", six
-attributes of Adult one of which determines another (education by name, and its number cut at deciles); "nested",
-generated rows of six attributes beside a coarse version of the first; "indicators", four attributes of five levels
-that 26 periods determine in 97% of the rows, beside the period and three others; "correlated", "survey" and "large"
-as in maxent_heuristics.py. Each draw takes half of the rows at random and counts them exactly. Figures of one fit:
-held-out NLLH; the total variation, a mean over all pairs of attributes, of the model's expected tables from those of
-the rows that were counted; CPU seconds of the fit (kernels compiled before); steps. Gains are means over draws with
-their errors, positive if the rule helps: NLLH with it minus without it, variation without it minus with it, and the
-share of CPU time saved.
+such parts together, --seconds N begins no draw after so many; --more measures the rules of stopping, of steps, of large
+attributes and, on tables with Gaussian noise of standard deviation 40 ("noisy") and 400 ("mostly noise"), of noise, and
+writes maxent_rules.json. Kinds: "determined", six attributes of Adult one of which determines another (education by
+name, and its number cut at deciles); "nested", generated rows of six attributes beside a coarse version of the first;
+"indicators", four attributes of five levels that 26 periods determine in 97% of the rows, beside the period and three
+others; "codes", 400 postcodes in 150 towns that have effects; "triple", three attributes of 200 levels that agree in
+90%; "levels" and "towns", attributes of 40 and 30 levels, of 120 and 25; "calibrated", fits whose probabilities are
+corrected by 50 labelled rows; "plain", "correlated", "survey" and "large" as in maxent_heuristics.py. Each draw takes
+half of the rows at random and counts them exactly. Figures of one fit: held-out NLLH; the total variation, a mean over
+all pairs of attributes, of the model's expected tables from those of the rows that were counted; CPU seconds of the fit
+(kernels compiled before); steps. Gains are means over draws with their errors, positive if the rule helps: NLLH with it
+minus without it, variation without it minus with it, and the share of CPU time saved.
 """
 
 import argparse
@@ -30,13 +32,27 @@ import private_tables
 from maxent_heuristics import FIRST, public, rows, with_noise
 
 from sumwise import NotConverged, Tables, synthetic
-from sumwise.maxent import MaxEntClassifier, SolverOptions, engines, penalties, trainers, training
+from sumwise.maxent import (
+    MaxEntClassifier,
+    SolverOptions,
+    calibration,
+    engines,
+    noisy_count_fit,
+    penalties,
+    trainers,
+    training,
+)
 from sumwise.maxent.engines import strong_trees
 from sumwise.maxent.kernels import contrastive
 from sumwise.metrics import nllh
 
 KINDS = ("determined", "nested", "indicators", "correlated", "survey", "large")
-NOISY_KINDS = ("plain, noisy", "correlated, noisy", "survey, noisy")
+SCALES = {", noisy": 40.0, ", mostly noise": 400.0}
+NOISY_KINDS = tuple(kind + much for much in SCALES for kind in ("plain", "correlated", "survey", "levels", "towns"))
+CALIBRATED_KINDS = ("plain, calibrated", "correlated, calibrated", "survey, calibrated")
+LARGE_KINDS = ("large", "codes", "triple")
+KINDS_OF_MORE = ("plain", *LARGE_KINDS[1:], *NOISY_KINDS, *CALIBRATED_KINDS)
+LABELLED = 50
 SIX = ["education", "education_num", "age", "workclass", "occupation", "sex"]
 WIDER_TREES = partial(strong_trees, least=0.3)
 RULES = {
@@ -62,8 +78,13 @@ MORE = {
     "moments tested are running means, against the last": ({}, {(training, "MEMORY"): 0.0}),
     "training that moves away starts again": ({}, {(trainers, "BACK_OFF"): 0}),
     "no parameter moves by more than 2": ({}, {(contrastive, "LONGEST"): 1e9}),
-    "two large attributes that determine each other share one effect": ({}, {(penalties, "TIED"): 2.0}),
+    "default penalties, against 'auto'": ({"penalty_theta": "auto"}, {}),
 }  # fmt: skip
+CALIBRATED = {"priors of slope and shift": ({}, {(calibration, "SLOPE_SD"): 1e3, (calibration, "SHIFT_SD"): 1e3})}
+LARGE = {
+    "two large attributes that determine each other share one effect": ({}, {(penalties, "TIED"): 2.0}),
+    "penalties of large attributes raised": ({"shrink_large": False}, {}),
+}
 NOISY = {
     "noise weighed against counts": ({"noise": "ignore"}, {}),
     "theta half from all noisy sums at once": ({}, {(trainers, "_weighed"): lambda p, s, m, t: m}),
@@ -74,6 +95,7 @@ NOISY = {
         {}, {(penalties, "sampling_counts"): lambda s: np.maximum(s.data.counts, 1.0)}),
     "a cell counts by what smaller tables leave to it": (
         {}, {(penalties, "own_share"): lambda s, counts: np.ones(s.layout.n_params)}),
+    "noisy counts of many levels by their distribution": ({}, {(noisy_count_fit, "MANY"): 10**9}),
     "the model of x follows what was fitted apart": (
         {}, {(trainers, "_followed"): lambda p, s, model, now, counts: replace(model, parameters=now)}),
 }  # fmt: skip
@@ -81,6 +103,8 @@ NOISY = {
 
 def drawn(kind: str, seed: int) -> tuple[pd.DataFrame, list[str]]:
     """Rows of one kind, and their features."""
+    if kind in ("codes", "triple", "levels", "towns"):
+        return many_levels(kind, seed)
     if kind == "nested":
         made = synthetic.rows(40_000, sizes=[12, 4, 5, 3, 6, 4], rate=0.25, correlation=0.4, random_state=seed)
         frame, names = made.frame(), list(made.domain.attributes)
@@ -107,23 +131,44 @@ def indicators(seed: int, n: int = 40_000) -> tuple[pd.DataFrame, list[str]]:
     return frame, [c for c in frame if c != "label"]
 
 
+def many_levels(kind: str, seed: int, n: int = 40_000) -> tuple[pd.DataFrame, list[str]]:
+    """Rows with attributes of many levels beside three small ones; half of the levels' effects move the label."""
+    rng = np.random.default_rng(seed)
+    made = synthetic.rows(n, sizes=[4, 3, 5], rate=0.25, correlation=0.3, random_state=seed)
+    frame, names = made.frame(), list(made.domain.attributes)
+    sizes = {"codes": (400, 150), "triple": (200, 200, 200), "levels": (40, 30), "towns": (120, 25)}[kind]
+    first = rng.choice(sizes[0], n, p=rng.dirichlet(np.full(sizes[0], 0.7)))
+    for k, size in enumerate(sizes):
+        follows = rng.integers(0, size, sizes[0]) if size < sizes[0] else rng.permutation(size)
+        agrees = rng.random(n) < {"codes": 1.0, "triple": 0.9, "levels": 0.3, "towns": 0.8}[kind]
+        frame[f"large{k}"] = first if not k else np.where(agrees, follows[first], rng.integers(0, size, n))
+    effect = rng.normal(0, 1.0, sizes[-1]) * (rng.random(sizes[-1]) < 0.5)
+    flip = rng.random(n) < 1 / (1 + np.exp(1.5 - effect[frame[f"large{len(sizes) - 1}"]]))
+    frame["label"] = np.where(flip, 1, frame["label"])
+    return frame, [*names, *(f"large{k}" for k in range(len(sizes)))]
+
+
 def fitted(
-    tables: Tables, test: pd.DataFrame, chains: int, options: dict, settings: dict, exact: Tables
+    tables: Tables, test: pd.DataFrame, chains: int, options: dict, settings: dict, exact: Tables, labelled: int = 0
 ) -> dict[str, float]:
-    """The figures of one fit; `exact` are the tables without noise."""
+    """The figures of one fit; `exact` are the tables without noise, `labelled` rows correct the probabilities."""
+    penalty_theta = options.get("penalty_theta")
+    options = {"n_chains": chains} | {name: value for name, value in options.items() if name != "penalty_theta"}
     kept = {place: getattr(*place) for place in settings}
     for (module, name), value in settings.items():
         setattr(module, name, value)
     try:
-        model = MaxEntClassifier(options=SolverOptions(n_chains=chains, **options), engine="gibbs", random_state=0)
+        model = MaxEntClassifier(penalty_theta, options=SolverOptions(**options), engine="gibbs", random_state=0)
         begin = time.process_time()
         model.fit(tables)
         cpu_s = time.process_time() - begin
+        known, test = test[:labelled], test[labelled:]
+        scored = model.calibrate(known, known["label"].to_numpy()) if labelled else model
     finally:
         for (module, name), value in kept.items():
             setattr(module, name, value)
     return {
-        "nllh": round(nllh(test["label"].to_numpy(), model.predict_proba(test)), 6),
+        "nllh": round(nllh(test["label"].to_numpy(), scored.predict_proba(test)), 6),
         "variation": round(float(private_tables.variation(model, exact)), 6),
         "cpu_s": round(cpu_s, 3),
         "steps": model.fit_.n_iter,
@@ -133,12 +178,14 @@ def fitted(
 
 def figures(kind: str, draw: int, chains: int, rules: dict) -> dict[str, dict[str, float]]:
     """Figures with every rule, and without each; a rule that touches nothing here has those with it."""
-    frame, names = drawn(kind.removesuffix(", noisy"), FIRST + draw)
+    name, *noise = kind.split(", ")
+    frame, names = drawn(name, FIRST + draw)
     half = len(frame) // 2
     tables, test = Tables.from_frame(frame.iloc[:half], names, label="label"), frame.iloc[half:]
-    data = with_noise(tables, half, draw) if kind.endswith(", noisy") else tables
-    out = {"as it is": fitted(data, test, chains, {}, {}, tables)}
-    return out | {rule: fitted(data, test, chains, *without, tables) for rule, without in rules.items()}
+    labelled = LABELLED * (kind in CALIBRATED_KINDS)
+    data = with_noise(tables, half, draw, SCALES[f", {noise[0]}"]) if kind in NOISY_KINDS else tables
+    every = {"as it is": ({}, {})} | rules
+    return {rule: fitted(data, test, chains, *without, tables, labelled) for rule, without in every.items()}
 
 
 def mean(values: list[float], digits: int = 4) -> dict[str, float | None]:
@@ -178,11 +225,21 @@ def write(path: Path, found: dict, cpu_s: float, chains: int) -> None:
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
 
+def rules_of(kind: str) -> dict:
+    """The rules of --more that a kind of data is for."""
+    many = "noisy counts of many levels by their distribution"
+    if kind.startswith(("levels", "towns")):
+        return {many: NOISY[many]}
+    if kind in NOISY_KINDS:  # an attribute of the survey has 20 levels
+        return {rule: v for rule, v in NOISY.items() if rule != many or kind.startswith("survey")}
+    return LARGE if kind in LARGE_KINDS else CALIBRATED if kind in CALIBRATED_KINDS else MORE
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=[*KINDS, "plain", *NOISY_KINDS])
+    parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=[*KINDS, *KINDS_OF_MORE])
     parser.add_argument("--more", action="store_true")
     parser.add_argument("--chains", type=int, default=10_000)
     parser.add_argument("--seconds", type=float, default=float("inf"))
@@ -193,7 +250,7 @@ def main() -> None:
         given.out = given.out.with_name("maxent_rules.json")
     warnings.simplefilter("ignore", NotConverged)
     private_tables.BURN_IN, private_tables.SWEEPS = 5, 15  # chains go on from the fit
-    if "large" in given.kinds:
+    if set(LARGE_KINDS) & set(given.kinds):
         private_tables.CHAINS = 20_000  # sweeps of large tables take longer
     found: dict = {}
     parts = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(given.merge)]
@@ -207,7 +264,7 @@ def main() -> None:
         for kind in given.kinds:
             if time.process_time() > given.seconds:
                 return
-            rules = (NOISY if kind in NOISY_KINDS else MORE) if given.more else RULES
+            rules = rules_of(kind) if given.more else RULES
             if kind not in found:
                 private_tables.CHAINS, kept = 100, private_tables.CHAINS
                 figures(kind, 10_000, 500, {})  # compiles what this kind needs
