@@ -5,6 +5,7 @@
     python benchmarks/proportions_few_bags.py --show
     python benchmarks/proportions_few_bags.py --other --draws 30         # cuts that served nowhere else
     python benchmarks/proportions_few_bags.py --other --draws 30 --more  # adds draws to those that were measured
+    python benchmarks/proportions_few_bags.py --rare                     # labels of 3 to 7 in a hundred people
 
 A setting is a data set, a number of bags and their size. On the American Community Survey bags are areas and labels
 are a bachelor's degree, an income in the upper deciles, owning a home or being married; on Adult bags are occupations
@@ -15,6 +16,9 @@ Writes benchmarks/results/proportions_few_bags.json.
 
 `--other` has labels and bags that no rule was chosen or scored on: who is poor, has children at home, walks with
 difficulty or is Hispanic, by area, and incomes and degrees by industry. It writes proportions_other_cuts.json.
+
+`--rare` has difficulty hearing, seeing or remembering, by area, and beside the default the same classifier with all of
+the reference as its penalty. It writes proportions_rare_classes.json.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ import argparse
 import json
 import time
 import warnings
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +38,7 @@ from proportions import adult_people, puma_people, survey_adults, table
 from sumwise import Bags, synthetic
 from sumwise import proportions as p
 from sumwise.features import Features
+from sumwise.proportions.penalty import reference_shape
 
 RESULTS = Path(__file__).parent / "results" / "proportions_few_bags.json"
 FIRST = 100  # draws below were used to choose
@@ -61,6 +66,7 @@ OTHER = [
     *(("poor", 6, 200), ("poor", 25, 60), ("children", 6, 200), ("children", 25, 60)),
     *(("disabled", 12, 100), ("hispanic", 12, 100), ("rich, industries", 8, 200), ("bachelor, industries", 12, 60)),
 ]
+RARE = [(name, *bags) for name in ("hearing", "seeing", "remembering") for bags in ((6, 200), (12, 100), (25, 60))]
 LABELS = {  # column, least and largest value
     "rich": ("PINCP_DECILE", 7, 9),
     "owner": ("OWN_RENT", 1, 1),
@@ -69,8 +75,12 @@ LABELS = {  # column, least and largest value
     "children": ("NOC", 1, 99),
     "disabled": ("DPHY", 1, 1),
     "hispanic": ("HISP", 1, 99),
+    "hearing": ("DEAR", 1, 1),
+    "seeing": ("DEYE", 1, 1),
+    "remembering": ("DREM", 1, 1),
 }
 N_TEST = 1500
+AT_REFERENCE = "cardinality at the reference"
 
 
 @cache
@@ -133,10 +143,10 @@ def draw(setting, seed):
     return Bags(values[train], np.arange(n_bags + 1) * size), counts, values[test], labels[test]
 
 
-def scores_of(drawn):
+def scores_of(drawn, methods=METHODS):
     """AUC and log-loss of every method on one draw."""
     bags, counts, test_values, test_labels = drawn
-    for method, make in METHODS.items():
+    for method, make in methods.items():
         chance = make().fit(bags, counts).predict_proba(test_values)[:, 1]
         loss = log_loss(test_labels, np.clip(chance, 1e-6, 1 - 1e-6))
         yield method, [round(float(roc_auc_score(test_labels, chance)), 5), round(float(loss), 5)]
@@ -144,11 +154,15 @@ def scores_of(drawn):
 
 def measured(setting, n_draws, before=None):
     """AUC and log-loss of every method in every draw, after those that were measured before."""
-    found = before["scores"] if before else {method: [] for method in METHODS}
+    found = before["scores"] if before else {}
     begin = time.process_time() - (before["cpu_seconds"] if before else 0.0)
-    for seed in range(FIRST + len(found["cardinality"]), FIRST + n_draws):
-        for method, scores in scores_of(draw(setting, seed)):
-            found[method].append(scores)
+    for seed in range(FIRST + len(found.get("cardinality", [])), FIRST + n_draws):
+        drawn, methods = draw(setting, seed), METHODS
+        if setting in RARE:
+            reference = reference_shape(np.asarray(drawn[0].values, dtype=float))
+            methods = METHODS | {AT_REFERENCE: partial(p.CardinalityClassifier, penalty=reference)}
+        for method, scores in scores_of(drawn, methods):
+            found.setdefault(method, []).append(scores)
     name, n_bags, size = setting
     seconds = round(time.process_time() - begin, 1)
     return {"data": name, "bags": n_bags, "size": size, "cpu_seconds": seconds, "scores": found}
@@ -159,7 +173,7 @@ def rows_of(done, which, better):
     lines = []
     for cell in done:
         scores = {m: np.array(v)[:, which] for m, v in cell["scores"].items()}
-        others = {m: v.mean() for m, v in scores.items() if m != "cardinality"}
+        others = {m: v.mean() for m, v in scores.items() if m not in ("cardinality", AT_REFERENCE)}
         best = max(others, key=lambda m: better * others[m])
         gap = better * (scores["cardinality"] - scores[best])
         error = gap.std(ddof=1) / np.sqrt(len(gap))
@@ -175,21 +189,22 @@ def main():
     parser.add_argument("sets", nargs="*", help="beginnings of data sets' names; default all")
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--other", action="store_true", help="cuts that served nowhere else")
+    parser.add_argument("--rare", action="store_true", help="labels of few people")
     parser.add_argument("--more", action="store_true", help="add draws to those that were measured")
     parser.add_argument("--show", action="store_true", help="only print what was run")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    path = RESULTS.with_name("proportions_other_cuts.json") if args.other else RESULTS
+    path, settings, option = RESULTS, SETTINGS, ""
+    if args.other:
+        path, settings, option = RESULTS.with_name("proportions_other_cuts.json"), OTHER, " --other"
+    elif args.rare:
+        path, settings, option = RESULTS.with_name("proportions_rare_classes.json"), RARE, " --rare"
     kept = json.loads(path.read_text()) if path.exists() else {"cells": []}
-    wanted = [
-        s
-        for s in (OTHER if args.other else SETTINGS)
-        if not args.sets or any(s[0].startswith(name) for name in args.sets)
-    ]
+    wanted = [s for s in settings if not args.sets or any(s[0].startswith(name) for name in args.sets)]
     for setting in () if args.show else wanted:
         found = {(c["data"], c["bags"], c["size"]): c for c in kept["cells"]}
         found[setting] = cell = measured(setting, args.draws, found.get(setting) if args.more else None)
-        command = "python benchmarks/proportions_few_bags.py" + " --other" * args.other
+        command = "python benchmarks/proportions_few_bags.py" + option
         made = run_record()["commit"]
         if args.more and not kept["commit"].endswith(made):
             made = f"{kept['commit']}, draws added {made}"
