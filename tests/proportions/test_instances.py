@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
@@ -93,5 +94,22 @@ def test_output_of_individuals_may_be_a_frame_and_of_bags_is_bags():
     assert framed[0].transform(rows.to_numpy().tolist()).equals(found.reset_index(drop=True))
     assert isinstance(framed[0].transform(bags), Bags)
     np.testing.assert_array_equal(framed.predict_proba(frame[["age", "size"]]), plain)
-    with pytest.raises(DataError, match="transform is 'polars'"):
-        on_instances(StandardScaler()).set_output(transform="polars")
+    with pytest.raises(DataError, match="transform is 'arrow'"):
+        on_instances(StandardScaler()).set_output(transform="arrow")
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+@pytest.mark.parametrize("everywhere", [False, True])
+def test_output_is_the_frame_that_was_asked_for_here_or_everywhere(problem, kind, everywhere):
+    library = pytest.importorskip(kind)
+    bags, _, _ = problem
+    step = on_instances(StandardScaler()).fit(bags)
+    plain = step.transform(bags.values)
+    with config_context(transform_output=kind if everywhere else "default"):
+        found = (step if everywhere else step.set_output(transform=kind)).transform(bags.values)
+        again = step.transform(bags)
+    assert isinstance(found, library.DataFrame)
+    assert list(found.columns) == list(step.get_feature_names_out())
+    np.testing.assert_array_equal(found.to_numpy(), plain)
+    assert isinstance(again, Bags)
+    np.testing.assert_array_equal(again.values, plain)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import TransformerTags
-from sklearn.utils._set_output import _get_output_config
+from sklearn.utils._set_output import ADAPTERS_MANAGER, _get_output_config
 
 from sumwise import checks
 from sumwise.bags import Bags
@@ -84,22 +84,21 @@ class OnInstances(Estimator):
         out = np.asarray(dense(out))
         if isinstance(bags, Bags):
             return rows.with_values(out, names)
-        if _get_output_config("transform", self)["dense"] != "pandas":
+        kind = _get_output_config("transform", self)["dense"]
+        if kind == "default":
             return out
-        import pandas as pd
-
-        return pd.DataFrame(out, columns=names, index=bags.index if isinstance(bags, pd.DataFrame) else None)
+        return ADAPTERS_MANAGER.adapters[kind].create_container(out, bags, columns=names)
 
     def set_output(self, *, transform: str | None = None) -> OnInstances:
         """Choose what `transform` makes of individuals; of bags it makes bags, whose columns have names anyway.
 
         Parameters
         ----------
-        transform : {"default", "pandas"}, optional
-            An array or a pandas frame; left as it is by default.
+        transform : {"default", "pandas", "polars"}, optional
+            An array or a frame; left as it is by default.
         """
         if transform is not None:
-            checks.choice(transform, "transform", ("default", "pandas"))
+            checks.choice(transform, "transform", ("default", *ADAPTERS_MANAGER.supported_outputs))
             self._sklearn_output_config = {"transform": transform}  # where scikit-learn's own have it, and clones copy
         return self
 
