@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
+from sklearn.feature_selection import SelectFromModel
 from sklearn.frozen import FrozenEstimator
 from sklearn.inspection import partial_dependence, permutation_importance
 from sklearn.metrics import RocCurveDisplay, get_scorer
@@ -109,3 +110,27 @@ def test_classes_have_the_labels_of_the_rows(fitted, people, classes, tmp_path):
         assert found == pytest.approx(wanted)
     with pytest.raises(DataError, match="2 classes"):
         fitted.individuals(["no"]).predict(X)
+
+
+@pytest.mark.parametrize("labels", [["no", "yes"], ["yes", "no"], ["b", "c", "a"], None])
+def test_coefficients_are_those_of_its_logits(labels):
+    rng = np.random.default_rng(3)
+    n_classes = 2 if labels is None else len(labels)
+    x = rng.normal(size=(300, 3)) + np.repeat(rng.normal(size=(30, 3)), 10, axis=0)
+    label = 1 * (x[:, 0] > 0) + (n_classes > 2) * (x[:, 1] > 0)
+    counts = np.eye(n_classes)[label].reshape(30, 10, n_classes).sum(axis=1)
+    model = CardinalityClassifier(penalty=1.0).fit(Bags(x, np.arange(0, 301, 10)), counts)
+    rows = model.individuals(labels)
+    logits = x @ rows.coef_.T + rows.intercept_
+    logits = logits - logits.mean(axis=1, keepdims=True) if n_classes > 2 else logits[:, 0]
+    found = rows.decision_function(x)
+    np.testing.assert_allclose(found - found.mean(axis=1, keepdims=True) if n_classes > 2 else found, logits, atol=1e-8)
+    chosen = SelectFromModel(rows, prefit=True, max_features=1, threshold=-np.inf).get_support()
+    assert chosen.sum() == 1
+    assert not chosen[2]
+
+
+def test_columns_of_text_have_no_coefficients_of_their_own(fitted):
+    with pytest.raises(AttributeError, match="Some columns entered as several numbers"):
+        _ = fitted.individuals().coef_
+    assert not hasattr(fitted.individuals(), "intercept_")

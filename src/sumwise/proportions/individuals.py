@@ -37,6 +37,10 @@ class IndividualClassifier(ClassifierMixin, Estimator):
         Sorted, as scikit-learn's tools expect; columns of probabilities follow them.
     n_features_in_ : int
     feature_names_in_ : array of str, where the features of the bags had names.
+    coef_ : array of shape (1, n_features) or (n_classes, n_features)
+        Of a linear classifier whose columns enter as they are, for scikit-learn's selection of features; its
+        logits are ``X @ coef_.T + intercept_``. Absent where a column of text became several.
+    intercept_ : array of shape (1,) or (n_classes,)
     """
 
     classifier: Any = None
@@ -82,6 +86,27 @@ class IndividualClassifier(ClassifierMixin, Estimator):
     def feature_names_in_(self) -> np.ndarray:
         """Names of the columns that go in; AttributeError where they have none, as in scikit-learn."""
         return self._model().feature_names_in_
+
+    @property
+    def coef_(self) -> np.ndarray:
+        """Coefficients of a linear classifier, as scikit-learn has them; AttributeError of others."""
+        return self._linear()[:, :-1]
+
+    @property
+    def intercept_(self) -> np.ndarray:
+        """Intercepts of a linear classifier."""
+        return self._linear()[:, -1]
+
+    def _linear(self) -> np.ndarray:
+        """Coefficients and intercept of each logit, (n_logits, n_features + 1), in the order of the classes."""
+        model = self._model()
+        table = np.column_stack([model.coef_, model.intercept_])
+        if table.shape[1] != model.n_features_in_ + 1:
+            raise AttributeError("Some columns entered as several numbers: coef_ of the classifier of bags has them.")
+        order = self._named()[1]
+        if order is None:
+            return table
+        return table[order] if len(table) > 1 else table * (1.0 if order[1] == 1 else -1.0)
 
     def fit(self, X: Any, y: Any = None, **ignored: Any) -> IndividualClassifier:
         """Return self: it was fitted to bags."""
