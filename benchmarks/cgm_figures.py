@@ -40,7 +40,8 @@ from sumwise.collective.observations import observe
 from sumwise.noise import Gaussian, Poisson
 
 RESULTS = Path(__file__).parent / "results" / "cgm_figures.json"
-SEEDS = range(2000, 2010)
+SEEDS = list(range(2000, 2010))
+ALL_SEEDS = tuple(SEEDS)
 SMALL, LARGE = (0.5, 1.0, 1.0, 1.0), (5.0, 10.0, 10.0, 10.0)
 SCALES = [10.0, 40.0]  # of the noise of moves
 MOST_STEPS = 250  # of EM, as in the paper
@@ -224,23 +225,34 @@ def grids():
     """Seconds by the size of the grid."""
     rows = []
     for side in SIDES:
-        found = {}
         for name in TIMED:
             if name == "generic" and side > MOST_GENERIC:
                 continue
-            each, options = [], {"tol": 1e-5, "max_iter": 200} | ({"max_iter": 100} if name == "generic" else {})
+            options = {"tol": 1e-5, "max_iter": 200} | ({"max_iter": 100} if name == "generic" else {})
             for seed in SEEDS:
                 drawn, model = season(side, seed)
-                each.append(
-                    timed(map_counts, model, drawn.tables, method=name, **options if name != "gaussian" else {})
+                fit, seconds = timed(
+                    map_counts, model, drawn.tables, method=name, **options if name != "gaussian" else {}
                 )
-            found[name] = spread([seconds for _, seconds in each])
-            found[f"{name}, got there"] = sum(bool(fit.converged) for fit, _ in each)
-            print(side, name, found[name], found[f"{name}, got there"], flush=True)
-            row = {"cells": side**2, **found, "commit": run_record()["commit"]}
-            rows = [*(r for r in rows if r["cells"] != side**2), row]
-            keep("grids", rows, sum(len(SEEDS) * x["mean"] for r in rows for x in r.values() if isinstance(x, dict)))
+                row = {"cells": side**2, "commit": run_record()["commit"]}
+                row["times"] = {name: {str(seed): [round(seconds, 4), bool(fit.converged)]}}
+                rows = keep("grids", [row], 0.0)
+                print(side, name, seed, row["times"], flush=True)
     return rows
+
+
+def joined(old, new):
+    """A row of `grids` with the times of both, where these are of one commit, and their means."""
+    times = {name: dict(each) for name, each in new["times"].items()}
+    if old.get("commit") == new["commit"]:
+        for name, each in old["times"].items():
+            times[name] = each | times.get(name, {})
+    row = {"cells": new["cells"], "commit": new["commit"]}
+    for name in sorted(times):
+        seconds, reached = zip(*times[name].values())
+        if len(seconds) > 1:
+            row |= flat({name: spread(seconds)}) | {f"{name}, got there": sum(reached)}
+    return row | {"times": times}
 
 
 def maes(em, morning, theta):
@@ -306,7 +318,8 @@ def flat(row):
     """A row with means under their names and standard errors beside them."""
     out = {}
     for key, value in row.items():
-        out |= {key: value["mean"], f"{key} error": value["error"]} if isinstance(value, dict) else {key: value}
+        mean = isinstance(value, dict) and "mean" in value
+        out |= {key: value["mean"], f"{key} error": value["error"]} if mean else {key: value}
     return out
 
 
@@ -319,9 +332,12 @@ def main():
     parser.add_argument("--sides", nargs="*", type=int, default=SIDES, help="of the part `grids`; other rows stay")
     parser.add_argument("--scales", nargs="*", type=float, default=SCALES, help="noise of the part `places`")
     parser.add_argument("--methods", nargs="*", choices=TIMED, default=TIMED, help="of the part `grids`")
+    parser.add_argument("--seeds", nargs="*", type=int, default=SEEDS, help="of the part `grids`; other draws stay")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="file of results in place of the committed one")
     parser.add_argument("--merge", nargs="*", type=Path, default=[], help="`grids` of other machines; measures nothing")
     given = parser.parse_args()
-    SCALES[:], SIDES[:], TIMED[:] = given.scales, given.sides, given.methods
+    globals()["RESULTS"] = given.results
+    SCALES[:], SIDES[:], TIMED[:], SEEDS[:] = given.scales, given.sides, given.methods, given.seeds
     warnings.simplefilter("ignore")
     for path in given.merge:
         held = json.loads(path.read_text("utf-8"))["grids"]
@@ -333,18 +349,19 @@ def main():
 
 
 def keep(name, rows, seconds):
-    """Write the rows of a part; of `grids` those of other sides stay, each with its commit."""
+    """Write the rows of a part; of `grids` other sides stay, and other draws and methods of the same commit."""
     results = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
     rows, made = [flat(row) for row in rows], run_record(seeds=f"{SEEDS[0]} to {SEEDS[-1]}", cpu_s=round(seconds, 1))
     if name == "grids":
         found = {row["cells"]: row for row in results.get(name, {}).get("rows", [])}
-        for row in rows:  # methods timed at the same commit stay
-            same = found.get(row["cells"], {}).get("commit") == row["commit"]
-            found[row["cells"]] = (found[row["cells"]] if same else {}) | row
+        for row in rows:
+            found[row["cells"]] = joined(found.get(row["cells"], {}), row)
         rows = [found[cells] for cells in sorted(found)]
-        made["machine"] = results.get(name, {}).get("machine", "")
-        made["commit"] = ", ".join(dict.fromkeys(row.get("commit", "3318cd50") for row in rows))
-    results[name] = {**made, "draws": len(SEEDS), "rows": rows}
+        seconds = [each[0] for row in rows for times in row.get("times", {}).values() for each in times.values()]
+        made |= {"machine": results.get(name, {}).get("machine", ""), "cpu_s": round(sum(seconds), 1)}
+        made["seeds"] = f"{ALL_SEEDS[0]} to {ALL_SEEDS[-1]}"
+        made["commit"] = ", ".join(dict.fromkeys(row["commit"] for row in rows))
+    results[name] = {**made, "draws": len(ALL_SEEDS), "rows": rows}
     RESULTS.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
     return rows
 
