@@ -27,6 +27,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from run_record import run_record
 
 from sumwise import Contests, Margins, datasets, synthetic
 from sumwise.ecological import (
@@ -400,17 +401,17 @@ def model_only(_):
         m, total = with_bias(seed, bias, *COVARIATE_SHAPES[seed // 2 % 3])
         est = EcologicalEM(covariates="all").fit(m)
         error = est.shares_ - total / total.sum(axis=1, keepdims=True)
-        parts.append(np.stack([error, *est.error_parts_.values()]).reshape(3, -1))
-    error, chance, choice = np.concatenate(parts, axis=1)
+        parts.append(np.stack([error, est.error_parts_["chance"]]).reshape(2, -1))
+    error, chance = np.concatenate(parts, axis=1)
     found = []
-    for by_choice, least in itertools.product((0.0, 0.1, 0.2, 0.3, 0.45, 0.6, 0.8), (0.0, 0.001, 0.002, 0.004)):
+    for least in (0.0, 0.001, 0.002, 0.004, 0.008):
         low, high = 0.1, 10.0
         for _ in range(40):  # the factor of chance at which 95 percent are covered
             middle = (low * high) ** 0.5
-            sd = np.sqrt((middle * chance) ** 2 + (by_choice * choice) ** 2 + least**2)
+            sd = np.sqrt((middle * chance) ** 2 + least**2)
             low, high = (middle, high) if np.mean(np.abs(error) < 1.96 * sd) < 0.95 else (low, middle)
         density = np.mean(-0.5 * (error / sd) ** 2 - np.log(sd))
-        row = {"chance": middle, "choice": by_choice, "least": least, "mean sd": sd.mean()}
+        row = {"chance": middle, "least": least, "mean sd": sd.mean()}
         found.append(row | {"log density": density})
     return show("model_only", sorted(found, key=lambda row: -row["log density"])[:8])
 
@@ -536,10 +537,7 @@ def main():
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
     known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    command = ["git", "rev-parse", "--short", "HEAD"]
-    commit = subprocess.run(
-        command, capture_output=True, text=True, check=True, cwd=RESULTS.parent.parent
-    ).stdout.strip()
+    commit = run_record()["commit"]
     for name in asked.parts:
         begin = time.process_time()
         found = two_by_two(asked.every, asked.seed) if name == "two_by_two" else PARTS[name](asked.every)

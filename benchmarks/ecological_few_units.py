@@ -10,13 +10,13 @@ the elections that it was chosen on (with other merges) and on the others.
 from __future__ import annotations
 
 import json
-import subprocess
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from run_record import run_record
 
 from sumwise import Margins, datasets
 from sumwise.ecological import EcologicalEM, calibration
@@ -79,8 +79,8 @@ def main():
         warnings.simplefilter("ignore")
         frame = pd.concat(cells())
     out = {"command": "python benchmarks/ecological_few_units.py", "seed": SEED}
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True).stdout
-    out["commit"] = commit.strip()
+    commit = run_record()["commit"]
+    out["commit"] = commit
     out["coverage"] = {half: table(part) for half, part in frame.groupby("half")}
     out["cpu_seconds"] = round(time.process_time() - start, 1)
     RESULTS.write_text(json.dumps(out, indent=1) + "\n")

@@ -21,13 +21,13 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import subprocess
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from run_record import run_record
 
 from ecological import COVARIATE_SHAPES, against_rest, with_bias
 from sumwise import Margins, datasets
@@ -108,7 +108,7 @@ def cells_of(est, margins, total, **facts):
     """One row per cell: estimate, truth and parts of the error."""
     group = margins.rows.sum(axis=0) / margins.rows.sum()
     found = {"p": est.shares_, "truth": total / total.sum(axis=1, keepdims=True)}
-    found |= {"chance": est.error_parts_["chance"], "choice": est.error_parts_["choice of method"]}
+    found |= {"chance": est.error_parts_["chance"]}
     found |= {"theory": calibration.chance_sd(est.shares_, margins.rows, est.overdispersion_)}
     found |= {"group": np.broadcast_to(group[:, None], total.shape)}
     found |= {"low": est.lower_bound_, "high": est.upper_bound_, "own_sd": est.standard_errors_}
@@ -183,7 +183,7 @@ def covered(cells, widening, more=0.0):
     """
     p = cells["p"].clip(calibration.EDGE, 1 - calibration.EDGE)
     model = p * (1 - p) * (calibration.SHARE**2 + calibration.GROUP**2 / (10 * cells["group"].clip(1e-6)))
-    parts = (calibration.CHANCE * cells["chance"]) ** 2 + (calibration.CHOICE * cells["choice"]) ** 2 + model
+    parts = (calibration.CHANCE * cells["chance"]) ** 2 + model
     sd = np.sqrt((calibration.SCALE * widening) ** 2 * parts + more**2)
     ends = (cells[name].to_numpy() for name in ("low", "high"))
     low, high = calibration.beta_interval(cells["p"].to_numpy(), sd.to_numpy(), 0.95, *ends)
@@ -273,7 +273,7 @@ def deviation(cells):
     """Standard deviations by the package's numbers."""
     p = cells["p"].clip(calibration.EDGE, 1 - calibration.EDGE)
     model = p * (1 - p) * (calibration.SHARE**2 + calibration.GROUP**2 / (10 * cells["group"].clip(1e-6)))
-    parts = (calibration.CHANCE * cells["chance"]) ** 2 + (calibration.CHOICE * cells["choice"]) ** 2 + model
+    parts = (calibration.CHANCE * cells["chance"]) ** 2 + model
     return calibration.SCALE * widening(cells) * np.sqrt(parts)
 
 
@@ -345,7 +345,7 @@ def compared(first, second, by):
     return found
 
 
-LEFT_OUT = {"CHANCE": {"CHANCE": 0.0}, "CHOICE": {"CHOICE": 0.0}, "SHARE": {"SHARE": 0.0}, "GROUP": {"GROUP": 0.0}}
+LEFT_OUT = {"CHANCE": {"CHANCE": 0.0}, "SHARE": {"SHARE": 0.0}, "GROUP": {"GROUP": 0.0}}
 LEFT_OUT |= {"SCALE": {"SCALE": 1.0}, "FOLDED": {"FOLDED": 1.0, "FOLD_POWER": 0.0}, "SPREAD": {"SPREAD_POWER": 0.0}}
 
 
@@ -410,8 +410,7 @@ def draws(files):
 
 
 def _commit():
-    asked = ["git", "rev-parse", "--short", "HEAD"]
-    return subprocess.run(asked, capture_output=True, text=True, check=True, cwd=RESULTS.parent.parent).stdout.strip()
+    return run_record()["commit"]
 
 
 def report(files):

@@ -15,12 +15,12 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import subprocess
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
+from run_record import run_record
 
 from sumwise import Contests, Margins
 from sumwise.ecological import EcologicalEM, Goodman, King, MultinomialDirichlet, goodman
@@ -228,17 +228,17 @@ def main():
     parser.add_argument("shapes", nargs="*", default=[""], help="words in the names of shapes")
     parser.add_argument("--draws", type=int, default=DRAWS)
     asked = parser.parse_args()
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True).stdout
+    commit = run_record()["commit"]
     if asked.method == "largest":
         out = json.loads(RESULTS.read_text())
-        out["largest unit, Goodman"] = {"commit": commit.strip(), "seed": SEED} | largest_unit(asked.draws)
+        out["largest unit, Goodman"] = {"commit": commit, "seed": SEED} | largest_unit(asked.draws)
         RESULTS.write_text(json.dumps(out, indent=1) + "\n")
         return
     for shape in (name for name in SHAPES if any(word in name for word in asked.shapes)):
         for method in [asked.method] if asked.method else [*METHODS, "pooled"]:
             start = time.process_time()
             row = pooled(shape, asked.draws) if method == "pooled" else score(method, shape, asked.draws)
-            row |= {"CPU seconds": round(time.process_time() - start, 1), "commit": commit.strip()}
+            row |= {"CPU seconds": round(time.process_time() - start, 1), "commit": commit}
             out = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
             out |= {"command": "python benchmarks/ecological_simulated.py", "seed": SEED}
             out.setdefault("coverage", {}).setdefault(shape, {})[method] = row

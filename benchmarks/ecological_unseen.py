@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from run_record import run_record
 
 from sumwise import Margins, datasets
 from sumwise.ecological import EcologicalEM, Goodman, King, MultinomialDirichlet, error_index
@@ -103,10 +103,10 @@ def merge(files):
     }
     smaller = {name: float((gap[name] > 0).mean()) for name in gap}
     ahead = {name: [float(gap[name].mean()), float(gap[name].sem())] for name in gap}
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True).stdout
+    commit = run_record()["commit"]
     facts = {
         "command": "benchmarks/ecological_unseen.py",
-        "commit": commit.strip(),
+        "commit": commit,
         "seeds": int(frame["seed"].nunique()),
         "left out": refused,
     }

@@ -31,13 +31,12 @@ def test_choosing_and_reporting_elections_are_apart():
 
 
 def test_deviation_grows_with_each_of_its_sources():
-    base = calibrated_sd(SHARES, ZERO, ZERO, np.array([0.5, 0.5]))
-    assert (calibrated_sd(SHARES, 0.05 * ONE, ZERO, np.array([0.5, 0.5])) > base).all()
-    assert (calibrated_sd(SHARES, ZERO, 0.1 * ONE, np.array([0.5, 0.5])) > base).all()
-    smaller = calibrated_sd(SHARES, ZERO, ZERO, np.array([0.05, 0.95]))
+    base = calibrated_sd(SHARES, ZERO, np.array([0.5, 0.5]))
+    assert (calibrated_sd(SHARES, 0.05 * ONE, np.array([0.5, 0.5])) > base).all()
+    smaller = calibrated_sd(SHARES, ZERO, np.array([0.05, 0.95]))
     assert (smaller[0] > base[0]).all()
-    np.testing.assert_array_equal(calibrated_sd(SHARES, ZERO, ZERO, np.array([0.5, 0.5]), 0.01), base)
-    assert (calibrated_sd(SHARES, ZERO, ZERO, np.array([0.5, 0.5]), 0.05) > 1.3 * base).all()
+    np.testing.assert_array_equal(calibrated_sd(SHARES, ZERO, np.array([0.5, 0.5]), 0.01), base)
+    assert (calibrated_sd(SHARES, ZERO, np.array([0.5, 0.5]), 0.05) > 1.3 * base).all()
 
 
 def test_few_units_of_like_composition_have_wider_intervals():
@@ -48,11 +47,11 @@ def test_few_units_of_like_composition_have_wider_intervals():
     empty = np.vstack([alike, np.zeros((50, 2), int)])
     assert few_units_factor(empty) == few_units_factor(alike)  # empty units identify nothing
     group = np.array([0.5, 0.5])
-    wide = calibrated_sd(SHARES, ZERO, ZERO, group, rows=alike)
-    np.testing.assert_allclose(wide, few_units_factor(alike) * calibrated_sd(SHARES, ZERO, ZERO, group))
+    wide = calibrated_sd(SHARES, ZERO, group, rows=alike)
+    np.testing.assert_allclose(wide, few_units_factor(alike) * calibrated_sd(SHARES, ZERO, group))
     few = many[:4]
     est = EcologicalEM().fit(few)
-    parts = (est.error_parts_["chance"], est.error_parts_["choice of method"], few.rows.sum(axis=0) / few.rows.sum())
+    parts = (est.error_parts_["chance"], few.rows.sum(axis=0) / few.rows.sum())
     expected = calibrated_sd(est.shares_, *parts, est.overdispersion_, rows=few.rows)
     np.testing.assert_allclose(est.standard_errors_, np.hypot(expected, regression_sd(few.rows, few.cols)))
 

@@ -2,8 +2,8 @@
 
 The numbers below were chosen on the 176 contests of three of the six elections with known truth (New Zealand 2005
 and 2011, Scotland 2007); ``benchmarks/ecological.py`` reports the coverage on the other three (New
-Zealand 2002, 2008 and 2014). An interval allows for chance (a jackknife over units), for the choice of method (how
-far apart two variants are) and for what no margin shows: shares that move with a unit's composition.
+Zealand 2002, 2008 and 2014). An interval allows for chance (a jackknife over units) and for what no margin shows:
+shares that move with a unit's composition.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ CHOSEN_ON = ("NZ_2005", "NZ_2011", "SCO_2007")
 REPORTED_ON = ("NZ_2002", "NZ_2008", "NZ_2014")
 
 CHANCE = 0.90  # times the jackknife's standard error
-CHOICE = 0.32  # times the distance between the variants
 SHARE = 0.044  # times sqrt(p (1 - p)): error of any group
 GROUP = 0.152  # times sqrt(p (1 - p) / (10 s)): error of a group that is a fraction s of all
 SCALE = 1.12  # of the whole, for 95 percent coverage on the contests it was chosen on
@@ -43,9 +42,9 @@ REGRESSED = 3
 # 2007, with groups merged and the composition of what was merged as covariates; `benchmarks/ecological_intervals.py
 # covariates` has the scores on the other elections.
 COVARIATES = 0.85
-# Where the model is taken to be right: times the jackknife's error, times the distance between the variants, and a
-# constant. Chosen on the even seeds of ``benchmarks/ecological.py model_only``; `covariates` there has the odd ones.
-MODEL_CHANCE, MODEL_CHOICE, MODEL_LEAST = 1.60, 0.8, 0.004
+# Where the model is taken to be right: times the jackknife's error, and a constant. Chosen on the even seeds of
+# ``benchmarks/ecological.py model_only``; `covariates` there has the odd ones.
+MODEL_CHANCE, MODEL_LEAST = 1.61, 0.004
 POSTERIOR = 2.6  # times the posterior deviation of MultinomialDirichlet; from 20 of those contests and senc
 # Times sqrt(p (1 - p)), sqrt(p (1 - p) / (10 s)), how far pooling moved a share, and chance; and the whole's scale.
 # Chosen on all six elections; ``benchmarks/contest_correction.py`` reports the coverage on each election with numbers
@@ -63,28 +62,28 @@ SCORES = np.linspace(-4.0, 4.0, 65)  # of a standard normal distribution, betwee
 
 
 def calibrated_sd(
-    shares, chance, choice, group, rho: float = 0.0, covariates: bool = False, rows: np.ndarray | None = None
+    shares, chance, group, rho: float = 0.0, covariates: bool = False, rows: np.ndarray | None = None
 ) -> np.ndarray:
     """Standard deviation of the error of shares (R, C).
 
-    `chance`: jackknife standard errors; `choice`: distance between variants; `group` (R,): each group's fraction of
-    all, None for an error that leaves out what no margin shows; `rho`: overdispersion of the units; `covariates`:
-    whether the fit has some; `rows` (n, R): counts by group, which show how far units identify shares.
+    `chance`: jackknife standard errors; `group` (R,): each group's fraction of all, None for an error that leaves out
+    what no margin shows; `rho`: overdispersion of the units; `covariates`: whether the fit has some; `rows` (n, R):
+    counts by group, which show how far units identify shares.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sumwise.ecological.calibration import calibrated_sd
-    >>> calibrated_sd(np.array([[0.5, 0.5]]), np.zeros((1, 2)), np.zeros((1, 2)), np.array([1.0])).round(3)
+    >>> calibrated_sd(np.array([[0.5, 0.5]]), np.zeros((1, 2)), np.array([1.0])).round(3)
     array([[0.036, 0.036]])
     """
     if group is None:
-        return np.sqrt((MODEL_CHANCE * chance) ** 2 + (MODEL_CHOICE * choice) ** 2 + MODEL_LEAST**2)
+        return np.sqrt((MODEL_CHANCE * chance) ** 2 + MODEL_LEAST**2)
     p = np.clip(shares, EDGE, 1 - EDGE)
     model = p * (1 - p) * (SHARE**2 + GROUP**2 / (10 * group[:, None]))
     scale = SCALE * small_table_factor(*np.shape(shares)) * spread_factor(rho) * (COVARIATES if covariates else 1.0)
     scale *= 1.0 if rows is None else few_units_factor(rows)
-    return scale * np.sqrt((CHANCE * chance) ** 2 + (CHOICE * choice) ** 2 + model)
+    return scale * np.sqrt((CHANCE * chance) ** 2 + model)
 
 
 def small_table_factor(n_rows: int, n_cols: int) -> float:

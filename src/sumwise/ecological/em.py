@@ -39,7 +39,7 @@ N_REMEASURED = 12  # refits with the groups' counts drawn again, where they have
 DOUBT = 0.5  # of the correction for noisy counts: a stated row_sd may be wrong by about a quarter
 UNRELIABLE = 0.2  # part of a group's variation between units that is not noise, below which a fit warns
 SLOPE_SD = 2.0  # prior standard deviation of a slope, per standard deviation of its covariate
-FLAT, SHARP = 0.5, 1.8  # determinant weights of the two variants whose distance measures the choice of method
+FIRST_WEIGHT = 0.5  # of the determinant at most, in the first fit, which finds the overdispersion
 
 
 class _Data(NamedTuple):
@@ -66,11 +66,11 @@ class EcologicalEM(EcologicalEstimator):
     leaves out, keeps estimates from being too flat. And a small pseudo-count keeps cells from vanishing, which those
     of real tables don't.
 
-    Cells lie in the bounds and add up to both margins of every unit. Intervals allow for chance, for the choice of
-    method, and for shares that move with a unit's composition, by how far such estimates were from the truth on real
-    contests (see ``sumwise.ecological.calibration``). They are up to three times wider where few units of much the same
-    composition hardly identify shares; `default_method` chooses `Bounds` where these identify next to nothing. With two
-    or three groups they include the error of a regression on composition, which is large where units are alike.
+    Cells lie in the bounds and add up to both margins of every unit. Intervals allow for chance, and for shares that
+    move with a unit's composition, by how far such estimates were from the truth on real contests (see
+    ``sumwise.ecological.calibration``). They are up to three times wider where few units of much the same composition
+    hardly identify shares; `default_method` chooses `Bounds` where these identify next to nothing. With two or three
+    groups they include the error of a regression on composition, which is large where units are alike.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class EcologicalEM(EcologicalEstimator):
     calibrated : bool, default True
         Whether intervals allow for what the model leaves out (shares that move with a unit's composition), by how far
         estimates were from the truth on real contests. False is for those who hold that their covariates explain all
-        of that: intervals allow for chance and the choice of method alone, and are marked "model only".
+        of that: intervals allow for chance alone, and are marked "model only".
     regression_calibration : bool, default True
         Where margins have ``row_sd``: fit to the expected counts by group given the observed ones, which noise makes
         more different between units than the true ones are. Without it, differences between groups are
@@ -123,8 +123,7 @@ class EcologicalEM(EcologicalEstimator):
     standard_errors_ : ndarray of shape (R, C)
         Calibrated; NaN where ``n_groups=0``.
     error_parts_ : dict of str to ndarray of shape (R, C)
-        What they are made from: "chance", the jackknife's standard errors, and "choice of method", how far apart two
-        variants are.
+        "chance": the jackknife's standard errors, which they are made from.
     unconverged_refits_ : int
         How many of the refits behind the intervals did not converge; a fit warns of any.
     newton_inverse_ : ndarray of shape (R * C, R * C)
@@ -343,7 +342,7 @@ class EcologicalEM(EcologicalEstimator):
         if len(data.rows) > MANY:  # some of the units suffice to start near the answer and to see how much units vary
             some = checks.generator(self.random_state).choice(len(data.rows), MANY // 2, replace=False)
             part = data.some(some, as_all=True)
-        first = self._solve(part, start, guess, min(FLAT, self.determinant), tol=max(self.tol, 1e-3))
+        first = self._solve(part, start, guess, min(FIRST_WEIGHT, self.determinant), tol=max(self.tol, 1e-3))
         self.overdispersion_ = self._found(part, first.divergence) if self.dispersion is None else guess
         vars(self).pop("newton_inverse_", None)
         if part is data:
@@ -428,14 +427,12 @@ class EcologicalEM(EcologicalEstimator):
         many = len(data.rows) > MANY
         chance = self._random_groups(data, order, n_groups) if many else self._jackknife(data, order, n_groups)
         part = data.some(np.flatnonzero(order == 0)[:ENOUGH], as_all=True) if many else data
-        variants = [self._refit(part, gamma=gamma) for gamma in (FLAT, SHARP)]
-        choice = np.abs(variants[0] - variants[1])
-        self.error_parts_ = {"chance": chance, "choice of method": choice}
+        self.error_parts_ = {"chance": chance}
         group = np.maximum(data.rows.sum(axis=0) / data.rows.sum(), 1e-6)
         used = group if self.calibrated else None
         explained = data.covariates is not None
         rows, cols = data.rows[data.weight > 0], data.cols[data.weight > 0]  # what the fit learned from
-        error = calibrated_sd(self.shares_, chance, choice, used, self.overdispersion_, explained, rows)
+        error = calibrated_sd(self.shares_, chance, used, self.overdispersion_, explained, rows)
         unknown = regression_sd(rows, cols) if self.calibrated else 0.0
         self.standard_errors_ = np.sqrt(error**2 + unknown**2 + self._measurement_variance(part))
         self.standard_errors_[unidentified_groups(rows)] = UNKNOWN
@@ -485,11 +482,10 @@ class EcologicalEM(EcologicalEstimator):
         fits = [self._refit(data.some(group, as_all=True)) for group in track(groups, "Groups of units")]
         return np.std(fits, axis=0, ddof=1) * np.sqrt(len(groups[0]) / len(data.rows))
 
-    def _refit(self, data: _Data, weight=None, gamma=None) -> np.ndarray:
+    def _refit(self, data: _Data, weight=None) -> np.ndarray:
         """Row shares (R, C) over all units of `data` by a fit near the one that is stored."""
         data = self._expected(data, weight)
-        gamma = self.determinant if gamma is None else gamma
-        start, near = self.common_shares_, None
+        gamma, start, near = self.determinant, self.common_shares_, None
         if hasattr(self, "newton_inverse_"):
             near = self._solve_near(data if weight is None else data._replace(weight=weight), start, gamma)
             start = np.exp(near.log_shares)

@@ -183,7 +183,7 @@ class Goodman(EcologicalEstimator):
     def _unit_parts(self, margins: Margins) -> tuple[np.ndarray, np.ndarray]:
         shares = inside(self.shares_)
         group = np.maximum(self.group_sizes_ / self.group_sizes_.sum(), 1e-6)
-        sd = calibrated_sd(shares, self.standard_errors_, np.zeros_like(shares), group)
+        sd = calibrated_sd(shares, self.standard_errors_, group)
         low, high = -self.shares_ / sd, (1 - self.shares_) / sd  # a share at 0 or beyond would be 0 in every unit
         shares = inside(stats.truncnorm(np.minimum(low, 8.0), np.maximum(high, -8.0)).mean() * sd + self.shares_)
         return rake(np.array(margins.rows), np.array(margins.cols), np.log(shares)), sd

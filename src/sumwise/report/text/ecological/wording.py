@@ -17,14 +17,13 @@ POOLING = {
     ),
 }
 CALIBRATION = (
-    "Intervals of EcologicalEM allow for sampling error, for the choice between two variants of the method, and for "
-    "model error, whose size was estimated on real elections. Its few tuning constants were chosen on 176 contests of "
-    "three elections with known results; on 210 contests of three other elections, 95% intervals covered 97.4% of "
-    "the true cells. Tables of few groups and outcomes have wider intervals, by what the same contests show when "
-    "groups and outcomes are merged, and so have units that vary more than theirs. The coverage carries over to these "
-    "data only as far as they resemble those contests. The intervals assume that behaviour depends on the composition "
-    "of units no more strongly than it did there: in simulated contests where it did, in a way that totals hardly "
-    "show, they covered 79% of the true cells."
+    "Intervals of EcologicalEM allow for sampling error and for model error, whose size was estimated on real "
+    "elections. Its few tuning constants were chosen on 176 contests of three elections with known results; on 210 "
+    "contests of three other elections, 95% intervals covered 97.4% of the true cells. Tables of few groups and "
+    "outcomes have wider intervals, by what the same contests show when groups and outcomes are merged, and so have "
+    "units that vary more than theirs. The coverage carries over to these data only as far as they resemble those "
+    "contests. The intervals assume that behaviour depends on the composition of units no more strongly than it did "
+    "there: in simulated contests where it did, in a way that totals hardly show, they covered 79% of the true cells."
 )
 CURVED = (
     "On real contests where the same test rejected, its 95% intervals covered 97% of the true cells; in simulated ones "
