@@ -47,3 +47,14 @@ def test_bad_settings_are_refused(weighted_bags):
     ):
         with pytest.raises(DataError, match=message):
             BagOfWords(**settings).fit(weighted_bags)
+
+
+@pytest.mark.parametrize("unit", [1e-12, 1e12])
+def test_units_of_measurement_do_not_reorder_words(unit):
+    """Rows with a missing first column lie at its mean, so that many words agree in it up to rounding."""
+    rng = np.random.default_rng(7)
+    values = rng.normal(size=(300, 3))
+    values[rng.random(300) < 0.3, 0] = np.nan
+    offsets = np.arange(0, 301, 15)
+    usual, other = (BagOfWords(40, random_state=0).fit_transform(Bags(values * u, offsets)) for u in (1.0, unit))
+    np.testing.assert_allclose(other, usual, atol=1e-12)

@@ -80,7 +80,8 @@ class BagOfWords(Embedding):
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than words
             means.fit(sample)
-        self.words_ = np.unique(means.cluster_centers_, axis=0)
+        # compared by nine digits: the units of measurement, which change the last one, must not change the order
+        self.words_ = means.cluster_centers_[np.unique(means.cluster_centers_.round(9), axis=0, return_index=True)[1]]
         nearest = np.sqrt(np.maximum(self._squares(sample).min(axis=1), 0.0)).mean()
         self.width_ = width * (nearest or 1.0)
 
