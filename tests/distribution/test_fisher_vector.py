@@ -40,3 +40,11 @@ def test_power_and_length(weighted_bags):
 def test_bad_settings_are_refused(weighted_bags):
     with pytest.raises(DataError, match="n_components is 0"):
         FisherVector(0).fit(weighted_bags)
+
+
+def test_without_shares_only_the_gradients_by_means_and_variances_are_left(weighted_bags):
+    options = {"power": False, "normalize": False, "random_state": 0}
+    whole = FisherVector(3, **options).fit_transform(weighted_bags)
+    less = FisherVector(3, shares=False, **options).fit_transform(weighted_bags)
+    assert less.shape[1] == 2 * 3 * weighted_bags.values.shape[1]
+    np.testing.assert_allclose(less, whole[:, 3:])

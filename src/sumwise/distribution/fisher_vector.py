@@ -17,7 +17,7 @@ from sumwise.distribution.kernels.mixture import mean_gradients
 
 @dataclass(eq=False, repr=False)
 class FisherVector(Embedding):
-    """Gradients of a diagonal mixture's log-likelihood by its means and variances, averaged over the rows of a bag.
+    """Gradients of a diagonal mixture's log-likelihood by its shares, means and variances, averaged over a bag.
 
     Parameters
     ----------
@@ -29,6 +29,9 @@ class FisherVector(Embedding):
         Divide each vector by its length.
     n_sample : int >= 2, default 20000
         Rows that the mixture is learned from.
+    shares : bool, default True
+        Take gradients by the shares of the parts too. Without them the dimension is 2 n_features times `n_components`,
+        as in Sun 2019, Table 4.2.
     random_state : int, numpy.random.Generator or None, default None
 
     Attributes
@@ -55,6 +58,7 @@ class FisherVector(Embedding):
     power: bool = True
     normalize: bool = True
     n_sample: int = 20_000
+    shares: bool = True
     random_state: Any = None
 
     def _learn(self, bags: Bags) -> None:
@@ -82,8 +86,8 @@ class FisherVector(Embedding):
         options = {"columns": columns.numeric, "centre": columns.centre, "scale": columns.scale}
         found = mean_gradients(bags.values, bags.offsets, weights, mixture, **options)
         d, n = columns.dimension, len(bags)
-        parts = [found[:, :, 0], found[:, :, 1 : d + 1].reshape(n, -1), found[:, :, d + 1 :].reshape(n, -1)]
-        out = np.hstack(parts)
+        parts = [found[:, :, 1 : d + 1].reshape(n, -1), found[:, :, d + 1 :].reshape(n, -1)]
+        out = np.hstack([found[:, :, 0], *parts] if self.shares else parts)
         if self.power:
             out = np.sign(out) * np.sqrt(np.abs(out))
         if self.normalize:
