@@ -42,8 +42,8 @@ class BagOfWords(Embedding):
 
     See Also
     --------
-    FisherVector : Gradients of a diagonal mixture's log-likelihood by its means and variances, averaged over the rows
-        of a bag.
+    FisherVector : Gradients of a diagonal mixture's log-likelihood by its shares, means and variances, averaged over a
+        bag.
     FourierEmbedding : Mean random Fourier features: the kernel mean embedding of a Gaussian kernel, at several widths
         at once.
 

@@ -71,8 +71,8 @@ class FourierEmbedding(Embedding):
     MomentEmbedding : Means, central moments and covariances of the rows of a bag.
     QuantileEmbedding : Quantile functions on a grid: Euclidean distances of vectors are 2-Wasserstein distances of
         bags.
-    FisherVector : Gradients of a diagonal mixture's log-likelihood by its means and variances, averaged over the rows
-        of a bag.
+    FisherVector : Gradients of a diagonal mixture's log-likelihood by its shares, means and variances, averaged over a
+        bag.
 
     Examples
     --------
