@@ -4,6 +4,7 @@
     python benchmarks/cardinality_heuristics.py bank --draws 2
     python benchmarks/cardinality_heuristics.py --time               # the CPU time that rules save
     python benchmarks/cardinality_heuristics.py --starts             # what the start is worth, in ways to fit
+    python benchmarks/cardinality_heuristics.py --limits             # of the search, and of intervals
     python benchmarks/cardinality_heuristics.py --show
 
 Data that no rule was chosen on: "published bags" (the bags of Adult that Franco et al. published, two assignments, a
@@ -25,13 +26,14 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+import proportions_coverage
 from run_record import run_record
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import log_loss, roc_auc_score
 
 from proportions import encode, table
 from sumwise import Bags, datasets
-from sumwise.proportions import CardinalityClassifier, cardinality, penalty
+from sumwise.proportions import CardinalityClassifier, cardinality, information, penalty
 
 RESULTS = Path(__file__).parent / "results" / "cardinality_heuristics.json"
 FIRST = 700
@@ -120,9 +122,21 @@ def three_kinds(rng):
     return Bags(values[:cut], np.arange(n_bags + 1) * size), counts, values[cut:], labels[cut:]
 
 
+def large_bags(name, rng):
+    """Few large bags of three or four Gaussian classes."""
+    n_bags, size, k = {"five": (5, 100, 3), "six": (6, 110, 3), "eight": (8, 40, 4)}[name.split()[0]]
+    shares = rng.dirichlet(np.ones(k) * 2, n_bags)
+    labels = np.concatenate([rng.choice(k, size, p=p) for p in shares] + [rng.integers(0, k, 2000)])
+    values = rng.normal(0, 0.9, (k, 3))[labels] + rng.normal(size=(len(labels), 3))
+    counts = np.eye(k)[labels[: n_bags * size]].reshape(n_bags, size, k).sum(axis=1)
+    return Bags(values[: n_bags * size], np.arange(n_bags + 1) * size), counts, values[-2000:], labels[-2000:]
+
+
 def draw(name, seed):
     """Bags, counts, and rows to test on with their labels."""
     rng = np.random.default_rng(seed)
+    if "bags of" in name:
+        return large_bags(name, rng)
     if name == "bank":
         return grouped(*bank(), 30, 60, rng)
     if name == "three kinds":
@@ -136,6 +150,22 @@ def draw(name, seed):
     return data.bags.subset(mask), counts, data.bags.values[~mask], data.labels[~mask]
 
 
+# by limit: the sets, settings of the classifier with and without it, and module settings without it
+LIMITS = {
+    "at most eight penalties": (("bank", "regions", "skewed", "three kinds"), {}, {(penalty, "MOST_FITS"): 100}),
+    "random intercepts: no looser than a tenth of the prior": (
+        ("bank", "regions", "skewed"), {"random_intercept": True}, {(penalty, "LOOSEST"): 0}),
+    "exact fits of large bags led by the saddlepoint": (
+        ("five bags of 100", "six bags of 110", "eight bags of 40, four classes"),
+        {"multiclass": "exact", "inference": "direct", "penalty": 1.0}, {(cardinality, "LARGE"): 10**9}),
+}  # fmt: skip
+KNOWN = {
+    "informative directions only (SEEN)": {"SEEN": 0.0},
+    "at most 95% of the information in one unit (MOST)": {"MOST": 1.0 - 1e-9},
+    "directions without information left out (LEAST_KNOWN)": {"LEAST_KNOWN": 1e-9},
+    "dispersion counts only where it is clear (CLEAR)": {"CLEAR": -1e9},
+}
+COVERED = ("plain", "small bags", "few bags", "many features")
 QUICK = ("folds start without features", "rough fits of folds (1e-2 standard errors)", "start at the mean embedding")
 DATA = ("bank", "published bags", "regions", "skewed", "three kinds")
 
@@ -200,6 +230,47 @@ def saved_time(name, n_draws, first=FIRST):
         }
         for rule, each in found.items()
     }
+
+
+def limits(out, n_draws, first, words):
+    """What each limit gains in AUC, log-loss and time, and each limit of intervals in coverage; as they come."""
+    found = {}
+    for rule, (sets, settings, modules) in LIMITS.items():
+        for name in sets if not words or any(word in rule for word in words) else ():
+            gains = []
+            for seed in range(first, first + n_draws):
+                data, spent = draw(name, seed), []
+                for changes in ({}, modules):
+                    begin = time.process_time()
+                    spent.append((*scores(data, settings, changes), time.process_time() - begin))
+                (auc, loss, seconds), (other, other_loss, slower) = spent
+                gains.append([auc - other, other_loss - loss, 1 - seconds / slower])
+            found.setdefault(rule, {})[name] = means(gains, ("AUC", "log-loss", "time saved"))
+            out.write_text(json.dumps(run_record(first_draw=first) | {"limits": found}) + "\n")
+            print(rule, name, found[rule][name], flush=True)
+    for rule, changes in KNOWN.items():
+        for case in COVERED if not words or any(word in rule for word in words) else ():
+            gains = []
+            for seed in range(first, first + 4 * n_draws):
+                covered = []
+                for some in ({}, changes):
+                    kept = {name: getattr(information, name) for name in some}
+                    vars(information).update(some)
+                    inside = proportions_coverage.coefficients(case, seed)
+                    vars(information).update(kept)
+                    covered.append((np.nanmean(inside), np.isnan(inside).mean()))
+                gains.append([covered[0][0] - covered[1][0], covered[1][1] - covered[0][1], covered[0][0]])
+            found.setdefault(rule, {})[case] = means(gains, ("coverage", "fewer left out", "coverage with it"))
+            out.write_text(json.dumps(run_record(first_draw=first) | {"limits": found}) + "\n")
+            print(rule, case, found[rule][case], flush=True)
+
+
+def means(values, names):
+    """Means over draws, with their standard errors."""
+    each = np.array(values)
+    error = each.std(axis=0, ddof=1) / np.sqrt(len(each)) if len(each) > 1 else np.full(len(names), np.nan)
+    out = {name: round(float(m), 5) for name, m in zip(names, each.mean(axis=0))}
+    return out | {f"{name} error": round(float(e), 5) for name, e in zip(names, error)} | {"draws": len(each)}
 
 
 STARTS = {"mean embedding": {}, "zero": {(cardinality, "mean_embedding_start"): from_zero}}
@@ -295,6 +366,7 @@ def main():
     parser.add_argument("--first", type=int, default=FIRST, help="seed of the first draw, to share draws out")
     parser.add_argument("--time", action="store_true", help="measure the time that rules save, and nothing else")
     parser.add_argument("--starts", action="store_true", help="compare two starts, and nothing else")
+    parser.add_argument("--limits", nargs="*", help="measure limits whose names have one of these words")
     parser.add_argument("--ways", nargs="*", default=[], help="some ways to fit, with --starts")
     parser.add_argument("--merge", nargs="*", type=Path, help="files of --starts, put together")
     parser.add_argument("--out", type=Path, default=RESULTS)
@@ -311,6 +383,10 @@ def main():
             command = "python benchmarks/cardinality_heuristics.py --starts, in parts"
             facts = {"command": command, "commit": os.environ.get("SUMWISE_COMMIT", ""), "first_draw": FIRST}
             args.out.write_text(json.dumps(facts | {"summary": starts_summary(rows), "rows": rows}) + "\n")
+        return
+    if args.limits is not None:
+        path = args.out if args.out != RESULTS else RESULTS.with_name("cardinality_limits.json")
+        limits(path, args.draws, args.first, args.limits)
         return
     if args.time:
         for name in args.sets or DATA:
