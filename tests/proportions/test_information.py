@@ -81,9 +81,10 @@ def test_observed_information_of_class_counts_is_that_of_enumeration():
 def test_counts_that_the_model_drew_have_squares_of_mean_one(n_classes):
     bags, counts = people(400, 10, n_classes)
     clf = CardinalityClassifier(penalty=1.0, multiclass="exact", tol=1e-2).fit(bags, counts)
-    alone, squares = _residuals(*_problems(clf, bags, counts)[0])
+    alone, squares, spreads = _residuals(*_problems(clf, bags, counts)[0])
     assert squares.shape == (400,)
     assert squares.mean() == pytest.approx(1.0, abs=0.2)
+    assert squares.var() == pytest.approx(spreads.mean(), rel=0.4)  # of 400, error .2
     np.testing.assert_allclose((alone**2).mean(axis=0), 1.0, atol=0.25)
     assert _following(alone) == 0.0
 
@@ -137,3 +138,28 @@ def test_runs_of_bags_that_err_alike_are_worth_fewer():
     residuals = (np.sqrt(0.5) * (shared + rng.normal(size=2000)))[:, None]
     assert _autocorrelation_time(residuals) == pytest.approx(1 + 4 * 0.5, rel=0.15)
     assert _autocorrelation_time(rng.normal(size=(2000, 1))) == pytest.approx(1.0, abs=0.1)
+
+
+def test_variance_of_squared_residuals_is_that_of_enumeration():
+    bags, counts = people(6, 5)
+    clf = CardinalityClassifier(penalty=1.0).fit(bags, counts)
+    spreads = _residuals(*_problems(clf, bags, counts)[0])[2]
+    for x, found in zip(bags, spreads):
+        chance = clf.predict_proba(x)[:, 1]
+        law = np.array([1.0])
+        for p in chance:
+            law = np.convolve(law, [1 - p, p])
+        off = np.arange(len(law)) - chance.sum()
+        assert found == pytest.approx((law @ off**4) / (law @ off**2) ** 2 - 1)
+
+
+def test_effects_of_bags_are_noticed_and_none_where_there_are_none():
+    noticed = {}
+    for own in (0.0, 1.0):
+        for seed in range(6):
+            bags, counts = people(60, 15, own=own, seed=seed)
+            clf = CardinalityClassifier(penalty=1.0).fit(bags, counts)
+            part = FisherInformation(*_problems(clf, bags, counts)[0], "expected")
+            noticed[own, seed] = part.dispersion > 1.0
+    assert [noticed[1.0, seed] for seed in range(6)] == [True] * 6
+    assert sum(noticed[0.0, seed] for seed in range(6)) <= 1
