@@ -33,6 +33,19 @@ def test_absent_pairs_are_unobserved_or_zero():
         read_counts(FRAME, None, NAMED, [1], "zero")
 
 
+def test_absent_pairs_raise_where_asked_to():
+    with pytest.raises(DataError, match=r"^1 of 4 pairs of time and place have no row. First: '2' at 'b'\. Hint: pass"):
+        read_counts(FRAME, None, NAMED, None, "raise")
+    whole = pd.DataFrame({"t": [2, 1, 1, 2], "p": ["a", "a", "b", "b"], "n": [5, 3, 4, np.nan]})
+    read = read_counts(whole, None, NAMED, [1, 2, 3], "raise")  # a time without any row is estimated
+    np.testing.assert_array_equal(read.counts[0], [[3, 4], [5, np.nan], [np.nan, np.nan]])
+    with pytest.raises(DataError, match="2 of 6 pairs .* '2' at 'c'"):
+        read_counts(whole, Places(x=[0, 1, 2], y=[0, 0, 0], names=["a", "b", "c"]), NAMED, None, "raise")
+    years = pd.concat([whole.assign(place=2020), whole[:3].assign(place=2021)])
+    with pytest.raises(DataError, match="1 of 8 pairs .* '2' at 'b'"):
+        read_counts(years, None, Columns("t", "p", "n", "place"), None, "raise")
+
+
 def test_seasons_efforts_and_masks_are_columns():
     frame = pd.DataFrame(FRAME).assign(y=2020, e=[0.5, 1.0, 0.0], m=[1, 1, 0])
     frame = pd.concat([frame, frame.assign(y=2019, n=9, m=1)])

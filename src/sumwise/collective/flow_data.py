@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,7 +19,7 @@ from sumwise.noise import Exact, Gaussian, NegativeBinomial, Noise, Poisson
 from sumwise.tables import Tables
 from sumwise.time_order import time_scale
 
-ABSENT = ("unobserved", "zero")
+ABSENT = ("unobserved", "zero", "raise")
 RELATIVE_SIZE = 1e5  # individuals that stand for relative abundance
 RELATIVE_NOISE = 0.01  # standard deviation of relative abundance, as a share of the mean of a place
 REGULAR = "regular"
@@ -182,6 +183,9 @@ def _from_frame(frame: Any, places: Places | None, columns: Columns, times: Any,
         return out
 
     counts = spread(columns.count, np.nan)
+    if absent == "raise":
+        present = pd.DataFrame({"season": season, "time": data[columns.time].to_numpy(), "place": at[2]})
+        refuse_absent(present, made.names)
     if absent == "zero":  # a time without any row wasn't looked at
         filled = np.zeros(shape[:2], dtype=bool)
         filled[at[:2]] = True
@@ -192,6 +196,28 @@ def _from_frame(frame: Any, places: Places | None, columns: Columns, times: Any,
     found.effort = spread(columns.effort, 1.0) if isinstance(columns.effort, str) else None
     found.mask = spread(columns.mask, 1.0) if isinstance(columns.mask, str) else None
     return found
+
+
+def refuse_absent(
+    rows: pd.DataFrame,
+    places: Sequence,
+    file: str = "",
+    hint: str = 'pass absent="zero" if nobody was there, absent="unobserved" if nobody looked.',
+) -> None:
+    """Raise where a time that has rows, of any season, lacks a row of one of the places.
+
+    Columns of `rows` are season (or none), ``time`` and ``place``, a number of `places`, without duplicates.
+    """
+    keys = [*(c for c in rows if c != "place"), "place"]
+    full = pd.MultiIndex.from_product([*(rows[c].unique() for c in keys[:-1]), range(len(places))], names=keys)
+    lone = full[~full.isin(pd.MultiIndex.from_arrays([rows[c] for c in keys]))]
+    if len(lone):
+        first = dict(zip(keys, lone[0]))
+        raise DataError(
+            f"{file}{': ' if file else ''}{len(lone)} of {len(full)} pairs of time and place have no row. First: "
+            f"{str(first['time'])!r} at {places[first['place']]!r}.",
+            hint=hint,
+        )
 
 
 def times_in_order(column: Any, given: Any = None) -> list:

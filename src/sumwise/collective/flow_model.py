@@ -193,8 +193,9 @@ class FlowModel(FlowExchange):
         times : sequence or "regular", optional
             All times in order, where some weeks have no row at all (they are estimated) or times don't sort.
             ``"regular"``: numbers or dates at the shortest distance between those in the data.
-        absent : {"unobserved", "zero"}, default "unobserved"
-            What a pair of time and place without a row means.
+        absent : {"unobserved", "zero", "raise"}, default "unobserved"
+            What a pair of time and place without a row means; ``"raise"``: an error, for frames that should be complete
+            (a time without any row is among the given `times` only, and is estimated).
         effort : str or array, optional
             The share of the individuals that is counted, by time and place: a column, or an array of shape (L,),
             (T, 1) or (T, L). Nothing is observed where it is 0.

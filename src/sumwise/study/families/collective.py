@@ -12,7 +12,7 @@ import pandas as pd
 
 from sumwise import checks
 from sumwise.collective import FlowModel, Movement, Places, Tracks, default_method
-from sumwise.collective.flow_data import times_in_order
+from sumwise.collective.flow_data import ABSENT, refuse_absent, times_in_order
 from sumwise.collective.places import western_longitudes
 from sumwise.errors import DataError
 from sumwise.plots.maps import rings
@@ -133,18 +133,12 @@ class Collective(Study):
                 frame[key] = sheet.numbers([column])[rows, 0]
 
     def _check_absent(self, sheet: Any, frame: pd.DataFrame, keys: list[str]) -> None:
-        absent = checks.choice(self.problem.data.get("absent", "raise"), "absent", ("raise", "zero", "unobserved"))
+        absent = checks.choice(self.problem.data.get("absent", "raise"), "absent", ABSENT)
         checks.choice(self.problem.data.get("times", "listed"), "times", ("listed", "regular"))
-        full = pd.MultiIndex.from_product([frame[k].unique() for k in keys], names=keys)
-        if absent != "raise" or len(full) == len(frame):
-            return
-        lone = full.difference(pd.MultiIndex.from_arrays([frame[k] for k in keys], names=keys))
-        first = dict(zip(keys, lone[0]))
-        raise DataError(
-            f"{sheet.name}: {len(lone)} of {len(full)} pairs of time and place have no row. First: "
-            f"{str(first['time'])!r} at {first['place']!r}.",
-            hint='set absent = "zero" or "unobserved" in [data].',
-        )
+        if absent == "raise":
+            hint = 'set absent = "zero" or "unobserved" in [data].'
+            at, places = pd.factorize(frame["place"])
+            refuse_absent(frame[keys].assign(place=at), list(places), sheet.name, hint)
 
     def _places(self, sheet: Any, frame: pd.DataFrame, rows: np.ndarray) -> Places | None:
         p, listed = self.problem, list(dict.fromkeys(frame["place"]))
