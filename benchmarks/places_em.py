@@ -445,7 +445,7 @@ def errors(theta, mornings):
 def fit(kind, given):
     """All draws and scales of a kind; kept every NOTED iterations."""
     heads = [
-        {"size": given.size, "plain": given.plain, "step": "torch", "b": b, "seed": seed, "from": kind}
+        {"size": given.size, "plain": given.plain, "step": "dual", "b": b, "seed": seed, "from": kind}
         for seed, b in product(range(given.first, given.first + given.draws), given.scales)
     ]
     size = places_moves.SIZES[given.size]

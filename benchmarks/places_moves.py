@@ -3,7 +3,7 @@
     python benchmarks/places_moves.py                               # small and middle, ten draws, twenty CPU minutes
     python benchmarks/places_moves.py --size paper --scales 10 --draws 1     # 15 x 14 places, T = 10, a million people
     python benchmarks/places_moves.py --size middle --plain 250     # EM as in the paper: 250 plain iterations
-    python benchmarks/places_moves.py --size paper --scales 10 --draws 1 --kinds moves --direct 150   # L-BFGS, no EM
+    python benchmarks/places_moves.py --observed                    # errors of noisy places as they are
     python benchmarks/places_moves.py --merge a.json b.json         # adds fits of other machines; measures nothing
 
 Noisy moves have Laplace noise of scale b. Noisy places are their sums, whose noise is about normal with variance
@@ -13,12 +13,10 @@ paper otherwise: every true count of a place gets Laplace noise of scale b of it
 of a sum. `moves, ignoring noise` is the paper's baseline. With `--plain` EM is the paper's: so many iterations without
 acceleration, from the baseline for moves and from random tables for places; with `--plain-step nlbp` its E step is 50
 rounds of belief propagation (Algorithm 2), which doesn't settle at the kinks of Laplace noise.
-With `--direct` L-BFGS minimises F over the parameters for so many CPU seconds, every value by one E step. EM is slow
-where noise hides most of a cell: of z people under noise of variance v it forgets the share z / (z + v) an iteration.
-L-BFGS is scaled by what the noisy counts say of a cell, z^2 / (z + v) a step, in place of what true ones would, z.
 Else EM runs until an iteration lowers F by less than 1e-6 of all that was gained, twice in a row, at most
-`--iterations`; whether it got there is
-counted. Seeds 4000 on were used for nothing else. Every fit is written to benchmarks/results/places_moves.json as soon
+`--iterations`; whether it got there is counted. places_em.py is the same EM for all draws at once, on a GPU.
+`--observed` measures noisy places as they are, without a fit. Seeds 4000 on were used for nothing else.
+Every fit is written to benchmarks/results/places_moves.json as soon
 as it is there.
 """
 
@@ -31,9 +29,9 @@ for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 
 import argparse
-import contextlib
 import json
 import warnings
+from itertools import product
 from pathlib import Path
 from time import process_time
 from typing import Any
@@ -41,11 +39,9 @@ from typing import Any
 import numpy as np
 from cgm_figures import maes
 from run_record import run_record
-from scipy.optimize import minimize
 
 from sumwise import Table, Tables, synthetic
-from sumwise.collective import CollectiveEM, FreeTables, TreeModel, map_counts
-from sumwise.collective.realisations import read_realisations
+from sumwise.collective import CollectiveEM, FreeTables
 from sumwise.noise import Laplace
 
 RESULTS = Path(__file__).parent / "results" / "places_moves.json"
@@ -60,8 +56,8 @@ SAME = ("size", "plain", "step", "b", "seed", "from")
 HALF = "node MAE, half of the steps"
 KINDS = ("moves", "places", "places, own noise", "places, as Laplace")
 MADE = (
-    "python benchmarks/places_moves.py --size middle large; --plain 250; --size paper --scales 10 --iterations 250; "
-    "--direct 150; L-BFGS: python benchmarks/places_direct.py --device cuda --size middle paper"
+    "python benchmarks/places_moves.py --size middle large; --plain 250; python benchmarks/places_em.py --device cuda "
+    "(size paper; --plain 250); below their F: python benchmarks/places_direct.py --device cuda --size middle paper"
 )
 
 
@@ -81,8 +77,13 @@ def keep(fits):
     results["rows"] = rows(results["fits"])
     commits = ", ".join(sorted({f["commit"] for f in results["fits"]}))
     made = {"command": MADE, "commit": commits, "seeds": "4000 to 4009"}
-    results["runs"] = {"rows": made, "fits": made}
-    lines = ",\n".join(json.dumps(fit) for fit in results.pop("fits"))  # one line each
+    results["runs"] = results.get("runs", {}) | {"rows": made, "fits": made}
+    write(results)
+
+
+def write(results):
+    """Fits have one line each."""
+    lines = ",\n".join(json.dumps(fit) for fit in results.pop("fits"))
     text = json.dumps(results, indent=1)[:-2] + f',\n "fits": [\n{lines}\n]\n}}\n'
     RESULTS.write_text(text, "utf-8")
 
@@ -104,7 +105,6 @@ def rows(fits):
             mine = [f for f in here if f["from"] == kind]
             less = [f["node MAE"] - node[f["seed"]] for f in mine if f["seed"] in node]
             ended = "to the end" if any(f["converged"] for f in mine) else f"{mine[0]['steps']} iterations"
-            ended = f"L-BFGS, {mine[0]['steps']} E steps" if step == "direct" else ended
             ended = "direct" if step == "torch" else ended
             row = {"size": size, "EM": f"{plain} plain, {step}" if plain else ended, "b": b, "from": kind}
             row["draws"] = len(mine)
@@ -136,62 +136,32 @@ def evidence(morning, b, seed):
     }
 
 
-class Over(Exception):
-    """The time is over."""
+def observed(draws):
+    """Node MAE of the noisy places as they are, without any fit: what a fit comes to that lowers F to 0.
 
-
-def direct(tables, b, seconds):
-    """Parameters by L-BFGS on F, whose gradient at the most likely tables is that of the M step (envelope theorem)."""
-    data, kind, began = read_realisations(tables), FreeTables(), process_time()
-    course: list[tuple[float, float, float]] = []  # CPU seconds, F, largest slope
-    best = (np.inf, np.zeros(0))
-    warm: list[Any] = [None]
-
-    def tables_at(theta):
-        model = TreeModel(data.domain, data.edges, kind.potentials(theta, data))
-        warm[0] = map_counts(model, tables, start=warm[0])
-        return warm[0]
-
-    start = kind.ignoring_noise(data)
-    first, n, size = tables_at(start), data.sizes[0], data.n_states
-    moves = np.mean([first.edges[e] for e in data.edges], axis=0)
-    ends = [first.nodes[data.weeks[0]], first.nodes[data.weeks[-1]]]
-    z = np.concatenate([*ends, moves.ravel()])
-    known = z**2 / (z + 2 * b * b)
-    known[2 * size :] *= len(data.edges)
-    scale = np.sqrt(n / (known + 0.01 + 1e-3 * known.mean()))
-
-    def loss(u):
-        nonlocal best
-        theta = u * scale
-        likely = tables_at(theta)
-        value = likely.objective + kind.log_partition(theta, data) + kind.cost(theta)
-        slope = kind.gradient(theta, data, [likely])
-        best = min(best, (value, theta), key=lambda found: found[0])
-        course.append((round(process_time() - began, 1), value, float(np.abs(slope).max())))
-        if course[-1][0] > seconds:
-            raise Over
-        return value / n, slope * scale / n
-
-    options = {"maxiter": 5000, "maxfun": 5000, "maxcor": 30, "ftol": 1e-13, "gtol": 1e-9}
-    done = False
-    with contextlib.suppress(Over):
-        done = bool(minimize(loss, start / scale, jac=True, method="L-BFGS-B", options=options).success)
-    return best[1], done, course
-
-
-def fit_direct(size, b, seed, given):
-    """Fit noisy moves by L-BFGS on F; kept with its course."""
-    morning = synthetic.mobility(*SIZES[size], scale=b, random_state=seed)
-    tables = evidence(morning, b, seed)["moves"]
-    theta, done, course = direct(tables, b, given.direct)
-    once: dict[str, Any] = {"max_iter": 1, "standard_errors": False}
-    shape = CollectiveEM(FreeTables(), **once, start=theta).fit(tables)
-    pair, node = maes(shape, morning, theta)
-    one = {"size": size, "plain": 0, "step": "direct", "b": b, "seed": seed, "from": "moves"}
-    one |= {"pairwise MAE": pair, "node MAE": node, "converged": done, "steps": len(course), "cpu_s": course[-1][0]}
-    print(one, flush=True)
-    keep([one | {"course": course[:: max(1, len(course) // 20)] + course[-1:]}])
+    F is at least 0, its dual with lambda = 0, and it is 0 (but for the penalty) where the places are as observed.
+    """
+    results, out = kept(), []
+    moves = [f for f in results["fits"] if (f["from"], f["plain"], f["step"]) == ("moves", 0, "dual")]
+    fits = {(f["size"], f["b"], f["seed"]): f["node MAE"] for f in moves}
+    for size, b in product(("middle", "large", "paper"), (10.0, 50.0)):
+        errors: dict[str, list[float]] = {}
+        for seed in draws:
+            morning = synthetic.mobility(*SIZES[size], scale=b, random_state=seed)
+            for kind, tables in evidence(morning, b, seed).items():
+                if kind in ("places", "places, own noise"):
+                    shares = np.stack([t.counts for t in tables]) / tables.n
+                    errors.setdefault(kind, []).append(float(np.abs(shares - morning.node_marginals).mean()))
+        for kind, each in errors.items():
+            less = [x - fits[size, b, seed] for x, seed in zip(each, draws) if (size, b, seed) in fits]
+            row = {"size": size, "b": b, "from": kind, "node MAE": float(np.mean(each)), "draws": len(each)}
+            row["node MAE less that of moves"] = float(np.mean(less)) if less else None
+            row["error"] = float(np.std(less, ddof=1) / np.sqrt(len(less))) if len(less) > 1 else None
+            print(row, flush=True)
+            out.append(row)
+    results["observed"] = out
+    results["runs"]["observed"] = run_record(seeds=f"{draws[0]} to {draws[-1]}")
+    write(results)
 
 
 def fit(size, b, seed, given):
@@ -237,17 +207,22 @@ def main():
     parser.add_argument("--iterations", type=int, default=2000)
     parser.add_argument("--plain", type=int, default=0, help="iterations of EM as in the paper; 0: to convergence")
     parser.add_argument("--plain-step", choices=["dual", "nlbp"], default="dual")
-    parser.add_argument("--direct", type=float, default=0.0, help="CPU seconds of L-BFGS in place of EM, moves only")
     parser.add_argument("--checkpoint", type=Path, help="folder, from which a fit that was stopped goes on")
+    parser.add_argument("--observed", action="store_true", help="only the errors of noisy places as they are")
+    parser.add_argument("--results", type=Path, help="file of results in place of the committed one")
     parser.add_argument("--merge", type=Path, nargs="+", default=[])
     given = parser.parse_args()
     warnings.simplefilter("ignore")
+    globals()["RESULTS"] = given.results or RESULTS
+    if given.observed:
+        observed(range(given.first, given.first + given.draws))
+        return
     for path in given.merge:
         keep(json.loads(path.read_text("utf-8"))["fits"])
     for size in given.size if not given.merge else ():
         for seed in range(given.first, given.first + given.draws):
             for b in given.scales:
-                (fit_direct if given.direct else fit)(size, b, seed, given)
+                fit(size, b, seed, given)
 
 
 if __name__ == "__main__":
