@@ -31,6 +31,7 @@ from .cells import timed
 
 __all__ = [
     "EMBEDDINGS",
+    "PRINTED",
     "Vectors",
     "accuracy",
     "as_bags",
@@ -53,9 +54,12 @@ EMBEDDINGS: dict[str, Callable[[], Any]] = {
 }
 
 
+PRINTED: dict[str, Callable[[], Any]] = {"Fisher, 200 components": lambda: FisherVector(200, shares=False)}
+
+
 def embedding(name: str, seed: int = 0) -> Any:
     """Return an embedding with a seed, where it draws."""
-    made = EMBEDDINGS[name]()
+    made = (EMBEDDINGS | PRINTED)[name]()
     return made.set_params(random_state=seed) if "random_state" in made.get_params() else made
 
 

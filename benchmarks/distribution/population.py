@@ -23,7 +23,7 @@ from sumwise import Bags, synthetic
 from sumwise.distribution import BagKernelRidge, BagRidge, DeepSets, EmbeddingKernel
 
 from .cells import Cell, timed
-from .methods import EMBEDDINGS, Vectors, as_bags, embedding, error
+from .methods import EMBEDDINGS, PRINTED, Vectors, as_bags, embedding, error
 
 __all__ = ["ridge_cells", "statistics_cells"]
 
@@ -50,7 +50,7 @@ def _statistics_cells(task: str, draw: int, power: int, options: Any) -> Iterato
         return {"task": task, "bags": bags, "method": method, **of}
 
     yield Cell("statistics", key("reference", 0), lambda: _reference(task, draw))
-    for name in (*EMBEDDINGS, *KERNELS):
+    for name in (*EMBEDDINGS, *(PRINTED if power <= 9 else ()), *KERNELS):
         made = key(name, 2**power)
         yield Cell("statistics", made, lambda k=made: _fixed(k, options.folder), half=key(name, 2 ** (power - 1)))
     if 2**power <= (EXACT if task == "rotation" else 512):  # memory: columns times bags squared
