@@ -107,7 +107,7 @@ def test_a_training_that_moves_away_starts_again_with_smaller_steps(people, monk
         classifier(**options).fit(tables)
 
 
-@pytest.mark.parametrize("seed", [5, 8, 10])
+@pytest.mark.parametrize("seed", [0, 5, 10])
 def test_chance_of_a_few_chains_is_not_taken_for_moving_away(seed):
     """Of independent attributes the start is as close as chains can be, and its first sweep at times closer."""
     rng = np.random.default_rng(seed)

@@ -1,8 +1,8 @@
 """A table of scores: individuals by predicted probability and class, and the calibration that it gives.
 
 A model of pairs has the right rates in every cell of its tables, but its log-odds may vary too much over individuals:
-how features combine three or more at a time is in no table of pairs. One more table, which counts individuals by their
-predicted probability, shows it. Counted exactly or released with noise, it is a table like any other.
+how features combine three or more at a time is in no table of pairs. One more table, of individuals by predicted
+probability, shows whether they do. Counted exactly or released with noise, it is a table like any other.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from sumwise.maxent.noisy_label_fit import fit_on_rows, n_rows, noisy_label_fit,
 from sumwise.maxent.options import FEWEST_CHAINS, SolverOptions
 from sumwise.maxent.penalties import FREE, noise_ratio, penalties_of
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
-from sumwise.maxent.training import CALM, WARM, StepOptions, TrainingState, by_lbfgs, by_steps, sampling_error, start
+from sumwise.maxent.training import WARM, StepOptions, TrainingState, by_lbfgs, by_steps, sampling_error, start
 from sumwise.memory import check_fits
 from sumwise.networks.tensors import find_device
 from sumwise.progress import Progress
@@ -244,7 +244,7 @@ def train_by_steps(problem: Problem, settings: Settings, begin: Start | None, he
     distance = state.history["misfit"][-1]
     history = {k: np.array(v) for k, v in state.history.items()}
     if not converged:
-        early = f"that must last for {CALM} steps after the first {how.settled}; raise max_iter."
+        early = f"moments are not tested in the first {how.settled - 1} steps; raise max_iter."
         hint = early if distance < options.tol else None
         hint = "moments are farther off than they were at the start; lower step and step_mu." if farther else hint
         warn_not_converged(state.n_iter, distance, options.tol, hint, stacklevel=6)

@@ -25,8 +25,7 @@ from sumwise.maxent.kernels.contrastive import (
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
 
 MEMORY = 0.9  # of the running mean of the moments, in the test of convergence
-SETTLED, WARM = 80, 20  # no test before this many steps; from where an earlier fit ended
-CALM = 20  # steps in a row that must pass it
+SETTLED, WARM = 99, 39  # no test before this many steps; from where an earlier fit ended
 AVERAGED = 0.5  # steps made besides, as a share of those until moments agree, to average out the error of sampled ones
 RECENT = 8.0  # late iterates weigh like t ** RECENT in their average
 
@@ -56,7 +55,6 @@ class TrainingState:
     running: list[Moments]  # means of the gradient over recent steps, by half
     usual: Moments  # mean of the model's moments over recent steps, before this one
     n_iter: int = 0
-    calm: int = 0
     agreed: int = 0  # steps after which moments agreed; 0 before
     history: dict[str, list[float]] = field(default_factory=lambda: {"misfit": [], "moment_error": [], "held_out": []})
 
@@ -68,7 +66,6 @@ class TrainingState:
             "running": [list(m) for m in self.running],
             "usual": list(self.usual),
             "n_iter": self.n_iter,
-            "calm": self.calm,
             "agreed": self.agreed,
             "history": {k: np.array(v) for k, v in self.history.items()},
         }
@@ -82,7 +79,6 @@ class TrainingState:
             [Moments(*m) for m in kept["running"]],
             Moments(*kept["usual"]),
             kept["n_iter"],
-            kept["calm"],
             kept.get("agreed", 0),
             {k: list(v) for k, v in kept["history"].items()},
         )
@@ -143,8 +139,7 @@ def by_steps(
 
 def check_agreement(state: TrainingState, distance: float, options: StepOptions, sampled: bool = True) -> bool:
     """Note whether moments agree after this step; return whether as many steps are made as are wanted."""
-    state.calm = state.calm + 1 if distance < options.tol and state.n_iter >= options.settled else 0
-    if state.calm >= CALM and not state.agreed:
+    if distance < options.tol and state.n_iter >= options.settled and not state.agreed:
         state.agreed = state.n_iter
     return 0 < (1 + AVERAGED * sampled) * state.agreed <= state.n_iter
 

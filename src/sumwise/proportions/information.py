@@ -57,7 +57,7 @@ class FisherInformation:
 
     @cached_property
     def inverse(self) -> np.ndarray:
-        """Of the information, along the directions that the model sees."""
+        """Inverse of the information, along the directions that the counts are informative about."""
         return self._inverted(self.information)
 
     @cached_property

@@ -41,10 +41,10 @@ def fit_noisy_counts(
     proportional to weights (m,). At another mu their weights are multiplied by exp(phi . (mu - begin)).
     """
     turned = design.T.tocsr()
-    trust = 1.0 / observed.variance
+    precision = 1.0 / observed.variance
     here = turned @ (weights * (observed.n / weights.sum()))
     free = observed.free & (here > 0)  # rows say nothing of a cell that has none
-    pace = np.where(free, 1.0 / np.sqrt(2 * penalty + np.maximum(here, 0.5) ** 2 * trust + 1e-9), 0.0)
+    pace = np.where(free, 1.0 / np.sqrt(2 * penalty + np.maximum(here, 0.5) ** 2 * precision + 1e-9), 0.0)
 
     def expected(mu: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         score = design @ (mu - begin)
@@ -56,10 +56,10 @@ def fit_noisy_counts(
         mu = begin + x * pace
         mass, counts = expected(mu)
         off = observed.centred(counts - observed.counts)
-        pull = design @ observed.centred(trust * off)
+        pull = design @ observed.centred(precision * off)
         pull -= np.sum(mass * pull) / observed.n
         gradient = turned @ (mass * pull) + 2 * penalty * mu
-        return 0.5 * float(np.sum(trust * off**2)) + float(np.sum((penalty * mu**2)[free])), gradient * pace
+        return 0.5 * float(np.sum(precision * off**2)) + float(np.sum((penalty * mu**2)[free])), gradient * pace
 
     options = {"maxiter": max_iter, "maxfun": 2 * max_iter, "ftol": 1e-7, "maxcor": 15}
     found = minimise(loss, np.zeros(len(begin)), jac=True, method="L-BFGS-B", options=options)
