@@ -1,11 +1,12 @@
 """How often 95% intervals of classifiers from tables hold the truth: of predictions, effects and coefficients.
 
 Usage: python benchmarks/maxent_coverage.py [CASE ...] [--draws 8] [--first 0] [--minutes 8] [--fresh] [--out FILE]
-       [--merge FILE ... --earlier FILE ... --commit C]
+       [--merge FILE ... --earlier FILE ... --commit C] [--left-out FILE]
 CASE: a word of its name, as "auto" or "Gaussian". Prints a table, and writes benchmarks/results/maxent_coverage.json
 draw by draw: interrupted, or stopped by --minutes, it goes on where it was. --merge takes the "released" cases out of
 several such files, made from other first draws, and writes their means to maxent_released_coverage.json; of files under
 --earlier, made before the intervals of effects and coefficients changed, only predictions and queries count.
+--left-out writes what two rules of the bootstrap add to coverage, each left out alone, paired by draw.
 
 Each draw has a model of its own: a maximum entropy model fitted to 200,000 rows of `synthetic`, from which 8,000 people
 are drawn (20,000 of the eight attributes) and counted. Penalties are the default ones, or chosen from the tables
@@ -32,10 +33,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from run_record import run_record
 from simulated_release import simulated_release
 
 from sumwise import NotConverged, Table, Tables, synthetic
-from sumwise.maxent import MaxEntClassifier, SolverOptions
+from sumwise.maxent import MaxEntClassifier, SolverOptions, bootstrap
 from sumwise.maxent.effects import effect_terms, effects_of
 from sumwise.maxent.kernels.table_logistic import cell_design
 from sumwise.noise import Gaussian, Laplace
@@ -168,6 +170,41 @@ def noisy(tables: Tables, noise: Any, seed: int) -> Tables:
     return Tables(made, tables.domain, label=tables.label, classes=tables.classes)
 
 
+LEFT_OUT = {
+    "scale of effects at its 84% quantile, against the median": {"UPPER": 0.5},
+    "levels and larger tables in turn, four times against once": {"ROUNDS": 1},
+}
+
+
+def left_out(wanted: list[str], draws: range, target: Path) -> None:
+    """Coverage with each rule less that without it, as the draws come."""
+    found: dict[str, dict[str, dict[str, list]]] = {rule: {} for rule in LEFT_OUT}
+    for seed in draws:
+        for name in wanted:
+            usual = drawn(cases()[name], seed)
+            for rule, changes in LEFT_OUT.items():
+                kept = {key: getattr(bootstrap, key) for key in changes}
+                vars(bootstrap).update(changes)
+                other = drawn(cases()[name], seed)
+                vars(bootstrap).update(kept)
+                for column in usual:
+                    pair = [usual[column], usual[column] - other[column]]
+                    found[rule].setdefault(name, {}).setdefault(column, []).append(pair)
+            rows = {
+                rule: {name: {c: gained(pairs) for c, pairs in by.items()} for name, by in part.items()}
+                for rule, part in found.items()
+            }
+            facts = run_record(first_draw=draws[0], seed=FIRST)
+            target.write_text(json.dumps(facts | {"left out": rows, "pairs": found}) + "\n")
+
+
+def gained(pairs: list[list[float]]) -> dict[str, float]:
+    """Mean with a rule, what it adds, and the standard error of that."""
+    mean, error = _mean_and_error([gain for _, gain in pairs])
+    out = {"with": np.mean([pair[0] for pair in pairs]), "gain": mean, "error": error}
+    return {k: round(float(v), 5) for k, v in out.items()} | {"draws": len(pairs)}
+
+
 def show(results: dict[str, dict[str, dict]]) -> None:
     print(f"| {'case':32} | draws | " + " | ".join(f"{c:13}" for c in COLUMNS) + " | width | error |")
     for name, draws in results.items():
@@ -221,7 +258,13 @@ def main() -> None:
     parser.add_argument("--merge", type=Path, nargs="+", help="files of such runs")
     parser.add_argument("--earlier", type=Path, nargs="+", default=[], help="with --merge: files of earlier runs")
     parser.add_argument("--commit", default="", help="with --merge: of the runs")
+    parser.add_argument("--left-out", type=Path, help="leave rules out alone, and nothing else")
     asked = parser.parse_args()
+    if asked.left_out:
+        warnings.simplefilter("ignore", NotConverged)
+        wanted = [name for name in cases() if name in asked.case] or list(cases())
+        left_out(wanted, range(asked.first, asked.first + asked.draws), asked.left_out)
+        return
     if asked.merge:
         merge(asked.merge, asked.earlier, asked.commit, RELEASED if asked.out == RESULTS else asked.out)
         return
