@@ -29,7 +29,7 @@ from distribution.figures import draw
 from distribution.gamma import gamma_cells, variable_cells
 from distribution.population import ridge_cells, statistics_cells
 from distribution.regions import gaussian_cells
-from distribution.tables import TABLES, show
+from distribution.tables import TABLES, show, with_stored
 from distribution.verdicts import verdicts
 from run_record import run_record
 
@@ -87,13 +87,12 @@ def main():
     tables = {name: TABLES[name](store, options.full) for name in options.sections or TABLES}
     for name, rows in tables.items():
         show(name, rows)
-    told = verdicts(tables)
     RESULTS.mkdir(exist_ok=True)
-    made = {name: rows for name, rows in tables.items() if rows}  # a section that was not run is left out
     path = RESULTS / "distribution.json"
     before = json.loads(path.read_text("utf-8")) if path.exists() else {}
+    made = with_stored(tables, before)
     changed = [name for name, rows in made.items() if rows != before.get(name)]
-    made |= {"command": "python benchmarks/distribution.py --full", "verdicts": told}
+    made |= {"command": "python benchmarks/distribution.py --full", "verdicts": verdicts(made)}
     script = "python benchmarks/distribution.py"
     made["runs"] = before.get("runs", {}) | {n: run_record() | {"command": f"{script} {n} --full"} for n in changed}
     path.write_text(json.dumps(made, indent=1) + "\n", "utf-8")

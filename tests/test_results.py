@@ -127,3 +127,10 @@ def test_a_mixed_table_is_found():
              ["sumwise, y", "@contest_correction.json index/alone/all .2f"]]  # fmt: skip
     assert len(commits_of_ours({"rows": mixed})) == 2
     assert commits_of_ours({"rows": mixed[:2]}) == {commit_at(results("beside_others.json"), "senc")}
+
+
+def test_a_section_that_is_run_alone_leaves_the_others_in_the_file():
+    from distribution.tables import with_stored  # of benchmarks, which write_book puts on the path
+
+    before = {"ridge": [{"a": 1}], "gamma": [{"b": 2}], "command": "python x.py"}
+    assert with_stored({"ridge": [{"a": 3}], "clouds": []}, before) == {"ridge": [{"a": 3}], "gamma": [{"b": 2}]}

@@ -9,7 +9,7 @@ import numpy as np
 
 from .cells import Store
 
-__all__ = ["TABLES", "TITLES", "show"]
+__all__ = ["TABLES", "TITLES", "show", "with_stored"]
 
 GAMMA = {
     "Gaussian kernel, median width": 0.7497,
@@ -283,3 +283,9 @@ TABLES: dict[str, Callable[[Store, bool], list[dict]]] = {
         subgroups,
     )
 }
+
+
+def with_stored(tables: dict[str, list[dict]], before: dict) -> dict[str, list[dict]]:
+    """All tables that have rows: those of this run and, of sections that it was not asked for, the stored ones."""
+    found = {name: tables.get(name) or before.get(name) for name in TABLES}
+    return {name: rows for name, rows in found.items() if rows}
