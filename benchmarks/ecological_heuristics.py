@@ -152,6 +152,7 @@ RULES = {
     "pseudo-count": Rule(partial(elections, as_they_are, 1), {"prior": 0.0}, **POINT),
     "overdispersion": Rule(partial(elections, as_they_are, 1), {"dispersion": 0.0}, **POINT),
     "determinant": Rule(partial(elections, as_they_are, 1), {"determinant": 0.0}, **POINT),
+    "all three: the multinomial EM": Rule(partial(elections, as_they_are, 1), {"method": "multinomial"}, **POINT),
     "determinant's weight, elections": Rule(partial(elections, as_they_are, 1), {"determinant": 1.0}, **POINT),
     "determinant's weight, units alike": Rule(alike, {"determinant": 1.0}, **POINT),
     "determinant's weight, other sets": Rule(varied, {"determinant": 1.0}, **POINT),
