@@ -126,7 +126,10 @@ def advise(data: Any, question: str | None = None) -> Advice:
             f"{kind} can't answer the question {question!r}.", hint=f"ask for {' or '.join(map(repr, kinds))}."
         )
     if isinstance(data, Contests):
-        return _contests(data)
+        why = (f"{len(data)} contests of the same units: pooling lets each contest inform the others.",)
+        others = (("sumwise.ecological.EcologicalEM on each contest", "if the contests have nothing in common"),)
+        code = "from sumwise.ecological import EcologicalEM\n\nest = EcologicalEM().fit(contests)"
+        return Advice("sumwise.ecological.EcologicalEM", why, (), others, code)
     if isinstance(data, Margins):
         return _margins(data, question)
     if isinstance(data, Tables):
@@ -194,13 +197,6 @@ def _bounds(why: tuple[str, ...]) -> Advice:
     code = "from sumwise.ecological import Bounds\n\nprint(Bounds().fit(margins).estimate().to_frame())"
     others = (("sumwise.ecological.EcologicalEM", "with more units whose composition differs"),)
     return Advice("sumwise.ecological.Bounds", why, ("Bounds can be wide.",), others, code)
-
-
-def _contests(contests: Contests) -> Advice:
-    why = (f"{len(contests)} contests of the same units: pooling lets each contest inform the others.",)
-    others = (("sumwise.ecological.EcologicalEM on each contest", "if the contests have nothing in common"),)
-    code = "from sumwise.ecological import EcologicalEM\n\nest = EcologicalEM().fit(contests)"
-    return Advice("sumwise.ecological.EcologicalEM", why, (), others, code)
 
 
 # --- bags ---------------------------------------------------------------------------------------------------

@@ -79,7 +79,20 @@ class Bags:
 
     def __post_init__(self):
         values = _matrix(self.values)
-        offsets = _offsets(self.offsets, len(values))
+        n_rows = len(values)
+        offsets = _plain_array(self.offsets, "offsets")
+        if offsets.ndim != 1 or len(offsets) < 2 or offsets.dtype.kind not in "iu":
+            raise DataError(
+                f"offsets has dtype {offsets.dtype} and shape {offsets.shape}.",
+                hint="give whole numbers 0 = o_0 <= o_1 <= ... <= o_B = n_rows for B >= 1 bags.",
+            )
+        offsets = offsets.astype(np.int64)
+        if offsets[0] != 0 or offsets[-1] != n_rows or (np.diff(offsets) < 0).any():
+            raise DataError(
+                f"offsets run from {offsets[0]} to {offsets[-1]} over {n_rows} rows"
+                f"{' and step back' if (np.diff(offsets) < 0).any() else ''}.",
+                hint="they start at 0, never fall, and end at the number of rows.",
+            )
         ids = checks.identifiers(self.ids, len(offsets) - 1, "ids")
         features = checks.names(self.features, values.shape[1], "features", "x")
         weights = _row_weights(self.weights, offsets, ids)
@@ -484,23 +497,6 @@ def _joined_weights(weights: Sequence[Any] | None, sizes: np.ndarray, ids: np.nd
         if len(part) != sizes[i]:
             raise DataError(f"Bag {checks.plain(ids[i])!r} has {sizes[i]} rows and {len(part)} weights.")
     return np.concatenate(parts)
-
-
-def _offsets(given: Any, n_rows: int) -> np.ndarray:
-    offsets = _plain_array(given, "offsets")
-    if offsets.ndim != 1 or len(offsets) < 2 or offsets.dtype.kind not in "iu":
-        raise DataError(
-            f"offsets has dtype {offsets.dtype} and shape {offsets.shape}.",
-            hint="give whole numbers 0 = o_0 <= o_1 <= ... <= o_B = n_rows for B >= 1 bags.",
-        )
-    offsets = offsets.astype(np.int64)
-    if offsets[0] != 0 or offsets[-1] != n_rows or (np.diff(offsets) < 0).any():
-        raise DataError(
-            f"offsets run from {offsets[0]} to {offsets[-1]} over {n_rows} rows"
-            f"{' and step back' if (np.diff(offsets) < 0).any() else ''}.",
-            hint="they start at 0, never fall, and end at the number of rows.",
-        )
-    return offsets
 
 
 def _plain_array(given: Any, name: str) -> np.ndarray:

@@ -28,7 +28,13 @@ def combined(cls: type, parts: Sequence[Any], forget: Sequence[Any], how: str) -
     first = parts[0]
     if how == "merge":
         tables = _merged([t for p in parts for t in p])
-        n, provenance = _common_n(parts), Provenance.combined([p.provenance for p in parts])
+        known = {p.n for p in parts if p.n is not None}
+        if len(known) > 1:
+            raise DataError(
+                f"Parts to merge count {', '.join(f'{n:g}' for n in sorted(known))} people.",
+                hint="merging is for tables of the same people; add parts of different ones.",
+            )
+        n, provenance = (known.pop() if known else None), Provenance.combined([p.provenance for p in parts])
         known = [p.provenance for p in parts]  # the same people, not more of them
         rows = max((k.rows_per_person or 0 for k in known), default=0) or None
         flags = [k.weighted for k in known]
@@ -60,16 +66,6 @@ def _check_parts(cls: type, parts: list, forget: list, how: str) -> None:
                 )
         if how == "add" and [t.attributes for t in part] != [t.attributes for t in parts[0]]:
             raise DataError(f"Part {i} has other tables than part 0.", hint="count the same tables for every part.")
-
-
-def _common_n(parts: list) -> float | None:
-    known = {p.n for p in parts if p.n is not None}
-    if len(known) > 1:
-        raise DataError(
-            f"Parts to merge count {', '.join(f'{n:g}' for n in sorted(known))} people.",
-            hint="merging is for tables of the same people; add parts of different ones.",
-        )
-    return known.pop() if known else None
 
 
 def _added(a: Table, b: Table) -> Table:

@@ -121,7 +121,7 @@ class Progress:
             active.remove(self)
         view, self._view = self._view, None
         if view is not None:
-            view.close(_how_it_ended(kind))
+            view.close("done" if kind is None else ("left early" if issubclass(kind, GeneratorExit) else "stopped"))
 
     def shown_values(self) -> str:
         return ", ".join(f"{name} {_shown(value)}" for name, value in self.values.items())
@@ -201,12 +201,6 @@ def _new_display(stream: TextIO) -> Any:
         TextColumn("{task.fields[values]}", markup=False),
     ]
     return Display(*columns, console=Console(file=stream), refresh_per_second=5)
-
-
-def _how_it_ended(kind: type[BaseException] | None) -> str:
-    if kind is None:
-        return "done"
-    return "left early" if issubclass(kind, GeneratorExit) else "stopped"
 
 
 def _shown(value: Any) -> str:

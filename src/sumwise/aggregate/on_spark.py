@@ -109,7 +109,7 @@ class SparkEngine:
         self.what = f"the file {str(source)!r}"
         path = os.fspath(source) if isinstance(source, str | os.PathLike) else source
         remote = "://" in str(path)
-        form = _remote_format(path) if remote else sources.file_format(path)
+        form = ("csv" if ".csv" in path.rpartition("/")[2] else "parquet") if remote else sources.file_format(path)
         path = path if remote else os.path.abspath(path)  # Java has a working folder of its own
         if form == "parquet":
             return self._guarded(lambda: self.session.read.parquet(path))
@@ -297,10 +297,6 @@ def _csv_encoding(path: str) -> str:
             hint="save them alike, or use engine='duckdb'.",
         )
     return found.pop() if found else "UTF-8"
-
-
-def _remote_format(path: str) -> str:
-    return "csv" if ".csv" in path.rpartition("/")[2] else "parquet"
 
 
 def _start(what: str) -> str:

@@ -170,8 +170,8 @@ def _find(file: File) -> Path | None:
     return next((folder / file.path for folder in folders() if (folder / file.path).is_file()), None)
 
 
-def locate(e: Entry, file: File) -> Path:
-    """Where the file is, or a DataError that says where the public original is and what checksum it has."""
+def verified(e: Entry, file: File) -> Path:
+    """Where the file is, once its checksum has been compared."""
     path = _find(file)
     if path is None:
         looked = ", ".join(str(folder) for folder in folders())
@@ -180,12 +180,6 @@ def locate(e: Entry, file: File) -> Path:
             f"The public original: {e.source} (licence: {e.licence}). Expected sha256: {file.sha256}.",
             hint=f"put the file there, or set {VARIABLE} to the folder that holds {file.path!r}.",
         )
-    return path
-
-
-def verified(e: Entry, file: File) -> Path:
-    """Where the file is, once its checksum has been compared."""
-    path = locate(e, file)
     found = _digest(path)
     if found != file.sha256:
         raise DataError(

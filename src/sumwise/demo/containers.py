@@ -16,7 +16,14 @@ def run(say: Callable[[str], None]) -> list[Finding]:
 
     from sumwise import Bags, DataError, Margins, Tables
 
-    voters = _voters(np.random.default_rng(SEED), pd)
+    # One row per voter; young people say yes more often, and live together
+    rng = np.random.default_rng(SEED)
+    precinct = rng.integers(0, 8, 4_000)
+    years = 18 + 60 * rng.beta(1.5, 3.0 - precinct / 4)
+    young = years < 40
+    yes = rng.random(4_000) < 0.3 + 0.4 * young
+    age = ["young" if y else "old" for y in young]
+    voters = pd.DataFrame({"precinct": precinct, "years": years, "age": age, "yes": yes.astype(int)})
     say(f"{len(voters):,} voters in 8 precincts have an age group and a choice, which we now forget.")
     margins = _margins(voters, pd)
     say(f"Totals per precinct:      {margins}")
@@ -30,16 +37,6 @@ def run(say: Callable[[str], None]) -> list[Finding]:
         say(f"A slip in two precincts:  {error}")
     truth = float(voters["yes"].to_numpy().sum())
     return [Finding("voters for yes, from the totals", float(margins.cols[:, 0].sum()), truth=truth, kind="count")]
-
-
-def _voters(rng, pd):
-    """One row per voter; young people say yes more often, and live together."""
-    precinct = rng.integers(0, 8, 4_000)
-    years = 18 + 60 * rng.beta(1.5, 3.0 - precinct / 4)
-    young = years < 40
-    yes = rng.random(4_000) < 0.3 + 0.4 * young
-    age = ["young" if y else "old" for y in young]
-    return pd.DataFrame({"precinct": precinct, "years": years, "age": age, "yes": yes.astype(int)})
 
 
 def _margins(voters, pd):

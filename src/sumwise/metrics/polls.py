@@ -72,13 +72,7 @@ def _keyed(frame: Any, on: list, name: str) -> pd.DataFrame:
         checks.known(column, list(table.columns), f"column of {name}")
     checks.finite(table["share"], f"The share of {name}")
     keys = list(zip(*(table[column].astype(str) for column in on)))
-    _refuse_twice(keys, on, name)
-    table.index = pd.Index(keys, tupleize_cols=False)
-    return table
-
-
-def _refuse_twice(keys: list, on: list, name: str) -> None:
-    """Raise an error if a group has several rows, such as one for each state."""
+    # a group may have several rows, such as one for each state
     seen: set = set()
     twice = [key for key in keys if key in seen or seen.add(key)]
     if twice:
@@ -87,6 +81,8 @@ def _refuse_twice(keys: list, on: list, name: str) -> None:
             f"{_listed(dict.fromkeys(twice))}.",
             hint="choose the rows of one state, or name the state's column in on=, too.",
         )
+    table.index = pd.Index(keys, tupleize_cols=False)
+    return table
 
 
 def _beside(ours: pd.DataFrame, theirs: pd.DataFrame, on: list) -> pd.DataFrame:

@@ -32,15 +32,13 @@ class ClassForest:
 
     def __init__(self, singles: Sequence[Measured], pairs: Mapping[tuple[int, int], Measured]) -> None:
         self.n_classes = singles[0].counts.shape[-1]
-        self.totals = self._class_totals([*singles, *pairs.values()])  # (K,) people of each class
+        measured = [*singles, *pairs.values()]
+        weights = np.array([1.0 / (m.scale**2 * m.counts[..., 0].size) for m in measured])
+        sums = np.stack([m.counts.reshape(-1, self.n_classes).sum(axis=0) for m in measured])
+        self.totals = np.maximum(weights @ sums / weights.sum(), 1.0)  # (K,) people of each class
         self.singles = [self._margin(i, single, pairs) for i, single in enumerate(singles)]
         self.pairs = {key: self._pair(*key, measured) for key, measured in pairs.items()}
         self.paths = self._forest()
-
-    def _class_totals(self, measured: Sequence[Measured]) -> np.ndarray:
-        weights = np.array([1.0 / (m.scale**2 * m.counts[..., 0].size) for m in measured])
-        sums = np.stack([m.counts.reshape(-1, self.n_classes).sum(axis=0) for m in measured])
-        return np.maximum(weights @ sums / weights.sum(), 1.0)
 
     def _margin(self, i: int, single: Measured, pairs: Mapping[tuple[int, int], Measured]) -> np.ndarray:
         """Shares (L, K) of an attribute's levels within each class, from every table that has it."""

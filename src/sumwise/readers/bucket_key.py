@@ -137,7 +137,10 @@ class BucketKey:
             raise DataError("No part of the key is an attribute.")
         for p in self.parts:
             self._check_place(p)
-        self._check_bits()
+        ranges = sorted((p.bits, p.name) for p in self.parts if p.bits is not None)
+        for (a, name), (b, other) in pairwise(ranges):
+            if b[0] < a[1]:
+                raise DataError(f"The bits of {name!r} and {other!r} overlap: {a} and {b}.")
         self._check_tables()
         checks.at_least(self.factor, "factor", 0, whole_number=False)
         if self.factor <= 0:
@@ -180,12 +183,6 @@ class BucketKey:
             raise DataError(f"{p.name!r} has a position, and the key no separator.", hint="give the separator.")
         if places != ["column"] and self.bucket is None:
             raise DataError(f"{p.name!r} is part of a key, and no column holds it.", hint="name the bucket column.")
-
-    def _check_bits(self) -> None:
-        ranges = sorted((p.bits, p.name) for p in self.parts if p.bits is not None)
-        for (a, name), (b, other) in pairwise(ranges):
-            if b[0] < a[1]:
-                raise DataError(f"The bits of {name!r} and {other!r} overlap: {a} and {b}.")
 
     def _check_tables(self) -> None:
         table = self.part("table")

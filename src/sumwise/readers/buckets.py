@@ -143,17 +143,6 @@ def _check_other_bits(rows: list[dict[Any, Any]], spec: BucketKey) -> None:
 
 
 def _bucket(row: dict[Any, Any], i: int, spec: BucketKey) -> _Bucket:
-    raw = _raw_parts(row, i, spec)
-    measure, table = spec.part("measure"), spec.part("table")
-    value, bounds = _value(row[spec.value], i, spec)
-    what = "count" if measure is None else _known(measure, raw[measure.name], i)
-    attributes = tuple(p.name for p in spec.attributes)
-    if table is not None:
-        attributes = tuple(_known(table, raw[table.name], i))
-    return _Bucket(i, attributes, what, raw, value, bounds)
-
-
-def _raw_parts(row: dict[Any, Any], i: int, spec: BucketKey) -> dict[str, str]:
     raw: dict[str, str] = {}
     number = pieces = None
     for p in spec.parts:
@@ -167,7 +156,13 @@ def _raw_parts(row: dict[Any, Any], i: int, spec: BucketKey) -> dict[str, str]:
             if p.position >= len(pieces):  # type: ignore[operator]
                 raise DataError(f"Bucket {i + 1} has {len(pieces)} pieces; {p.name!r} is piece {p.position}.")
             raw[p.name] = pieces[p.position].strip()  # type: ignore[index]
-    return raw
+    measure, table = spec.part("measure"), spec.part("table")
+    value, bounds = _value(row[spec.value], i, spec)
+    what = "count" if measure is None else _known(measure, raw[measure.name], i)
+    attributes = tuple(p.name for p in spec.attributes)
+    if table is not None:
+        attributes = tuple(_known(table, raw[table.name], i))
+    return _Bucket(i, attributes, what, raw, value, bounds)
 
 
 def _text(given: Any) -> str:

@@ -258,7 +258,9 @@ def _text_error(file: TextFile, error: Exception) -> DataError:
             f"{str(file.path)!r}: row {line} has {found} fields; the header has {len(file.columns)}.",
             hint="correct that row, quote fields that hold the separator, or give separator=.",
         )
-    if _ends_in_two_ways(file):
+    with (gzip.open if is_gzip(file.path) else open)(file.path, "rb") as stream:
+        lines = stream.read(1 << 22).split(b"\n")[:-1]
+    if len({line.endswith(b"\r") for line in lines}) == 2:
         return DataError(
             f"{str(file.path)!r}: some lines end as on Windows and some as on Unix.",
             hint="save it with one kind of line ending (a text editor or dos2unix does).",
@@ -268,13 +270,6 @@ def _text_error(file: TextFile, error: Exception) -> DataError:
     lines = [line for line in str(error).splitlines() if "(Set By User)" not in line]  # DuckDB lists its options
     words = next((line for line in lines if "quote" in line or "unicode" in line), str(error))
     return DataError(f"{str(file.path)!r}: {place} can't be read: {words.splitlines()[0]}", hint="correct that row.")
-
-
-def _ends_in_two_ways(file: TextFile) -> bool:
-    """Whether the file's beginning has lines that end in a carriage return and lines that don't."""
-    with (gzip.open if is_gzip(file.path) else open)(file.path, "rb") as stream:
-        lines = stream.read(1 << 22).split(b"\n")[:-1]
-    return len({line.endswith(b"\r") for line in lines}) == 2
 
 
 def _open_parquet(path: Path, columns: Sequence | None) -> Sheet:

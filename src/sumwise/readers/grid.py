@@ -60,7 +60,13 @@ def column_names(source: str, cells: Sequence[Any], row: int, above: Sequence[An
     over = over + [""] * (len(names) - len(over))
     own = [heading if heading not in names and over.count(heading) == 1 else "" for heading in over]
     names = [name or own[k] or f"(unnamed {k + 1})" for k, name in enumerate(names)]
-    names = _headed(names, above)
+    headings, last = [], ""
+    for cell in [*above, *[None] * len(names)][: len(names)]:
+        last = str(cell_text(cell)).strip() or last
+        headings.append(last)
+    twice = {name for name, times in Counter(names).items() if times > 1}
+    made = [f"{heading} {name}".strip() if name in twice else name for heading, name in zip(headings, names)]
+    names = made if len(set(made)) == len(made) else names
     seen: dict[str, int] = {}
     for position, name in enumerate(names, start=1):
         if name in seen:
@@ -73,17 +79,6 @@ def column_names(source: str, cells: Sequence[Any], row: int, above: Sequence[An
             )
         seen[name] = position
     return tuple(names)
-
-
-def _headed(names: list[str], above: Sequence[Any]) -> list[str]:
-    """Names that are alike, with the heading above them in front; a merged heading stands over its first column."""
-    headings, last = [], ""
-    for cell in [*above, *[None] * len(names)][: len(names)]:
-        last = str(cell_text(cell)).strip() or last
-        headings.append(last)
-    twice = {name for name, times in Counter(names).items() if times > 1}
-    made = [f"{heading} {name}".strip() if name in twice else name for heading, name in zip(headings, names)]
-    return made if len(set(made)) == len(made) else names
 
 
 def blank_remark(path: Any, n: int, first: int) -> str:

@@ -115,7 +115,11 @@ def _read_wide(source: Any, rows: Any, cols: Any, extra: tuple, mismatch: str, k
         if unit in frame:
             raise DataError(f"{sheet.name}: column {unit!r} is the unit and a number.", hint="name it once.")
         frame[unit] = sheet.ids(unit).to_numpy()
-        _distinct(sheet, frame[unit], unit)
+        units = frame[unit]
+        twice = units.duplicated().to_numpy()
+        if twice.any():
+            first = units.iloc[int(np.argmax(twice))]
+            sheet.refuse(twice, f"column {unit!r} repeats a unit ({checks.plain(first)!r})", "give each unit one row.")
     with sheet.blamed():
         more = {"weight": weight, "covariates": covariates, "rows_in": kinds[0], "cols_in": kinds[1], "row_sd": row_sd}
         return Margins.from_frame(frame, rows, cols, unit, total, mismatch, **more)
@@ -125,13 +129,6 @@ def _columns(side: Any, which: str) -> list:
     if isinstance(side, (str, bytes)) or not isinstance(side, (Mapping, Sequence)):
         raise DataError(f"{which} is {side!r}.", hint="give a list of columns, or a dict of name to column.")
     return [c for c in (side.values() if isinstance(side, Mapping) else side) if c is not None]
-
-
-def _distinct(sheet: Sheet, units: Any, column: Any) -> None:
-    twice = units.duplicated().to_numpy()
-    if twice.any():
-        first = units.iloc[int(np.argmax(twice))]
-        sheet.refuse(twice, f"column {column!r} repeats a unit ({checks.plain(first)!r})", "give each unit one row.")
 
 
 def _read_long(

@@ -48,7 +48,18 @@ def write_frame(frame: pd.DataFrame, path: str | PathLike) -> None:
     if not path.parent.is_dir():
         raise DataError(f"There is no folder {str(path.parent)!r}.", hint="make it first.")
     with new_file(path) as file:
-        _write(_plain(frame), file.name, ending)
+        # Columns of objects as text, except where all are whole numbers
+        out = frame.copy(deep=False)
+        for column in out.columns:
+            if out[column].dtype == object:
+                values = out[column].tolist()
+                if all(isinstance(x, int) and not isinstance(x, bool) for x in values):
+                    out[column] = pd.Series(values, dtype="int64", index=out.index)
+                else:
+                    out[column] = pd.Series(
+                        [None if x is None else str(x) for x in values], dtype="string", index=out.index
+                    )
+        _write(out, file.name, ending)
 
 
 def write_tables(frames: Mapping[str, pd.DataFrame], folder: str | PathLike, most_csv: float = float("inf")) -> None:
@@ -87,21 +98,6 @@ def _safe(value: Any) -> Any:
     except ValueError:
         return f"'{value}"
     return value
-
-
-def _plain(frame: pd.DataFrame) -> pd.DataFrame:
-    """Columns of objects as text, except where all are whole numbers."""
-    out = frame.copy(deep=False)
-    for column in out.columns:
-        if out[column].dtype == object:
-            values = out[column].tolist()
-            if all(isinstance(x, int) and not isinstance(x, bool) for x in values):
-                out[column] = pd.Series(values, dtype="int64", index=out.index)
-            else:
-                out[column] = pd.Series(
-                    [None if x is None else str(x) for x in values], dtype="string", index=out.index
-                )
-    return out
 
 
 def _write(frame: pd.DataFrame, path: str, ending: str) -> None:

@@ -61,7 +61,7 @@ def court_edition_contests(
     pages = Pages()
     pages.section("I. Findings over all contests")
     _together(pages, contests)
-    titles = {name: f"Contest {_letter(k)}: {name}" for k, name in enumerate(contests)}
+    titles = {name: f"Contest {chr(65 + k) if k < 26 else str(k + 1)}: {name}" for k, name in enumerate(contests)}
     pages.section("II. Findings by contest")
     for name, (report, model, _) in contests.items():
         pages.add(kind="heading", text=titles[name])
@@ -81,10 +81,6 @@ def court_edition_contests(
     court.reproduction(pages, facts, problem)
     names = ", ".join(contests)
     return edition_page(pages, case, f"Voting patterns in {len(contests)} contests: {names}")
-
-
-def _letter(k: int) -> str:
-    return chr(65 + k) if k < 26 else str(k + 1)
 
 
 def _together(pages: Pages, contests: Mapping[str, ContestResult]) -> None:

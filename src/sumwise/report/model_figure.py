@@ -43,7 +43,17 @@ def plot_model(model: Any, data: Any = None, ax: Any = None, **options: Any) -> 
     """
     check_is_fitted(model)
     if data is None:
-        return _without_data(model, ax, options.get("level", 0.95))
+        if hasattr(model, "estimate"):
+            return model.estimate(options.get("level", 0.95)).plot(ax)
+        if hasattr(model, "steps_") and hasattr(model, "places_"):
+            return _flows(model, ax)
+        found = model._notebook_finding() if hasattr(model, "_notebook_finding") else None  # noqa: SLF001
+        if found is not None and found[1] is not None and "coefficient" in found[1]:
+            return plot_coefficients(found[1], ax=ax)
+        raise DataError(
+            f"A figure of {type(model).__name__} needs its data.",
+            hint="give what fit was given: model.plot(data), or model.plot((bags, y)) where that was two things.",
+        )
     from sumwise.report.model_report import report
 
     figures = report(model, data, **options).figures
@@ -52,20 +62,6 @@ def plot_model(model: Any, data: Any = None, ax: Any = None, **options: Any) -> 
     if not figures:
         raise DataError(f"The report on {type(model).__name__} has no figure.", hint="see model.report(data).")
     return figures[0].draw(ax=ax)
-
-
-def _without_data(model: Any, ax: Any, level: float) -> Any:
-    if hasattr(model, "estimate"):
-        return model.estimate(level).plot(ax)
-    if hasattr(model, "steps_") and hasattr(model, "places_"):
-        return _flows(model, ax)
-    found = model._notebook_finding() if hasattr(model, "_notebook_finding") else None  # noqa: SLF001
-    if found is not None and found[1] is not None and "coefficient" in found[1]:
-        return plot_coefficients(found[1], ax=ax)
-    raise DataError(
-        f"A figure of {type(model).__name__} needs its data.",
-        hint="give what fit was given: model.plot(data), or model.plot((bags, y)) where that was two things.",
-    )
 
 
 def _flows(model: Any, ax: Any) -> Any:

@@ -172,7 +172,13 @@ def _array(archive: zipfile.ZipFile, document: dict[str, Any], member: Any) -> n
     if listed != {"size": info.file_size, "crc32": info.CRC}:
         raise DataError(f"The member {member!r} was changed after it was saved: its checksum differs.")
     with archive.open(info) as file:
-        shape, dtype = _npy_header(file, member)
+        version = np.lib.format.read_magic(file)
+        if version == (1, 0):
+            shape, _, dtype = np.lib.format.read_array_header_1_0(file)
+        elif version == (2, 0):
+            shape, _, dtype = np.lib.format.read_array_header_2_0(file)
+        else:
+            raise DataError(f"The member {member!r} has the unknown .npy version {version}.")
         if dtype.kind not in KINDS:
             raise DataError(f"The member {member!r} holds dtype {dtype}, which sumwise doesn't read: no pickles.")
         n_bytes = math.prod(shape) * max(dtype.itemsize, 1)  # text of no length would be any number of it
@@ -182,17 +188,6 @@ def _array(archive: zipfile.ZipFile, document: dict[str, Any], member: Any) -> n
         array = np.lib.format.read_array(file, allow_pickle=False)
         file.read(1)  # at its end the zip compares the checksum
     return array
-
-
-def _npy_header(file: IO[bytes], member: str) -> tuple[tuple[int, ...], np.dtype]:
-    version = np.lib.format.read_magic(file)
-    if version == (1, 0):
-        shape, _, dtype = np.lib.format.read_array_header_1_0(file)
-    elif version == (2, 0):
-        shape, _, dtype = np.lib.format.read_array_header_2_0(file)
-    else:
-        raise DataError(f"The member {member!r} has the unknown .npy version {version}.")
-    return shape, dtype
 
 
 def _name(path: Any) -> str:

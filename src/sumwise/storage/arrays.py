@@ -17,7 +17,16 @@ KINDS = "biufcUSmM"
 def encode(encoder: Encoder, value: Any, where: str) -> Any:
     """Encode what NumPy calls its own; None for what isn't an array, a scalar or a dtype."""
     if type(value) is np.ndarray:
-        return _encode_array(encoder, value, where)
+        if value.dtype == object:
+            order = "F" if value.flags.fnc and encoder.layout else "C"
+            items = [encoder.encode(x, f"{where}.flat[{i}]") for i, x in enumerate(value.ravel(order=order))]
+            return {"objects": {"shape": list(value.shape), "order": order, "items": items}}
+        if value.dtype.kind not in KINDS:
+            refuse(value, where, hint="keep one array per field, of numbers, text or dates.")
+        constant = value.ndim > 0 and value.nbytes > 0 and not any(value.strides)
+        if constant and encoder.layout:  # a view of one value, as the weights of unweighted bags are: not written out
+            return {"constant": {"shape": list(value.shape), "value": encoder.put(value[(slice(0, 1),) * value.ndim])}}
+        return {"array": encoder.put(value)}
     if isinstance(value, np.generic):
         return _encode_scalar(encoder, value, where)
     if isinstance(value, np.dtype):
@@ -27,19 +36,6 @@ def encode(encoder: Encoder, value: Any, where: str) -> Any:
     if isinstance(value, np.ndarray):
         refuse(value, where, hint="keep a plain array: np.asarray(x).")
     return None
-
-
-def _encode_array(encoder: Encoder, array: np.ndarray, where: str) -> dict:
-    if array.dtype == object:
-        order = "F" if array.flags.fnc and encoder.layout else "C"
-        items = [encoder.encode(x, f"{where}.flat[{i}]") for i, x in enumerate(array.ravel(order=order))]
-        return {"objects": {"shape": list(array.shape), "order": order, "items": items}}
-    if array.dtype.kind not in KINDS:
-        refuse(array, where, hint="keep one array per field, of numbers, text or dates.")
-    constant = array.ndim > 0 and array.nbytes > 0 and not any(array.strides)
-    if constant and encoder.layout:  # a view of one value, as the weights of unweighted bags are: not written out
-        return {"constant": {"shape": list(array.shape), "value": encoder.put(array[(slice(0, 1),) * array.ndim])}}
-    return {"array": encoder.put(array)}
 
 
 def _encode_scalar(encoder: Encoder, value: np.generic, where: str) -> dict:
@@ -60,33 +56,25 @@ def decode(decoder: Decoder, tag: str, body: Any, where: str) -> Any:
         decoder.spend(body["shape"], value.itemsize, where)
         return np.broadcast_to(value, tuple(body["shape"]))
     if tag == "objects":
-        return _decode_objects(decoder, body, where)
+        shape, order, nodes = body["shape"], body["order"], body["items"]
+        decoder.spend(shape, 8, where)
+        if math.prod(shape) != len(nodes):
+            raise DataError(f"{where}: the file says shape {shape} for {len(nodes)} values.")
+        flat = np.empty(len(nodes), dtype=object)
+        for i, node in enumerate(nodes):
+            flat[i] = decoder.decode(node, f"{where}.flat[{i}]")
+        return flat.reshape(shape, order=order)
     if tag == "scalar":
-        return _decode_scalar(decoder, body, where)
+        text, node = body
+        dtype = _dtype(text, KINDS)
+        if isinstance(node, dict) and set(node) == {"bytes"}:
+            return np.frombuffer(bytes.fromhex(node["bytes"]), dtype=dtype, count=1)[0]
+        value = decoder.decode(node, where)
+        wanted = {"b": bool, "i": int, "u": int, "f": float, "U": str}[dtype.kind]
+        if type(value) is not wanted:
+            raise DataError(f"{where}: the file holds {value!r} as a value of dtype {text}.")
+        return dtype.type(value)
     return _dtype(body, KINDS + "O")
-
-
-def _decode_objects(decoder: Decoder, body: dict, where: str) -> np.ndarray:
-    shape, order, nodes = body["shape"], body["order"], body["items"]
-    decoder.spend(shape, 8, where)
-    if math.prod(shape) != len(nodes):
-        raise DataError(f"{where}: the file says shape {shape} for {len(nodes)} values.")
-    flat = np.empty(len(nodes), dtype=object)
-    for i, node in enumerate(nodes):
-        flat[i] = decoder.decode(node, f"{where}.flat[{i}]")
-    return flat.reshape(shape, order=order)
-
-
-def _decode_scalar(decoder: Decoder, body: list, where: str) -> Any:
-    text, node = body
-    dtype = _dtype(text, KINDS)
-    if isinstance(node, dict) and set(node) == {"bytes"}:
-        return np.frombuffer(bytes.fromhex(node["bytes"]), dtype=dtype, count=1)[0]
-    value = decoder.decode(node, where)
-    wanted = {"b": bool, "i": int, "u": int, "f": float, "U": str}[dtype.kind]
-    if type(value) is not wanted:
-        raise DataError(f"{where}: the file holds {value!r} as a value of dtype {text}.")
-    return dtype.type(value)
 
 
 def _dtype(text: Any, kinds: str) -> np.dtype:

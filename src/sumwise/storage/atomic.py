@@ -91,12 +91,21 @@ def new_folder(path: str | os.PathLike) -> Iterator[Path]:
     ['x']
     """
     target = Path(os.path.abspath(path))
-    _clear_folders(target)
+    if fcntl is not None:
+        for found in target.parent.glob(f".{_literal(target.name)}-????????"):
+            with contextlib.suppress(OSError):
+                found.rmdir()  # killed before it had its mark: only if it is empty
+            with contextlib.suppress(OSError), open(found / MARK, "rb", opener=_opened_alone) as file:
+                if _try_lock(file):
+                    shutil.rmtree(found, ignore_errors=True)
     building, held = _marked_new(target)
     try:
         yield building
         (building / MARK).unlink(missing_ok=True)
-        building.chmod(0o777 & ~_umask())  # a temporary folder is private; this one is not
+        # The permission bits that new files must not have; the system reports them only when they are set
+        mask = os.umask(0o077)
+        os.umask(mask)
+        building.chmod(0o777 & ~mask)  # a temporary folder is private; this one is not
         os.replace(building, target)
     finally:
         shutil.rmtree(building, ignore_errors=True)
@@ -217,28 +226,9 @@ def _clear_files(folder: str, name: str) -> None:
                     os.unlink(file.name)
 
 
-def _clear_folders(target: Path) -> None:
-    """Remove what killed makers of a folder left: folders with our mark that nobody holds."""
-    if fcntl is None:
-        return
-    for found in target.parent.glob(f".{_literal(target.name)}-????????"):
-        with contextlib.suppress(OSError):
-            found.rmdir()  # killed before it had its mark: only if it is empty
-        with contextlib.suppress(OSError), open(found / MARK, "rb", opener=_opened_alone) as file:
-            if _try_lock(file):
-                shutil.rmtree(found, ignore_errors=True)
-
-
 def _literal(name: str) -> str:
     """A name with the signs of patterns taken as they are."""
     return re.sub(r"[*?\[]", r"[\g<0>]", name)
-
-
-def _umask() -> int:
-    """The permission bits that new files must not have; the system reports them only when they are set."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
 
 
 def _sync_folder(folder: str) -> None:

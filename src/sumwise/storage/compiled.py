@@ -20,38 +20,28 @@ MOST_DEGREES = 100  # of a polynomial; more are no use, and would take long to c
 
 def check(estimator: Any, where: str) -> None:
     """Refuse an estimator whose learned parts don't have the sizes that its compiled code relies on."""
-    _check_trees(estimator, where)
-    needed = CHECKS.get(type(estimator).__name__)
-    if needed is not None:
-        needed(estimator, where)
-
-
-def _check_trees(estimator: Any, where: str) -> None:
-    """Trees refer to columns by number, so they must have been grown on as many as the estimator accepts."""
+    # Trees refer to columns by number, so they must have been grown on as many as the estimator accepts
     n_features = getattr(estimator, "n_features_in_", None)
     widths = {int(member.n_features_in_) for member in getattr(estimator, "estimators_", [])}
     if hasattr(estimator, "tree_"):
         widths.add(estimator.tree_.n_features)
     if widths and widths != {n_features}:
         raise DataError(f"{where}: the file holds trees on {sorted(widths)} features for {n_features} columns.")
-    _check_outputs(estimator, where)
+    if hasattr(estimator, "n_outputs_"):
+        members = (estimator, *getattr(estimator, "estimators_", ()))
+        trees = [member.tree_ for member in members if hasattr(member, "tree_")]
+        said = estimator.n_outputs_, np.max(getattr(estimator, "n_classes_", 1))
+        if any((tree.n_outputs, np.max(tree.n_classes)) != said for tree in trees):
+            raise DataError(f"{where}: the file holds trees of another number of outputs or classes than it says.")
     steps = getattr(estimator, "_predictors", [])
     if steps and {len(step) for step in steps} != {getattr(estimator, "n_trees_per_iteration_", None)}:
         raise DataError(f"{where}: the file holds another number of trees than it says.")
     for predictor in [p for step in steps for p in step]:
         if type(n_features) is not int or predictor.nodes["feature_idx"].max() >= n_features:
             raise DataError(f"{where}: the file holds a tree on more than {n_features} columns.")
-
-
-def _check_outputs(estimator: Any, where: str) -> None:
-    """As many outputs and classes as a tree, or the trees of a forest, have: predictions take memory for each."""
-    if not hasattr(estimator, "n_outputs_"):
-        return  # a vote, whose members were checked by themselves
-    members = (estimator, *getattr(estimator, "estimators_", ()))
-    trees = [member.tree_ for member in members if hasattr(member, "tree_")]
-    said = estimator.n_outputs_, np.max(getattr(estimator, "n_classes_", 1))
-    if any((tree.n_outputs, np.max(tree.n_classes)) != said for tree in trees):
-        raise DataError(f"{where}: the file holds trees of another number of outputs or classes than it says.")
+    needed = CHECKS.get(type(estimator).__name__)
+    if needed is not None:
+        needed(estimator, where)
 
 
 def _check_constant(estimator: Any, where: str) -> None:

@@ -87,7 +87,15 @@ def encode(encoder: Encoder, value: Any, where: str) -> Any:
 def decode(decoder: Decoder, _tag: str, body: Any, where: str) -> Any:
     """Decode an estimator of a listed class; its constructor isn't called, its attributes are set."""
     cls = _listed_class(body["class"], where)
-    _warn_of_other_version(cls.__name__, body["version"])
+    version = body["version"]
+    import sklearn
+    from sklearn.exceptions import InconsistentVersionWarning
+
+    if version != sklearn.__version__:
+        warning = InconsistentVersionWarning(
+            estimator_name=cls.__name__, current_sklearn_version=sklearn.__version__, original_sklearn_version=version
+        )
+        warnings.warn(warning, stacklevel=2)
     attributes = decoder.named(body["attributes"], where)
     parameters = set(cls._get_param_names())
     if not parameters <= set(attributes):
@@ -120,14 +128,3 @@ def _listed_class(name: Any, where: str) -> Any:
             hint="only the classes that sumwise.storage.scikit.CLASSES lists are loaded.",
         )
     return getattr(importlib.import_module(module), short)
-
-
-def _warn_of_other_version(name: str, version: Any) -> None:
-    import sklearn
-    from sklearn.exceptions import InconsistentVersionWarning
-
-    if version != sklearn.__version__:
-        warning = InconsistentVersionWarning(
-            estimator_name=name, current_sklearn_version=sklearn.__version__, original_sklearn_version=version
-        )
-        warnings.warn(warning, stacklevel=2)

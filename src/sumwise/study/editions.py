@@ -53,23 +53,19 @@ def write_edition(folder: Any, edition: str = "court") -> list[Path]:
     checks.choice(edition, "edition", EDITIONS[1:])
     folder = Path(folder)
     if (folder / INDEX).exists():
-        return _of_contests(folder)
+        places = read_index(folder)
+        contests = {name: _result(folder / place) for name, place in places.items()}
+        problem = Problem.from_file(folder / next(iter(places.values())) / "problem.toml")  # covers are alike
+        whole = folder / "problem.toml"
+        text = whole.read_text("utf-8") if whole.exists() else ""  # results of earlier versions have none
+        made = [_page(folder, court_edition_contests(contests, problem.values.get("court", {}), text))]
+        for name, place in places.items():
+            made += _exports(contests[name].report, contests[name].model, folder / place)
+        return made
     report, model, provenance = _result(folder)
     case = Problem.from_file(folder / "problem.toml").values.get("court", {})
     page = _page(folder, court_edition(report, case, model, provenance))
     return [page, *_exports(report, model, folder)]
-
-
-def _of_contests(folder: Path) -> list[Path]:
-    places = read_index(folder)
-    contests = {name: _result(folder / place) for name, place in places.items()}
-    problem = Problem.from_file(folder / next(iter(places.values())) / "problem.toml")  # covers are alike
-    whole = folder / "problem.toml"
-    text = whole.read_text("utf-8") if whole.exists() else ""  # results of earlier versions have none
-    made = [_page(folder, court_edition_contests(contests, problem.values.get("court", {}), text))]
-    for name, place in places.items():
-        made += _exports(contests[name].report, contests[name].model, folder / place)
-    return made
 
 
 def _result(folder: Path) -> ContestResult:

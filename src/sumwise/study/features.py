@@ -23,15 +23,10 @@ def level_texts(sheet: Sheet, column: str) -> np.ndarray:
     series = sheet.frame[column]
     absent = sheet.missing(column)
     if pd.api.types.is_numeric_dtype(series.dtype) and not pd.api.types.is_bool_dtype(series.dtype):
-        texts = [_number_text(x) for x in np.asarray(series, dtype=float).tolist()]
+        texts = [str(int(x)) if x.is_integer() else repr(x) for x in np.asarray(series, dtype=float).tolist()]
     else:
         texts = [str(x).lower() if isinstance(x, bool) else str(x).strip() for x in series.tolist()]
     return np.where(absent, MISSING, np.array(texts, dtype=object)).astype(object)
-
-
-def _number_text(value: float) -> str:
-    """A number as a level: every digit, and whole ones without a point."""
-    return str(int(value)) if value.is_integer() else repr(value)
 
 
 def column_kind(sheet: Sheet, column: str) -> str:

@@ -185,16 +185,12 @@ def profile_file(path: Any, **opening: Any) -> FileProfile:
     title = inspect_text(path, opening.get("encoding"), opening.get("separator"), False).title if text else ""
     header = bool(opening["header"])
     facts = {"sheet": opening.get("sheet"), "remarks": sheet.remarks}
-    facts["labels"] = _labels(sheet)
-    facts["opened"] = {k: opening[k] for k in ("encoding", "separator") if text and opening.get(k) is not None}
-    return FileProfile(path, len(sheet), header, columns, ragged, decimal, sheet.row, title, **facts)
-
-
-def _labels(sheet: Any) -> dict[str, str]:
-    """The labels of columns that are short and no other column's name or label."""
+    # The labels of columns that are short and no other column's name or label
     labels = {name: label for name, label in sheet.labels.items() if label != name and len(label) <= LONGEST_LABEL}
     taken = [*map(str, sheet.columns), *labels.values()]
-    return {name: label for name, label in labels.items() if taken.count(label) == 1}
+    facts["labels"] = {name: label for name, label in labels.items() if taken.count(label) == 1}
+    facts["opened"] = {k: opening[k] for k in ("encoding", "separator") if text and opening.get(k) is not None}
+    return FileProfile(path, len(sheet), header, columns, ragged, decimal, sheet.row, title, **facts)
 
 
 def _refuse_ragged(path: Path, opening: dict[str, Any]) -> None:

@@ -89,7 +89,11 @@ def open_source(
     problem.met.update(map(str, sheet.columns))
     problem.remarks.extend(line for line in sheet.remarks if line not in problem.remarks)
     alone = path is not None and _is_all(problem, path)
-    shown = _trimmed(sheet, _missing_words(problem))
+    given = problem.data.get("missing", [])
+    given = [given] if isinstance(given, str) else given
+    if not (isinstance(given, list) and all(isinstance(w, str) for w in given)):
+        problem.fail(("data", "missing"), f"missing is {given!r}.", 'give words in quotes: missing = ["N", "?"].')
+    shown = _trimmed(sheet, given)
     if trimmed:
         return _without(problem, _only(problem, shown, alone), alone)
     shown = replace(shown, frame=shown.frame.assign(**{LINE: np.arange(len(shown))}))  # values are asked for trimmed
@@ -260,14 +264,6 @@ def _even_rows(path: Path, columns: Any, ids: Any, opening: dict[str, Any], rema
         )
     lines = [line for line, _ in even[file.header :]]
     return replace(sheet, name=repr(str(path)), row=lambda i: f"row {lines[i]}")
-
-
-def _missing_words(problem: Problem) -> list[str]:
-    given = problem.data.get("missing", [])
-    given = [given] if isinstance(given, str) else given
-    if not (isinstance(given, list) and all(isinstance(w, str) for w in given)):
-        problem.fail(("data", "missing"), f"missing is {given!r}.", 'give words in quotes: missing = ["N", "?"].')
-    return given
 
 
 def only_rows(sheet: Sheet, rows: np.ndarray) -> Sheet:

@@ -148,7 +148,10 @@ def gamma(
     checks.at_least(n_bags, "n_bags", 1)
     checks.at_least(bag_size, "bag_size", 1)
     checks.at_least(n_features, "n_features", 1)
-    low, high = _support(support)
+    array = checks.positive(support, "support", ndim=1)
+    if len(array) != 2 or array[0] >= array[1]:
+        raise DataError(f"support is {support!r}.", hint="give the lowest and the highest response, as in (4, 8).")
+    low, high = float(array[0]), float(array[1])
     if noise is None:
         noise = 1.0 if small is None else 0.0
     noise = float(checks.at_least(noise, "noise", 0, whole_number=False))
@@ -170,13 +173,6 @@ def _variable_sizes(n_bags: int, largest: int, small: float, rng: np.random.Gene
     counts = [int(n_bags * share) for share in (small, 0.25, 0.25)]
     sizes = np.repeat([5, 20, 100, largest], [*counts, n_bags - sum(counts)])
     return rng.permutation(sizes)
-
-
-def _support(support: Any) -> tuple[float, float]:
-    array = checks.positive(support, "support", ndim=1)
-    if len(array) != 2 or array[0] >= array[1]:
-        raise DataError(f"support is {support!r}.", hint="give the lowest and the highest response, as in (4, 8).")
-    return float(array[0]), float(array[1])
 
 
 def _noisy_log_density(shapes: np.ndarray, scale: float) -> tuple[np.ndarray, np.ndarray]:

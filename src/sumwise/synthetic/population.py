@@ -51,7 +51,12 @@ class Population:
         loadings = rng.standard_normal((N_FACTORS, n_continuous))
         loadings *= np.sqrt(0.6) / np.sqrt((loadings**2).sum(axis=0))
         attributes, logits = {}, {}
-        for name, shares in _attribute_shares(n_categorical).items():
+        out = dict(list(ATTRIBUTES.items())[:n_categorical])
+        for j in range(len(out), n_categorical):
+            size = MORE_LEVELS[(j - len(ATTRIBUTES)) % len(MORE_LEVELS)]
+            total = size * (size + 1) / 2
+            out[f"attribute{j + 1}"] = {f"level{k}": (size - k) / total for k in range(size)}
+        for name, shares in out.items():
             attributes[name] = tuple(shares)
             slopes = rng.normal(0, 0.5, size=(N_FACTORS, len(shares)))
             logits[name] = (np.log(np.array(list(shares.values()))), slopes - slopes.mean(axis=1, keepdims=True))
@@ -93,12 +98,3 @@ class Population:
             lean = 0.6 * z[:, 0] + 0.8 * rng.standard_normal(len(where))
             weights[part] = np.maximum(1, np.rint(mean_weight * np.exp(weight_spread * lean - weight_spread**2 / 2)))
         return values, codes, weights
-
-
-def _attribute_shares(n: int) -> dict[str, dict[str, float]]:
-    out = dict(list(ATTRIBUTES.items())[:n])
-    for j in range(len(out), n):
-        size = MORE_LEVELS[(j - len(ATTRIBUTES)) % len(MORE_LEVELS)]
-        total = size * (size + 1) / 2
-        out[f"attribute{j + 1}"] = {f"level{k}": (size - k) / total for k in range(size)}
-    return out

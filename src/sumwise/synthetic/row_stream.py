@@ -254,7 +254,12 @@ def rows(
     rng = checks.generator(random_state)
     checks.at_least(n, "n", 1)
     defaults = PRESETS[checks.choice(preset, "preset", tuple(PRESETS))]
-    levels = _level_counts(defaults["sizes"] if sizes is None else sizes)
+    sizes = defaults["sizes"] if sizes is None else sizes
+    if isinstance(sizes, (str, bytes)) or not hasattr(sizes, "__iter__"):
+        raise DataError(f"sizes is {sizes!r}.", hint="give one number of levels per attribute, as in [2, 3, 50].")
+    levels = tuple(int(checks.at_least(size, f"sizes[{j}]", 1)) for j, size in enumerate(sizes))
+    if not levels:
+        raise DataError("sizes is empty.", hint="give at least one attribute.")
     tilt = checks.at_least(defaults["skew"] if skew is None else skew, "skew", 0, whole_number=False)
     linked = checks.at_least(
         defaults["correlation"] if correlation is None else correlation, "correlation", 0, whole_number=False
@@ -270,12 +275,3 @@ def rows(
     model = RowModel.draw(levels, float(tilt), float(linked), joint_parents, (main, pairwise, higher), rate, rng)
     domain = Domain({f"f{j}": size for j, size in enumerate(levels)})
     return Rows(int(n), domain, "label", model)
-
-
-def _level_counts(sizes: Any) -> tuple[int, ...]:
-    if isinstance(sizes, (str, bytes)) or not hasattr(sizes, "__iter__"):
-        raise DataError(f"sizes is {sizes!r}.", hint="give one number of levels per attribute, as in [2, 3, 50].")
-    levels = tuple(int(checks.at_least(size, f"sizes[{j}]", 1)) for j, size in enumerate(sizes))
-    if not levels:
-        raise DataError("sizes is empty.", hint="give at least one attribute.")
-    return levels

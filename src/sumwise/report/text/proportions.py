@@ -207,19 +207,14 @@ def _findings(context: Context, frame: Any, focus: str, contrasts: list[Any]) ->
             else f"The intervals of the highest and the lowest level of {group} overlap: which is higher is open."
         )
         for row in (top, bottom):
-            what = f"Share of “{focus}” where {group} is {_level_words(row['level'])}"
+            words = str(row["level"])
+            what = f"Share of “{focus}” where {group} is {words[1:-1] if words == MISSING else words}"
             out.append(_finding(context, what, row, "moderate" if apart else "low", because))
     if out:
         return out
     row = frame[(frame["group"] == "everybody") & (frame["class"] == focus)].iloc[0]
     because = "The counts of the bags determine it."
     return [_finding(context, f"Share of “{focus}” among all individuals", row, "high", because)]
-
-
-def _level_words(level: Any) -> str:
-    """A level as a sentence says it: missing for (missing)."""
-    words = str(level)
-    return words[1:-1] if words == MISSING else words
 
 
 def _finding(context: Context, what: str, row: Any, trust: str, because: str) -> dict[str, Any]:

@@ -112,15 +112,6 @@ class Collective(Study):
         hint = 'noisy counts may be: set noise = "laplace" (or gaussian, geometric) and sd in [options].'
         noisy = self.problem.options.get("noise") in NEGATIVE
         refuse((frame["count"] < 0) & (not noisy), f"{_counts_of(self.problem)} is negative", hint)
-        self._more_columns(sheet, frame, rows)
-        keys = [k for k in ("season", "time", "place") if k in frame]
-        advice = "add them up, or name the right columns (season = ... for years or days)."
-        refuse(frame.duplicated(keys), "a time and place has two rows", advice)
-        self._check_absent(sheet, frame, keys)
-        self.places = self._places(sheet, frame, rows)
-        return frame
-
-    def _more_columns(self, sheet: Any, frame: pd.DataFrame, rows: np.ndarray) -> None:
         p = self.problem
         season = p.column("season")
         if season is not None:
@@ -131,6 +122,12 @@ class Collective(Study):
             if column is not None:
                 sheet.known(column)
                 frame[key] = sheet.numbers([column])[rows, 0]
+        keys = [k for k in ("season", "time", "place") if k in frame]
+        advice = "add them up, or name the right columns (season = ... for years or days)."
+        refuse(frame.duplicated(keys), "a time and place has two rows", advice)
+        self._check_absent(sheet, frame, keys)
+        self.places = self._places(sheet, frame, rows)
+        return frame
 
     def _check_absent(self, sheet: Any, frame: pd.DataFrame, keys: list[str]) -> None:
         absent = checks.choice(self.problem.data.get("absent", "raise"), "absent", ABSENT)

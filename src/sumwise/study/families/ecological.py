@@ -85,10 +85,7 @@ class Ecological(Study):
         self.work.warnings += [str(w.message) for w in caught]
         self.data = self.margins
         self._note_data()
-        self._read_map()
-
-    def _read_map(self) -> None:
-        """The shapes of the units, where the problem names a map."""
+        # The shapes of the units, where the problem names a map
         p = self.problem
         given = p.values.get("map")
         if given is None:

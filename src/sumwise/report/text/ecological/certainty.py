@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
@@ -193,7 +191,8 @@ def _how_intervals_came_about(context: Context, summary: Summary) -> None:
     est, m = context.model, context.data
     words = []
     if m.row_sd is not None and m.row_sd.any():
-        words.append(ROW_ERROR[_row_error(est)])
+        corrected = est.row_error == "berkson" or est.regression_calibration
+        words.append(ROW_ERROR[est.row_error if corrected else "uncorrected"])
     if hasattr(est, "slopes_"):
         _slopes(context, summary)
     if est.interval_kind == "calibrated":
@@ -208,12 +207,6 @@ def _how_intervals_came_about(context: Context, summary: Summary) -> None:
         words.append(POOLING[est.pooling_])
     for line in words:
         summary.add("certainty", text(line))
-
-
-def _row_error(est: Any) -> str:
-    """How a fit took the error of the counts by group."""
-    corrected = est.row_error == "berkson" or est.regression_calibration
-    return est.row_error if corrected else "uncorrected"
 
 
 def _slopes(context: Context, summary: Summary) -> None:

@@ -71,7 +71,13 @@ def _family(
     good = [(i, j) for i, j in good if total is None or total not in columns[i:j]]
     good = [(i, j) for i, j in good if not _holds_its_sum(values[:, i:j])]
     wrong = {(i, j): _agreement(running[:, j] - running[:, i], target) < 1 for i, j in good}
-    apart = _apart(sorted(good, key=lambda run: (wrong[run], run[1] - run[0], run[0])))
+    # Runs that don't overlap, the first ones given first, in the order of the file
+    runs = sorted(good, key=lambda run: (wrong[run], run[1] - run[0], run[0]))
+    kept: list[tuple[int, int]] = []
+    for i, j in runs:
+        if all(j <= a or b <= i for a, b in kept):
+            kept.append((i, j))
+    apart = sorted(kept)
     if len(apart) < (2 if total is None else 1):
         return None
     aims = [_aim(running, apart, k, None if total is None else total.amounts[rows]) for k in range(len(apart))]
@@ -114,15 +120,6 @@ def _holds_its_sum(values: np.ndarray) -> bool:
 
 def _equal(a: np.ndarray, b: np.ndarray) -> bool:
     return _agreement(a, b) >= AGREE
-
-
-def _apart(runs: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Runs that don't overlap, the first ones given first, in the order of the file."""
-    kept: list[tuple[int, int]] = []
-    for i, j in runs:
-        if all(j <= a or b <= i for a, b in kept):
-            kept.append((i, j))
-    return sorted(kept)
 
 
 def nested_sums(columns: list[Column], rows: np.ndarray, most: int = 8) -> list[tuple[Column, list[Column]]]:
