@@ -11,7 +11,7 @@ import pytest
 NUMBERS = itertools.count()
 ON_SPARK = {
     "tests/aggregate/test_contributions.py",
-    "tests/aggregate/test_memory.py",
+    "tests/aggregate/test_counters.py",
     "tests/aggregate/test_on_spark.py",
     "tests/aggregate/test_rows_to_bags.py",
     "tests/aggregate/test_rows_to_tables.py",

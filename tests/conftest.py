@@ -67,7 +67,7 @@ CHECKED = {
 
 # One worker runs these files: each other one would start Java again.
 SPARK = ["aggregate/test_on_spark.py", "aggregate/test_rows_to_tables.py", "aggregate/test_contributions.py"]
-SPARK += ["aggregate/test_memory.py", "aggregate/test_rows_to_bags.py"]
+SPARK += ["aggregate/test_counters.py", "aggregate/test_rows_to_bags.py"]
 SPARK += ["maxent/test_on_spark.py", "proportions/test_on_spark.py", "test_spark.py"]
 
 # Each group compiles the same kernels: in two workers at once, both would.

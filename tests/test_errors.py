@@ -4,7 +4,16 @@ import warnings
 
 import pytest
 
-from sumwise.errors import DataError, MissingExtra, ModelWarning, NotConverged, SumwiseError, UnknownName, readable
+from sumwise.errors import (
+    DataError,
+    MissingExtra,
+    ModelWarning,
+    NotConverged,
+    SumwiseError,
+    UnknownName,
+    group_warnings,
+    readable,
+)
 
 
 def test_hint_is_appended_and_kept_apart():
@@ -50,3 +59,18 @@ def test_usual_messages_and_long_paths_stay_whole():
         warnings.simplefilter("always")
         warnings.warn("3 units are empty.", ModelWarning, stacklevel=1)
     assert str(caught[0].message) == "3 units are empty."
+
+
+def test_each_kind_is_issued_once_with_its_number():
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        with group_warnings():
+            for left in (3, 2, 1):
+                warnings.warn(f"{left} left", NotConverged, stacklevel=1)
+            warnings.warn("few units", ModelWarning, stacklevel=1)
+    assert [str(w.message) for w in caught] == ["3 left (and 2 more like it)", "few units"]
+
+
+def test_errors_pass_through():
+    with pytest.raises(ZeroDivisionError), group_warnings():
+        _ = 1 / 0

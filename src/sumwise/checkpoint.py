@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks
-from sumwise.errors import DataError
-from sumwise.grouped_warnings import is_ours, one_line
+from sumwise.errors import DataError, is_ours, one_line
 from sumwise.persistence import decoded, encoded
 from sumwise.storage import archive
 from sumwise.storage.remote import RemoteFile, is_remote

@@ -77,7 +77,7 @@ class Estimator(BaseEstimator):
         """
         from importlib import import_module
 
-        return import_module("sumwise.report.model_figure").plot_model(self, data, ax, **options)
+        return import_module("sumwise.report.model_report").plot_model(self, data, ax, **options)
 
     def _html_repr(self) -> str:
         """In a notebook: what was found, and scikit-learn's diagram of the parameters below it."""

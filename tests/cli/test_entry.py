@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import faulthandler
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -193,3 +195,46 @@ def test_a_file_named_like_an_option_is_named_with_the_way_to_write_it(name, tmp
     assert f"'{name}' begins with a dash and is read as an option. Hint: write ./{name}." in capsys.readouterr().err
     main(["init", "--", name])
     assert "read as an option" not in capsys.readouterr().err
+
+
+def crash():
+    faulthandler.disable()  # pytest's would print every stack
+    os.kill(os.getpid(), signal.SIGSEGV)
+    return 0
+
+
+def leave():
+    os._exit(1)  # as OpenMP does when it can't start a thread
+
+
+@pytest.mark.parametrize("ending", [crash, leave])
+def test_a_library_that_ends_the_process_is_answered_in_one_line(monkeypatch, capfd, ending):
+    monkeypatch.setattr(entry, "memory_is_limited", lambda: True)
+    monkeypatch.setattr(entry, "run", lambda arguments: ending())
+    assert entry.main(["fit"]) == 2
+    assert capfd.readouterr().err.startswith("There is not enough memory for this. Hint:")
+
+
+@pytest.mark.parametrize("code", [0, 2, 130])
+def test_an_exit_code_comes_back(code):
+    assert entry.in_a_child(lambda: code) == code
+
+
+def test_a_killed_child_is_not_taken_for_lack_of_memory():
+    assert entry.in_a_child(lambda: os.kill(os.getpid(), signal.SIGKILL) or 0) == -signal.SIGKILL
+
+
+def test_a_limit_is_seen(monkeypatch):
+    assert not entry.memory_is_limited()
+    monkeypatch.setattr(resource, "getrlimit", lambda limit: (2**30, resource.RLIM_INFINITY))
+    assert entry.memory_is_limited()
+
+
+@pytest.mark.parametrize(("given", "expected"), [(None, "1"), ("3", "3")])
+def test_libraries_get_one_thread_where_memory_is_limited_unless_the_user_says_more(monkeypatch, given, expected):
+    for name in entry.THREADS:
+        if given is None:
+            monkeypatch.delenv(name, raising=False)
+        else:
+            monkeypatch.setenv(name, given)
+    assert entry.in_a_child(lambda: int({os.environ[name] for name in entry.THREADS} != {expected})) == 0

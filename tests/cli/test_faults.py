@@ -174,7 +174,7 @@ def test_two_processes_on_one_folder_leave_one_whole_result(commands, place):
     assert hidden(place) == []
 
 
-@pytest.mark.long  # what a library does without memory depends on the machine; test_limited.py has no such limit
+@pytest.mark.long  # what a library does without memory depends on the machine; test_entry.py has no such limit
 @pytest.mark.parametrize("megabytes", [20, 400])
 def test_out_of_memory_is_one_line_and_no_defect(commands, place, megabytes):
     rng = np.random.default_rng(0)

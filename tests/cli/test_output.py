@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import threading
 
 import numpy as np
 import pytest
 
 from sumwise.cli import output
+from sumwise.cli.output import Stages
+from sumwise.progress import Progress
 
 
 def test_json_holds_arrays_and_no_nan(capsys):
@@ -41,3 +44,49 @@ def test_messages_go_to_standard_error_in_one_line(capsys, put):
 def test_write_takes_brackets_as_they_are(capsys):
     output.write("[b]")
     assert capsys.readouterr().out == "[b]\n"
+
+
+def test_quick_stages_say_their_name_alone():
+    lines = []
+    with Stages(write=lines.append, first=60.0) as stages:
+        stages("read")
+        stages("fit King")
+    assert lines == ["read", "fit King"]
+
+
+def test_long_stages_say_how_long_until_they_end():
+    lines, seen = [], threading.Event()
+
+    def write(line):
+        lines.append(line)
+        if "so far" in line:
+            seen.set()
+
+    with Stages(write=write, first=0.0, between=3600.0) as stages:
+        stages("fit King")
+        assert seen.wait(60)
+    assert lines == ["fit King", "fit King: 0 s so far"]
+
+
+def test_quiet_stages_say_nothing():
+    lines = []
+    with Stages(quiet=True, write=lines.append, first=0.0) as stages:
+        stages("read")
+    assert lines == []
+
+
+def test_long_stages_say_how_long_they_will_take_where_steps_are_counted(monkeypatch):
+    lines, seen = [], threading.Event()
+    monkeypatch.setattr(Progress, "seconds_left", lambda self: 12.0)
+
+    def write(line):
+        lines.append(line)
+        if "left" in line:
+            seen.set()
+
+    with Stages(write=write, first=0.0, between=0.01) as stages:
+        stages("compare King")
+        with Progress("Draws", 10) as work:
+            work.step(4)
+            assert seen.wait(60)
+    assert any(line.endswith("so far, draws 4 of at most 10, about 12 s left") for line in lines)

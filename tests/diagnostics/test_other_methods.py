@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from sumwise import Margins, synthetic
-from sumwise.diagnostics import family_of, fit_others, other_methods, share_differences
+from sumwise.diagnostics import family_of, finding_numbers, fit_others, other_methods, share_differences
 from sumwise.ecological import Bounds, EcologicalEM, Goodman, King
 from sumwise.maxent import NaiveBayesTables
 
@@ -55,3 +55,16 @@ def test_differences_are_against_the_first():
     assert first["inside the intervals"] == 1
     gap = np.abs(fits["EM"].shares_ - fits["Goodman"].shares_)
     assert second["mean difference"] == pytest.approx(gap.mean())
+
+
+def test_percent_of_the_truth_and_no_truth_no_line():
+    records = [
+        {"what": "a", "estimated": -3.0, "truth": -2.0, "low": -4.0, "high": -1.0},
+        {"what": "b", "estimated": 1.0, "truth": None},
+        {"what": "c", "estimated": 1.0, "truth": 2.0, "low": None, "high": None},
+    ]
+    numbers = finding_numbers(records)
+    assert numbers["names"] == ["a", "c"]
+    np.testing.assert_allclose(numbers["off"], [-50, -50])
+    np.testing.assert_allclose(numbers["high"][0], 50)
+    assert np.isnan(numbers["low"][1])

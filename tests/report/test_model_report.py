@@ -8,22 +8,23 @@ import warnings
 from typing import Any, cast
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from call_trace import trace
 from study_cases import clicks, doses, flocks, people, votes
-from sumwise import Bags, Margins
+from sumwise import Bags, Margins, Tables
 from sumwise.aggregate import aggregate
 from sumwise.cli import main
 from sumwise.collective import FlowModel, Movement, Places
 from sumwise.distribution import BagRidge, LinearEmbedding
 from sumwise.ecological import Bounds, Goodman
 from sumwise.errors import DataError, UnknownName
-from sumwise.maxent import MaxEntClassifier
+from sumwise.maxent import MaxEntClassifier, NaiveBayesTables
 from sumwise.plots.font_cache import prepare_font_cache
-from sumwise.proportions import CardinalityClassifier
+from sumwise.proportions import CardinalityClassifier, MeanMap
 from sumwise.report import Report, report
-from sumwise.report.model_report import warned
+from sumwise.report.model_report import plot_model, warned
 from sumwise.study.fitting import fit_problem, read_result
 
 # Functions and files of sumwise from a fitted model to its page, without the mathematics of the family (its package,
@@ -41,7 +42,9 @@ MOST_OF_THE_COMMAND = {
     "collective": (556, 92),
     "maxent": (542, 95),
 }
-COMPILING = ("kernels/compiled.py", "kernels/private_folder.py")  # on the way in the first session alone
+COMPILING = ("kernels/compiled.py",)  # on the way in the first session alone
+
+WALK = np.array([[90, 10, 0], [88, 12, 0], [20, 50, 30]])
 
 
 def written(folder, family, frame, columns, method="auto", data="", options=""):
@@ -236,3 +239,50 @@ def test_a_report_that_memory_would_not_hold_is_refused_with_its_size(monkeypatc
     monkeypatch.setattr("sumwise.memory.available_bytes", lambda: 2**20)
     with pytest.raises(DataError, match=r"The report would take about \d+ MiB of memory, and 1 MiB are free.*the data"):
         report(Bounds().fit(small), large)
+
+
+def bags(n=8):
+    rng = np.random.default_rng(0)
+    return Bags.from_arrays([rng.normal(k / n, 1.0, size=(6, 2)) for k in range(n)])
+
+
+def test_shares_flows_and_coefficients_are_drawn_without_data():
+    margins = Margins([[60, 40], [10, 90], [50, 50]], [[80, 20], [30, 70], [60, 40]])
+    assert Bounds().fit(margins).plot().get_xlabel() == "share of the group"
+    few = MeanMap().fit(bags(), [0, 1, 2, 3, 3, 4, 5, 6])
+    assert few.plot().get_xlabel() == "coefficient of class 1 (log-odds)"
+    frame = {"a": ["x", "y"] * 20, "b": ["u", "u", "v", "v"] * 10, "y": [0, 1, 1, 0] * 10}
+    tables = Tables.from_frame(frame, ["a", "b"], label="y", order=1)
+    assert "coefficient" in MaxEntClassifier().fit(tables).plot().get_xlabel()
+
+
+def test_flows_are_a_map_or_a_matrix_of_the_step_with_most_moves():
+    on_map = FlowModel(Places(lon=[0, 1, 2], lat=[50, 50, 50]), Movement(1.0)).fit(WALK)
+    assert on_map.plot().get_xlabel() == "longitude"
+    apart = FlowModel(Places(distances=[[0, 1, 2], [1, 0, 1], [2, 1, 0]]), Movement(1.0)).fit(WALK)
+    ax = apart.plot()
+    assert (ax.get_xlabel(), ax.get_ylabel(), ax.get_title()) == ("to", "from", "1 to 2")
+
+
+def test_a_model_that_has_nothing_to_draw_asks_for_its_data():
+    y = np.arange(8.0)
+    model = BagRidge().fit(bags(), y)
+    with pytest.raises(DataError, match="BagRidge needs its data"):
+        plot_model(model)
+
+
+def test_a_model_whose_report_has_no_figure_shows_its_data():
+    frame = {"a": ["x", "y"] * 20, "b": ["u", "u", "v", "v"] * 10, "y": [0, 1, 1, 0] * 10}
+    tables = Tables.from_frame(frame, ["a", "b"], label="y", order=1)
+    ax = tables.plot()
+    assert NaiveBayesTables().fit(tables).plot(tables).get_xlabel() == ax.get_xlabel()
+
+
+def test_a_frame_that_can_draw_itself_is_not_taken_for_the_data_of_the_fit():
+    other = pd.DataFrame({"a": [1.0, 2.0]})
+    frame = {"a": ["x", "y"] * 20, "b": ["u", "u", "v", "v"] * 10, "y": [0, 1, 1, 0] * 10}
+    model = NaiveBayesTables().fit(Tables.from_frame(frame, ["a", "b"], label="y", order=1))
+    with pytest.raises(DataError, match=r"needs its tables.*Hint: give the Tables"):
+        plot_model(model, other)
+    with pytest.raises(DataError, match=r"needs its margins.*Hint: give the Margins"):
+        plot_model(Bounds().fit(Margins([[60, 40], [10, 90]], [[80, 20], [30, 70]])), other)

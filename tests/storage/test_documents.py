@@ -2,12 +2,13 @@
 
 import os
 
+import numpy as np
 import pytest
 
 from sumwise.collective import Places
 from sumwise.errors import DataError
 from sumwise.readers.bucket_key import BucketKey
-from sumwise.storage.documents import parse_json, parse_toml, read_json, read_toml
+from sumwise.storage.documents import file_digest, parse_json, parse_toml, read_json, read_toml
 from sumwise.study.contests import read_index
 from sumwise.study.families.base import Study
 from sumwise.study.fitting import read_result
@@ -94,3 +95,27 @@ def test_what_the_fit_kept_is_checked(text, tmp_path):
     (tmp_path / "features.json").write_text(text)
     with pytest.raises(DataError, match=r"features\.json in .* is damaged"):
         study.kept_by_the_fit("classes")
+
+
+def test_rows_are_known_by_their_content(tmp_path):
+    for folder, values in (("a", "x=1"), ("b", "x=1"), ("c", "x=2")):
+        (tmp_path / folder / values).mkdir(parents=True)
+        (tmp_path / folder / values / "part.csv").write_text("y\n1\n")
+    first, copy, other = (file_digest(str(tmp_path / f)) for f in "abc")
+    assert first == copy != other
+    one = file_digest(str(tmp_path / "a" / "x=1" / "part.csv"))
+    assert one == file_digest(str(tmp_path / "c" / "*" / "*.csv"))
+    assert file_digest("s3://bucket/rows.parquet") is None
+
+
+def test_large_rows_are_known_by_blocks(tmp_path, monkeypatch):
+    monkeypatch.setattr("sumwise.storage.documents.WHOLE", 2**18)
+    content = bytearray(np.random.default_rng(0).bytes(10 * 2**16))
+    for name in ("rows.csv", "copy.csv"):
+        (tmp_path / name).write_bytes(content)
+    content[-1] ^= 1
+    (tmp_path / "other.csv").write_bytes(content)
+    (tmp_path / "longer.csv").write_bytes(content + b"\n")
+    names = [file_digest(str(tmp_path / f"{n}.csv")) for n in ("rows", "copy", "other", "longer")]
+    assert names[0] == names[1]
+    assert len(set(names)) == 3

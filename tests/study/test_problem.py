@@ -6,12 +6,14 @@ import os
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sumwise.cli import main
 from sumwise.errors import DataError, UnknownName
+from sumwise.noise import Exact, Gaussian, Laplace, Poisson
 from sumwise.study import Problem
-from sumwise.study.problem import key_lines, value_line
+from sumwise.study.problem import key_lines, noise_of, value_line
 
 TEXT = """# family = "not me"
 family = "a"  # columns = 1
@@ -168,3 +170,25 @@ def test_a_key_in_the_wrong_table_is_sent_to_the_right_one():
     text = 'family = "ecological"\n[data]\nfile = "v.csv"\ngroups = ["a"]'
     with pytest.raises(DataError, match=r"it belongs under \[columns\]"):
         study_of(Problem.parse(text))
+
+
+def test_kinds_have_their_parameters():
+    assert noise_of({"rate": 0.5}) == Poisson(0.5)
+    assert noise_of({"noise": "exact"}) == Exact()
+    assert noise_of({"noise": "gaussian", "sd": 2.0}) == Gaussian(2.0)
+    assert noise_of({"noise": "laplace", "sd": 2.0 * np.sqrt(2)}) == Laplace(2.0)
+    assert noise_of({"noise": "relative"}) is None
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [({"noise": "poisson", "sd": 1.0}, "poisson noise has no sd"), ({"noise": "gaussian", "sd": -1}, "sd")],
+)
+def test_wrong_parameters_are_refused(given, words):
+    with pytest.raises(DataError, match=words):
+        noise_of(given)
+
+
+def test_kinds_that_are_not_known_here_are_refused():
+    with pytest.raises(DataError, match="noise"):
+        noise_of({"noise": "relative"}, ("exact",))

@@ -18,8 +18,8 @@ from sumwise.errors import DataError
 from sumwise.readers.connection import as_pattern, connect, expand_pattern, one_select, one_statement, reason
 from sumwise.readers.files import arrow_batches
 from sumwise.readers.text import copy_as_utf8, inspect_text, is_utf8, single_quoted, warn_encoding
+from sumwise.storage.atomic import scratch_folder
 from sumwise.storage.remote import is_remote
-from sumwise.storage.temporary import scratch_folder
 
 CHUNK_ROWS = 1_000_000
 NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")

@@ -11,8 +11,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.aggregate import sql, survey
 from sumwise.aggregate.contributions import bound_rows
-from sumwise.aggregate.counters import Counter, FilledCounter, Several
-from sumwise.aggregate.memory import check_memory, filled_only
+from sumwise.aggregate.counters import Counter, FilledCounter, Several, check_memory, filled_only
 from sumwise.aggregate.plan import CountPlan, checked_conditions
 from sumwise.aggregate.sources import is_query
 from sumwise.aggregate.suppression import suppressed
@@ -27,7 +26,7 @@ from sumwise.progress import Progress
 from sumwise.provenance import Provenance
 from sumwise.readers.connection import files_named
 from sumwise.sparse_table import table_of_arrays, table_of_cells
-from sumwise.storage.file_digest import file_digest
+from sumwise.storage.documents import file_digest
 from sumwise.storage.remote import is_remote
 from sumwise.table import Table
 from sumwise.tables import Tables

@@ -5,15 +5,15 @@ from __future__ import annotations
 import errno
 import os
 import re
+import signal
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import typer
 
 from sumwise.cli import output
-from sumwise.cli.limited import in_a_child, memory_is_limited
 from sumwise.errors import DataError, SumwiseError
 
 DEFECT, BAD_INPUT, INTERRUPTED, CLOSED_PIPE = 1, 2, 130, 141
@@ -26,6 +26,9 @@ SYSTEM_HINTS = {
     errno.EROFS: "name a folder that you may write to.",
     errno.EACCES: "ask for access to it, or name a file or folder that you may use.",
 }
+
+DONE = b"."
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "ARROW_IO_THREADS")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -170,3 +173,57 @@ def usage(error) -> str:
     path = context.command_path if context is not None else "sumwise"
     said = error.format_message().rstrip(".")  # a question that Typer asks ("Did you mean 'fit'?") keeps its mark
     return f"{said}{'' if said.endswith('?') else '.'} Hint: see {path} --help."
+
+
+def memory_is_limited() -> bool:
+    """Whether the shell (``ulimit -v``) or a batch system limits this process's memory, on systems that can say so."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return False
+    limits = (resource.getrlimit(limit)[0] for limit in (resource.RLIMIT_AS, resource.RLIMIT_DATA))
+    return any(limit != resource.RLIM_INFINITY for limit in limits)
+
+
+def in_a_child(work: Callable[[], int]) -> int | None:
+    """Run `work` in a child and return its exit code, or None where the child was ended from below Python.
+
+    OpenMP, OpenBLAS, glibc and the C++ runtime abort, or crash, when memory runs out; the parent is left to say so.
+    """
+    sys.stdout.flush()
+    sys.stderr.flush()
+    ended, end = os.pipe()
+    child = os.fork()
+    if child == 0:
+        _run(work, end)
+    os.close(end)
+    # Ctrl-C reaches the child as well, which answers it.
+    kept = {number: signal.signal(number, signal.SIG_IGN) for number in (signal.SIGINT, signal.SIGQUIT)}
+    kept[signal.SIGTERM] = signal.signal(signal.SIGTERM, lambda number, _: os.kill(child, number))
+    try:
+        said = os.read(ended, 1)
+        status = os.waitpid(child, 0)[1]
+    finally:
+        os.close(ended)
+        for number, handler in kept.items():
+            signal.signal(number, handler)
+    code = os.waitstatus_to_exitcode(status)
+    return code if said == DONE or -code in (signal.SIGKILL, signal.SIGTERM) else None
+
+
+def _run(work: Callable[[], int], end: int) -> None:
+    """What the child does: work, say that Python reached the end of it, and exit.
+
+    Libraries get one thread each, unless the user set a number: every thread reserves address space, and a library
+    that can't start one of several may wait for it for ever.
+    """
+    for name in THREADS:
+        os.environ.setdefault(name, "1")
+    code = 1
+    try:
+        code = work()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os.write(end, DONE)
+    finally:
+        os._exit(code)

@@ -1,15 +1,18 @@
-"""How the command line writes: results to standard output, one-line messages to standard error."""
+"""How the command line writes: results to standard output, messages and the stages of long work to standard error."""
 
 from __future__ import annotations
 
 import json as json_module
 import sys
-from collections.abc import Iterable, Sequence
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated, Any
 
 import typer
 
 from sumwise.errors import readable
+from sumwise.progress import active
 
 MOST = 10_000  # characters of a table's line outside of a terminal
 
@@ -20,6 +23,8 @@ Quiet = Annotated[
     bool, typer.Option("--quiet", help="Write nothing but the result and what went wrong.", show_default=False)
 ]
 """The option ``--quiet`` that every command takes."""
+
+FIRST, BETWEEN = 2.0, 10.0  # seconds after which a stage says how long it has run, first and again
 
 
 def one_line(text: object) -> str:
@@ -112,3 +117,73 @@ def _console(stderr: bool = False):
     from rich.console import Console
 
     return Console(file=sys.stderr if stderr else sys.stdout)
+
+
+def _print(line: str) -> None:
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()
+
+
+def _left() -> str:
+    """What a step that counts says about its end; nothing where none is under way."""
+    for work in list(active):
+        seconds = work.seconds_left()
+        if seconds is not None:
+            what = work.label.lower() if work.label[1:].islower() else "steps"  # MaxEntClassifier is no noun to count
+            return f", {what} {work.done:,} of at most {work.total:,}, about {seconds:.0f} s left"
+    return ""
+
+
+class Stages:
+    """Call it with the name of each stage; it writes the name, and the elapsed time of stages that take long.
+
+    Use it as a context manager: the last stage ends with it.
+
+    Parameters
+    ----------
+    quiet : bool
+        Write nothing.
+    write : callable, optional
+        Takes a line. Default: standard error.
+    first, between : float
+        Seconds until a stage says how long it has run, and between later lines.
+    """
+
+    def __init__(
+        self,
+        quiet: bool = False,
+        write: Callable[[str], None] = _print,
+        first: float = FIRST,
+        between: float = BETWEEN,
+    ):
+        self.quiet, self.write = quiet, write
+        self.first, self.between = first, between
+        self._ended = threading.Event()
+        self._watch: threading.Thread | None = None
+
+    def __enter__(self) -> Stages:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end()
+
+    def __call__(self, name: str) -> None:
+        self._end()
+        if self.quiet:
+            return
+        self.write(name)
+        self._ended = threading.Event()
+        self._watch = threading.Thread(target=self._report, args=(name, self._ended), daemon=True)
+        self._watch.start()
+
+    def _end(self) -> None:
+        if self._watch is not None:
+            self._ended.set()
+            self._watch.join()
+            self._watch = None
+
+    def _report(self, name: str, ended: threading.Event) -> None:
+        begin, wait = time.monotonic(), self.first
+        while not ended.wait(wait):
+            self.write(f"{name}: {time.monotonic() - begin:.0f} s so far{_left()}")
+            wait = self.between

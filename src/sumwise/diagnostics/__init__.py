@@ -1,8 +1,13 @@
 """The numbers behind every figure, one file per family; figures only draw them."""
 
 from sumwise.deprecated import renamed
-from sumwise.diagnostics.bags import calibration_numbers, confusion, predicted_numbers, subgroup_numbers
-from sumwise.diagnostics.distribution import similarity_numbers
+from sumwise.diagnostics.bags import (
+    calibration_numbers,
+    confusion,
+    predicted_numbers,
+    similarity_numbers,
+    subgroup_numbers,
+)
 from sumwise.diagnostics.ecological import (
     contextual,  # noqa: F401 (deprecated)
     first_choices,
@@ -16,7 +21,6 @@ from sumwise.diagnostics.ecological import (
     unit_cells,
     unit_scatter,
 )
-from sumwise.diagnostics.findings import finding_numbers
 from sumwise.diagnostics.flows import (
     connectivity_numbers,
     flow_frames,
@@ -28,7 +32,7 @@ from sumwise.diagnostics.flows import (
 from sumwise.diagnostics.held_out import cross_predict, cross_predict_shares, split_half, subgroup_shares
 from sumwise.diagnostics.levels import class_margin, class_share_errors, level_shares
 from sumwise.diagnostics.maps import map_numbers, unit_shapes
-from sumwise.diagnostics.other_methods import family_of, fit_others, other_methods, share_differences
+from sumwise.diagnostics.other_methods import family_of, finding_numbers, fit_others, other_methods, share_differences
 from sumwise.diagnostics.training_curve import convergence, training_curve
 
 __all__ = [

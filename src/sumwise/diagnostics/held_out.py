@@ -10,7 +10,7 @@ from sklearn.base import clone
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.display import in_natural_order
-from sumwise.grouped_warnings import group_warnings
+from sumwise.errors import group_warnings
 from sumwise.margins import Margins
 from sumwise.progress import track
 

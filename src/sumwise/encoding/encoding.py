@@ -19,8 +19,7 @@ from sumwise.encoding.learning import (
 )
 from sumwise.encoding.merged import ALL_RULES
 from sumwise.encoding.rules import Cross, Levels, Target, cross_cell
-from sumwise.encoding.unseen import Unseen, count_unseen, report_unseen
-from sumwise.encoding.values import looked_up
+from sumwise.encoding.values import Unseen, count_unseen, looked_up, report_unseen
 from sumwise.errors import DataError, UnknownName
 
 if TYPE_CHECKING:

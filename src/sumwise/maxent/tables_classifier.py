@@ -12,8 +12,7 @@ from sumwise import checks, frames
 from sumwise.display import shortened
 from sumwise.domain import Domain
 from sumwise.encoding import Encoding
-from sumwise.encoding.unseen import count_unseen, report_unseen
-from sumwise.encoding.values import canonical, looked_up
+from sumwise.encoding.values import canonical, count_unseen, looked_up, report_unseen
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.noise import Exact

@@ -1,6 +1,5 @@
 """Scores against truth."""
 
-from sumwise.metrics.bag_shares import bag_calibration
 from sumwise.metrics.intervals import (
     auc_interval,
     conformal_half_width,
@@ -10,8 +9,14 @@ from sumwise.metrics.intervals import (
     wilson_interval,
 )
 from sumwise.metrics.labels import auc, calibration, nllh
-from sumwise.metrics.polls import compare_polls
-from sumwise.metrics.shares import majority_hits, pair_order, share_scores, weighted_rmse
+from sumwise.metrics.shares import (
+    bag_calibration,
+    compare_polls,
+    majority_hits,
+    pair_order,
+    share_scores,
+    weighted_rmse,
+)
 
 __all__ = [
     "auc",

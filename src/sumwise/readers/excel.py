@@ -12,8 +12,7 @@ import pandas as pd
 from sumwise import checks
 from sumwise.errors import DataError, SumwiseError
 from sumwise.extras import require
-from sumwise.readers.grid import blank_remark, cell_text, column_names, column_values, filled, header_position
-from sumwise.readers.sheet import Sheet
+from sumwise.readers.sheet import Sheet, blank_remark, cell_text, column_names, column_values, filled, header_position
 from sumwise.readers.sizes import EXPANSION, FREE_SIZE
 
 ROW = re.compile(rb"<(?:\w+:)?row\s[^>]*?\br=[\"'](-?\d+(?:\.\d+)?)[\"']")

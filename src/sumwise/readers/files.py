@@ -19,9 +19,8 @@ from sumwise.errors import DataError, SumwiseError, UnknownName
 from sumwise.readers.connection import as_pattern, connect, one_select, reason
 from sumwise.readers.excel import EXCEL, open_excel
 from sumwise.readers.geographic import GEOJSON, GEOPACKAGE, open_geojson, open_geopackage
-from sumwise.readers.grid import blank_remark
 from sumwise.readers.numerals import PLAIN_SQL
-from sumwise.readers.sheet import Sheet
+from sumwise.readers.sheet import Sheet, blank_remark
 from sumwise.readers.sizes import arrow_size, check_decoded, check_rows, decoded_limit, machine_memory
 from sumwise.readers.statistical import STATISTICAL, open_statistical
 from sumwise.readers.text import TextFile, as_utf8, encoding_remark, inspect_text, is_gzip

@@ -13,8 +13,7 @@ import pandas as pd
 
 from sumwise import checks
 from sumwise.errors import DataError
-from sumwise.readers.grid import column_values
-from sumwise.readers.sheet import Sheet
+from sumwise.readers.sheet import Sheet, column_values
 from sumwise.storage.documents import read_json
 
 GEOJSON, GEOPACKAGE = {".geojson", ".json"}, {".gpkg"}

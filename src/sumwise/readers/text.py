@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from sumwise.errors import DataError
-from sumwise.readers.grid import HEAD as GRID_HEAD
-from sumwise.readers.grid import column_names, header_position
+from sumwise.readers.sheet import HEAD as GRID_HEAD
+from sumwise.readers.sheet import column_names, header_position
 from sumwise.readers.sizes import check_packed
-from sumwise.storage.temporary import scratch_file
+from sumwise.storage.atomic import scratch_file
 
 SEPARATORS = (",", ";", "\t", "|")
 NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}

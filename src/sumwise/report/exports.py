@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from sumwise.errors import DataError
+from sumwise.errors import DataError, MissingExtra
 from sumwise.extras import require
 
 LATEX_SIZES = {r"\normalsize": 62, r"\small": 68, r"\footnotesize": 76, r"\scriptsize": 88, r"\tiny": 104}
@@ -30,6 +34,18 @@ LATEX = {
     "[": "{[}",  # after a line's end it would begin an option
     "]": "{]}",
 }
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-pdf-header-footer",
+)
 
 
 class Sheet(NamedTuple):
@@ -291,3 +307,48 @@ def _pdf(figure: Any, path: Path) -> None:
     drawn = axes.figure if hasattr(axes, "figure") else axes
     drawn.savefig(path, format="pdf", bbox_inches="tight", metadata={"CreationDate": None})
     plt.close(drawn)
+
+
+def write_pdf(page: Any, out: Any, seconds: float = 120.0) -> Path:
+    """Print an HTML file to a PDF file.
+
+    Parameters
+    ----------
+    page : path
+        The HTML file. It loads nothing from outside.
+    out : path
+        The file to write.
+    seconds : float, default 120
+        How long a browser may take.
+
+    Raises
+    ------
+    MissingExtra
+        Neither a Chromium browser nor WeasyPrint is installed.
+    """
+    page, out = Path(page).resolve(), Path(out).resolve()
+    browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
+    with tempfile.TemporaryDirectory() as profile:
+        made = Path(profile) / "page.pdf"
+        if browser is not None:
+            command = [browser, *FLAGS, f"--user-data-dir={profile}/user", f"--print-to-pdf={made}", page.as_uri()]
+            try:
+                done = subprocess.run(command, capture_output=True, timeout=seconds, check=False)  # noqa: S603
+            except subprocess.TimeoutExpired:
+                raise DataError(
+                    f"{Path(browser).name} did not print within {seconds:g} s.", hint="try again."
+                ) from None
+            if done.returncode or not made.exists():
+                said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no message"]
+                raise DataError(f"{Path(browser).name} could not print the page ({said[0]}).")
+        elif importlib.util.find_spec("weasyprint") is not None:
+            import weasyprint  # type: ignore[import-not-found]
+
+            weasyprint.HTML(filename=str(page)).write_pdf(str(made))
+        else:
+            raise MissingExtra(
+                "A PDF needs Chromium (or Chrome, Edge) or WeasyPrint; none is installed.",
+                hint="install one of them, or open report.html and print it from any browser.",
+            )
+        shutil.move(made, out)
+    return out

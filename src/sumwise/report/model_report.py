@@ -11,18 +11,23 @@ from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.diagnostics import family_of, fit_others, other_methods
+from sumwise.diagnostics.flows import flow_numbers, places_on_map
 from sumwise.errors import DataError
 from sumwise.memory import check_fits, in_words
+from sumwise.plots import plot_coefficients, plot_map_flows
+from sumwise.plots.containers import heat_map
 from sumwise.readers.write import write_tables
 from sumwise.report.context import Context
 from sumwise.report.html import page
 from sumwise.report.summary import bullets, note
 from sumwise.storage.atomic import new_file
+from sumwise.tables import Tables
 
 PAGE_BYTES, COPIES = 120 * 2**20, 20  # measured: 50 to 120 MiB at any size, and ten times 50,000 units' margins
 SAID_FIRST = (r"(\d+ bags are|One bag is) too few to estimate", "otals range from")  # by the first lines of a page
@@ -277,3 +282,67 @@ def _written(path: Path, text: str) -> Path:
     with new_file(path) as file:
         file.write(text.encode())
     return path
+
+
+def plot_model(model: Any, data: Any = None, ax: Any = None, **options: Any) -> Any:
+    """Draw a fitted model: what its ``plot()`` calls.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted.
+    data : container, or tuple, optional
+        What ``fit`` was given: the main figure of the report is drawn. Without it the figure shows what the model
+        holds: shares of groups with intervals, the step on which most individuals move, or the largest coefficients.
+    ax : matplotlib axes, optional
+    **options
+        Of `sumwise.report.report`.
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from sumwise import Bags
+    >>> from sumwise.proportions import MeanMap
+    >>> from sumwise.report.model_report import plot_model
+    >>> bags = Bags.from_arrays([[[0.0], [0.2]], [[1.0], [0.9]], [[0.4], [0.7]]])
+    >>> plot_model(MeanMap().fit(bags, [0, 2, 1])).get_xlabel()
+    'coefficient of class 1 (log-odds)'
+    """
+    check_is_fitted(model)
+    if data is None:
+        if hasattr(model, "estimate"):
+            return model.estimate(options.get("level", 0.95)).plot(ax)
+        if hasattr(model, "steps_") and hasattr(model, "places_"):
+            return _flows(model, ax)
+        found = model._notebook_finding() if hasattr(model, "_notebook_finding") else None  # noqa: SLF001
+        if found is not None and found[1] is not None and "coefficient" in found[1]:
+            return plot_coefficients(found[1], ax=ax)
+        raise DataError(
+            f"A figure of {type(model).__name__} needs its data.",
+            hint="give what fit was given: model.plot(data), or model.plot((bags, y)) where that was two things.",
+        )
+    figures = report(model, data, **options).figures
+    if not figures and isinstance(data, Tables):
+        return data.plot(ax=ax)  # a model of nothing but counts, as naive Bayes: the counts themselves
+    if not figures:
+        raise DataError(f"The report on {type(model).__name__} has no figure.", hint="see model.report(data).")
+    return figures[0].draw(ax=ax)
+
+
+def _flows(model: Any, ax: Any) -> Any:
+    """The step on which most individuals move: a map, or a heat map where places have no coordinates."""
+    counts = model.counts()
+    moved = {edge: float(n.sum() - n.diagonal().sum()) for edge, n in counts.edges.items()}
+    edge = max(moved, key=lambda one: moved[one])
+    title = f"{edge[0]} to {edge[1]}"
+    if model.places_.distances is not None:
+        names = model.places_.names
+        ax = heat_map(np.asarray(counts.edges[edge]), names, names, ("from", "to", "individuals"), ax)
+        ax.set_title(title)
+        return ax
+    where = places_on_map(model)
+    numbers = flow_numbers(counts, edge, where["positions"])
+    return plot_map_flows({**numbers, "title": title, **where}, ax=ax)

@@ -21,9 +21,8 @@ from sumwise.report.summary import with_provenance
 from sumwise.storage.atomic import new_file
 from sumwise.storage.documents import read_json
 from sumwise.study.families import study_class, study_of
-from sumwise.study.folder import PARTS, read_parts
+from sumwise.study.folder import PARTS, file_facts, read_parts, versions
 from sumwise.study.problem import Problem
-from sumwise.study.provenance import file_facts, versions
 from sumwise.study.recognise.guess import value
 from sumwise.study.sources import OPENING
 

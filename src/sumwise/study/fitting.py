@@ -1,4 +1,4 @@
-"""A problem file to a result folder: read, fit, report, write."""
+"""A problem file to a result folder: read, fit, report, write; and the model of a folder on another file."""
 
 from __future__ import annotations
 
@@ -10,25 +10,26 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
+from numba.core.errors import NumbaError
 
 from sumwise.checkpoint import CachedSteps, fingerprint
-from sumwise.errors import DataError
-from sumwise.persistence import save
+from sumwise.errors import DataError, SumwiseError
+from sumwise.persistence import load, save
 from sumwise.readers.write import harmless, write_frame, write_tables
 from sumwise.report.comparison import compare_results
 from sumwise.report.html import page
 from sumwise.report.model_report import Report, warned
 from sumwise.report.summary import plain, with_provenance
-from sumwise.storage.atomic import new_file
-from sumwise.storage.temporary import temporary_files_beside
+from sumwise.storage.atomic import new_file, temporary_files_beside
 from sumwise.study.contests import INDEX, fit_contests, read_index, write_contests_page
 from sumwise.study.families import study_of
-from sumwise.study.folder import PARTS, ResultFolder, read_parts
+from sumwise.study.folder import PARTS, ResultFolder, file_facts, read_parts, versions
 from sumwise.study.problem import Problem
-from sumwise.study.provenance import file_facts, versions
 from sumwise.study.sources import all_met
 
 MOST_CSV = 200_000  # rows of a frame that is written as CSV too
+
+MISFIT = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, NumbaError)
 
 
 def fit_problem(
@@ -227,3 +228,49 @@ def _related(one: dict[str, Any], two: dict[str, Any]) -> tuple[str, float]:
         return "independent", first.level
     same = files[0] == files[1] and first.columns == last.columns
     return "same data" if same else "same units", first.level
+
+
+def predict_file(folder: Any, source: Any) -> pd.DataFrame:
+    """Return the predictions of a result's model for a file.
+
+    Parameters
+    ----------
+    folder : path
+        The result folder.
+    source : path
+        A file with the columns that the problem file names.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> import pandas as pd
+    >>> from sumwise.study.fitting import fit_problem
+    >>> from sumwise.study.fitting import predict_file
+    >>> here = pathlib.Path(tempfile.mkdtemp())
+    >>> votes = pd.DataFrame({"a": [60, 10, 40], "b": [40, 90, 60], "y": [55, 30, 50], "n": [45, 70, 50]})
+    >>> votes.to_csv(here / "votes.csv")
+    >>> lines = ['family = "ecological"', 'method = "Goodman"', '[data]', 'file = "votes.csv"', '[columns]']
+    >>> _ = (here / "p.toml").write_text("\\n".join([*lines, 'groups = ["a", "b"]', 'outcomes = ["y", "n"]']))
+    >>> _ = fit_problem(here / "p.toml", here / "result")
+    >>> predict_file(here / "result", here / "votes.csv").columns.tolist()
+    ['unit', 'outcome', 'share', 'share_low', 'share_high', 'count', 'count_low', 'count_high']
+    """
+    folder, path = Path(folder), Path(source)
+    read_result(folder)
+    if not path.exists():
+        raise DataError(f"There is no file {str(path)!r}.", hint="check the path.")
+    problem = Problem.from_file(folder / "problem.toml")
+    study = study_of(problem)
+    study.folder = folder
+    file = folder / "model.sumwise"
+    model = load(file)
+    try:
+        return study.predict(model, path)
+    except SumwiseError:
+        raise
+    except MISFIT as error:  # loading checks what a file holds, not whether it is the model that was fitted here
+        raise DataError(
+            f"The model in {str(file)!r} can't predict: its parts don't fit together "
+            f"({type(error).__name__}: {' '.join(str(error).split())[:200]}).",
+            hint="was the file changed? Fit again; if that doesn't help, run with --debug and report it.",
+        ) from error

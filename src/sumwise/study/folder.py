@@ -1,18 +1,25 @@
-"""The result folder: written beside its place under another name, and renamed when it is whole."""
+"""The result folder: written beside its place under another name, renamed when it is whole; and its provenance."""
 
 from __future__ import annotations
 
+import hashlib
 import os
+import platform
 import shutil
+import sys
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
 from sumwise.errors import DataError
 from sumwise.storage.atomic import lock, unlock
 from sumwise.storage.documents import read_json
+from sumwise.version import __version__
 
 MARK = "provenance.json"  # every result has it, and nothing else has it beside summary.json
 PARTS = {"summary.json": ("title", "family", "findings", "sections"), MARK: ("data", "versions")}  # what a page needs
+
+PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "duckdb", "pyarrow", "matplotlib")
 
 
 def read_parts(folder: Path, *names: str) -> list[dict[str, Any]]:
@@ -153,3 +160,52 @@ def _locked(path: Path, out: Path) -> Any:
     if held is None:
         raise DataError(f"Another run is writing {str(out)!r} now.", hint="wait for it, or name another folder.")
     return held
+
+
+def file_facts(path: Path, name: str) -> dict[str, Any]:
+    """Name, size and SHA-256 of a file, or of a folder by its files' names and hashes.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sumwise.study.folder import file_facts
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.csv"
+    >>> _ = path.write_text("a")
+    >>> file_facts(path, "a.csv")["sha256"][:8]
+    'ca978112'
+    """
+    if path.is_dir():
+        parts = [file_facts(p, str(p.relative_to(path))) for p in sorted(path.rglob("*")) if p.is_file()]
+        joined = "\n".join(f"{part['sha256']} {part['file']}" for part in parts)
+        return {
+            "file": name,
+            "bytes": sum(part["bytes"] for part in parts),
+            "sha256": hashlib.sha256(joined.encode()).hexdigest(),
+        }
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while piece := file.read(1 << 20):
+            digest.update(piece)
+    return {"file": name, "bytes": path.stat().st_size, "sha256": digest.hexdigest()}
+
+
+def versions() -> dict[str, str]:
+    """Versions of sumwise, Python and the packages that compute.
+
+    Examples
+    --------
+    >>> from sumwise.study.folder import versions
+    >>> sorted(versions())[:2]
+    ['duckdb', 'machine']
+    """
+    found = {
+        "sumwise": __version__,
+        "python": platform.python_version(),
+        "machine": f"{sys.platform} {platform.machine()}",
+    }
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed"
+    return found

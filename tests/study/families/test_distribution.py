@@ -8,8 +8,7 @@ import pytest
 
 from study_cases import study
 from sumwise.errors import DataError
-from sumwise.study.fitting import fit_problem
-from sumwise.study.predicting import predict_file
+from sumwise.study.fitting import fit_problem, predict_file
 
 TEXT = """family = "distribution"
 [data]

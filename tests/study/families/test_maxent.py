@@ -16,8 +16,7 @@ from sumwise.maxent import NaiveBayesTables
 from sumwise.noise import Gaussian
 from sumwise.readers import write_tables, write_tables_folder
 from sumwise.study import Problem, study_of
-from sumwise.study.fitting import fit_problem
-from sumwise.study.predicting import predict_file
+from sumwise.study.fitting import fit_problem, predict_file
 
 TEXT = """family = "maxent"
 [data]

@@ -35,7 +35,7 @@ def command(
 
     from sumwise import checks
     from sumwise.cli.entry import interrupted
-    from sumwise.cli.stages import Stages
+    from sumwise.cli.output import Stages
     from sumwise.study.editions import EDITIONS, write_edition
     from sumwise.study.fitting import fit_problem
 

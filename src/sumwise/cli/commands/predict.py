@@ -31,7 +31,7 @@ def command(
     import sys
 
     from sumwise.readers.write import harmless, write_frame
-    from sumwise.study.predicting import predict_file
+    from sumwise.study.fitting import predict_file
 
     frame = predict_file(result, data)
     if out is not None:

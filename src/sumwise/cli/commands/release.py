@@ -85,7 +85,7 @@ def command(
     from sumwise.errors import DataError
     from sumwise.readers import read_tables_folder
     from sumwise.readers.tables_folder import check_free, new_folder
-    from sumwise.storage.file_digest import file_digest
+    from sumwise.storage.documents import file_digest
 
     if out is None and not plan:
         raise DataError("There is no --out.", hint="name a folder, or ask for --plan.")

@@ -41,7 +41,7 @@ def command(
         _edition(write_edition(result, edition), out, pdf, json, quiet)
         return
     if pdf:
-        from sumwise.report.pdf import write_pdf
+        from sumwise.report.exports import write_pdf
 
         with tempfile.TemporaryDirectory() as folder:
             page = write_page(result, Path(folder) / "report.html", full)
@@ -58,7 +58,7 @@ def _edition(made: list, out: str | None, pdf: bool, json: bool, quiet: bool) ->
     """Say what an edition consists of; print its page to PDF where that is asked for."""
     pages = [path for path in made if path.name == "court.html"]
     if pdf:
-        from sumwise.report.pdf import write_pdf
+        from sumwise.report.exports import write_pdf
 
         made = [*made, *(write_pdf(page, page.with_suffix(".pdf") if out is None else out) for page in pages)]
     if json:

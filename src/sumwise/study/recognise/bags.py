@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from sumwise.errors import DataError
-from sumwise.study.not_features import is_row_number, is_weight, not_features
+from sumwise.study.features import is_row_number, is_weight, not_features
 from sumwise.study.profile_file import Column, FileProfile
 from sumwise.study.recognise.guess import Guess, refused
 

@@ -10,7 +10,7 @@ import pandas as pd
 
 from sumwise.errors import DataError
 from sumwise.readers.numerals import is_withheld
-from sumwise.study.not_features import is_row_number
+from sumwise.study.features import is_row_number
 from sumwise.study.profile_file import Column, FileProfile
 from sumwise.study.recognise.guess import Guess, refused
 from sumwise.study.recognise.margins.sums import clean_rows, sums_of_others

@@ -11,7 +11,7 @@ import pandas as pd
 
 from sumwise.errors import DataError
 from sumwise.readers.numerals import is_withheld
-from sumwise.study.not_features import not_features
+from sumwise.study.features import not_features
 from sumwise.study.profile_file import Column, FileProfile
 from sumwise.study.recognise.bags import COUNTED
 from sumwise.study.recognise.guess import Guess

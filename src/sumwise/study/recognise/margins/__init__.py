@@ -6,8 +6,7 @@ from sumwise.study.profile_file import FileProfile
 from sumwise.study.recognise.guess import Guess, refused
 from sumwise.study.recognise.margins.long import guess_long, guess_named, outcomes_alone, refuse_half_long
 from sumwise.study.recognise.margins.outcome_rows import guess_outcome_rows
-from sumwise.study.recognise.margins.two_files import guess_two
-from sumwise.study.recognise.margins.wide import guess_wide
+from sumwise.study.recognise.margins.wide import guess_two, guess_wide
 from sumwise.study.recognise.margins.words import transposed
 
 
