@@ -10,7 +10,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "sumwise"
 FAMILIES = {"ecological", "proportions", "distribution", "collective", "maxent"}
 DOORS = {"aggregate", "privacy", "readers", "datasets", "synthetic"}
 SUPPORT = {"persistence", "storage", "checkpoint", "progress", "extras", "networks", "spark"}
-TOP = {"app", "cli", "demo", "study", "advice", "__main__"}  # study: from a problem file to a report
+TOP = {"app", "cli", "demo", "recognise", "advice", "__main__"}
 
 # What each place is part of; files at the root that are not named here are nouns.
 LAYER = {
@@ -21,6 +21,7 @@ LAYER = {
     "diagnostics": "measures",
     "plots": "plots",
     "report": "report",
+    "study": "study",  # a problem file to a report; recognise, above it, a data file to a problem file
     "__init__": "front",
     **dict.fromkeys(SUPPORT, "support"),
     **dict.fromkeys(FAMILIES, "family"),
@@ -40,7 +41,8 @@ ALLOWED = {
     "measures": BASE | {"kernels", "family", "measures"},
     "plots": BASE | {"kernels", "family", "measures", "plots"},
     "report": BASE | {"kernels", "family", "measures", "plots", "report"},
-    "top": {*BASE, "kernels", "measures", "plots", "report", "family", "door", "top", "front"},
+    "study": {*BASE, "measures", "plots", "report", "family", "door", "study"},
+    "top": {*BASE, "kernels", "measures", "plots", "report", "family", "door", "study", "top", "front"},
     "front": BASE,
 }
 # Packages that use a door, each for a reason.

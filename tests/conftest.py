@@ -38,7 +38,7 @@ SLOW = {
     "networks",
     "plots",
 }
-SLOW |= {"privacy", "proportions", "report", "study", "synthetic"}
+SLOW |= {"privacy", "proportions", "recognise", "report", "study", "synthetic"}
 SLOW_FILES = {"test_contract.py", "test_documentation.py", "test_faults.py", "test_light_import.py", "test_spark.py"}
 SLOW_FILES |= {"test_compiled.py", "test_on_spark.py", "test_reproducible.py", "test_gallery.py", "test_server.py"}
 SLOW_FILES |= {"test_book.py", "test_executed.py", "test_quoted_figures.py", "test_search.py"}  # of the documentation
@@ -79,7 +79,7 @@ PAGES = "tests/test_documentation.py"  # every page is run alone
 # Half a minute and more: workers begin with these, so that none is left with a long one at the end.
 LONGEST = [*ESTIMATORS, *SAMPLERS]
 
-UNDRAWN = {"cli", "study", "corpus"}
+UNDRAWN = {"cli", "recognise", "study", "corpus"}
 
 
 def slow(place: Path) -> bool:

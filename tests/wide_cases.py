@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 import public_data
-from sumwise.study.initialise import suggest_problem
-from sumwise.study.profile_file import profile_file
-from sumwise.study.recognise.margins import guess
+from sumwise.recognise.initialise import suggest_problem
+from sumwise.recognise.margins import guess
+from sumwise.recognise.profile_file import profile_file
 
 
 def profiled(tmp_path, *frames):

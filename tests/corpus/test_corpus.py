@@ -7,9 +7,9 @@ import pytest
 
 from corpus.made import Refused, cases, matches
 from sumwise.errors import SumwiseError
+from sumwise.recognise.initialise import suggest_problem
 from sumwise.study import study_of
 from sumwise.study.contests import contest_problems
-from sumwise.study.initialise import suggest_problem
 from sumwise.study.problem import Problem
 
 CASES = {case.name: case for case in cases()}

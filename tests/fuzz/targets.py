@@ -170,7 +170,7 @@ def _sheet(path: Path) -> None:
     from sumwise.aggregate import aggregate
     from sumwise.errors import SumwiseError
     from sumwise.readers import read_margins
-    from sumwise.study.profile_file import profile_file
+    from sumwise.recognise.profile_file import profile_file
 
     refused = None
     for read in (

@@ -19,9 +19,9 @@ from sumwise.aggregate import aggregate
 from sumwise.ecological import EcologicalEM, Goodman
 from sumwise.errors import DataError
 from sumwise.readers.tables_folder import write_tables_folder
+from sumwise.recognise.initialise import suggest_problem
 from sumwise.study.families.ecological import Ecological
 from sumwise.study.fitting import fit_problem, predict_file, read_result, write_page
-from sumwise.study.initialise import suggest_problem
 
 FILES = [
     "estimates.csv",

@@ -11,8 +11,8 @@ import pytest
 
 from study_cases import clicks, doses, flocks, people, votes
 from sumwise import load
+from sumwise.recognise.initialise import write_problem
 from sumwise.study.fitting import fit_problem, read_result
-from sumwise.study.initialise import write_problem
 
 pytestmark = pytest.mark.check
 

@@ -60,7 +60,7 @@ MOST_SHOWN = 3
 
 def suggestion(files: list[str], out: str, family: str | None = None) -> dict[str, Any]:
     """Recognise files and write the problem file that they suggest; return it with every column's role."""
-    from sumwise.study.initialise import suggest_problem
+    from sumwise.recognise.initialise import suggest_problem
     from sumwise.study.problem import Problem
 
     found = suggest_problem(files, out, family, replace=True)
@@ -118,7 +118,7 @@ def file_columns(problem: Any, rest: str = "") -> list[dict[str, Any]]:
 
     `rest` is the role of columns that the problem file doesn't name, where it names none for that role.
     """
-    from sumwise.study.profile_file import profile_file
+    from sumwise.recognise.profile_file import profile_file
 
     roles: dict[str, list[str]] = {}
     given = problem.values.get("columns", {})
@@ -175,7 +175,7 @@ def meaning_of(family: str, method: str) -> str:
 
 def problem_text(values: dict[str, Any], contests: list[dict[str, Any]] = ()) -> str:  # type: ignore[assignment]
     """The problem file of values that the page sent."""
-    from sumwise.study.recognise.guess import value
+    from sumwise.study.problem import value
 
     lines = ["# a problem file for sumwise, written by its app"]
     lines += [f"{key} = {value(values[key])}" for key in TOP if values.get(key) not in (None, "")]

@@ -22,8 +22,7 @@ from sumwise.storage.atomic import new_file
 from sumwise.storage.documents import read_json
 from sumwise.study.families import study_class, study_of
 from sumwise.study.folder import PARTS, file_facts, read_parts, versions
-from sumwise.study.problem import Problem
-from sumwise.study.recognise.guess import value
+from sumwise.study.problem import Problem, value
 from sumwise.study.sources import OPENING
 
 INDEX = "contests.json"

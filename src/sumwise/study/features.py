@@ -1,8 +1,7 @@
-"""Columns as features of people: their kinds, levels and bags; and columns that are none, such as ids and weights."""
+"""Columns of a sheet as numbers and levels: one rule for every family, in training and prediction alike."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -14,19 +13,9 @@ from sumwise.errors import DataError
 from sumwise.features import OTHER, table_rows
 from sumwise.readers.numerals import styles_for
 from sumwise.readers.sheet import Sheet
-from sumwise.study.profile_file import Column, FileProfile
 
 MOST_LEVELS = 30  # of one column; rarer ones share a level
 MISSING = "(missing)"
-
-UNIQUE = 0.9  # distinct values per row from which nearly every row has its own
-IDS = (
-    "id", "ids", "uuid", "guid", "key", "serial*", "seqn", "caseid", "case", "respondent*", "nr", "no", "number",
-    "ssn",
-)  # fmt: skip
-DIGITS = 7  # of whole numbers that are all of one length and all different: nobody measures so
-WEIGHT = re.compile(r"weight|wgt|(?<![a-z])p?wts?(?![a-z])|(final|per|hh|person|house)wt", re.IGNORECASE)
-MEASURED = re.compile(r"birth|body|kg|lbs?(?![a-z])|gram|pound|ounce|tonne", re.IGNORECASE)  # weights of things
 
 
 def level_texts(sheet: Sheet, column: str) -> np.ndarray:
@@ -134,54 +123,3 @@ def typed_frame(sheet: Sheet, columns: Sequence[str], categorical: Sequence[str]
             texts = level_texts(sheet, column)
             out[column] = pd.Series([None if t == MISSING else t for t in texts.tolist()], dtype=object)
     return pd.DataFrame(out)
-
-
-def not_features(profile: FileProfile, skip: set[str]) -> dict[str, str]:
-    """Columns that say nothing about people, besides those to skip, each with the reason.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> from sumwise.study.profile_file import profile_file
-    >>> from sumwise.study.features import not_features
-    >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.csv"
-    >>> _ = path.write_text("name,age,perwt\\n" + "".join(f"P{i},{i % 9},{1.5 + i % 7}\\n" for i in range(99)))
-    >>> not_features(profile_file(path), set())
-    {'name': 'an identifier: no two rows have the same', 'perwt': 'looks like the weight of a survey'}
-    """
-    found = {}
-    for c in (c for c in profile.columns if c.name not in skip):
-        if is_identifier(profile, c):
-            unique = c.distinct == profile.n_rows - c.missing
-            shown = "no two rows have the same" if unique else f"{c.distinct:,} values in {profile.n_rows:,} rows"
-            found[c.name] = f"an identifier: {shown}"
-        elif is_weight(c):
-            found[c.name] = "looks like the weight of a survey"
-    return found if len(found) + len(skip) < len(profile.columns) else {}
-
-
-def is_identifier(profile: FileProfile, column: Column) -> bool:
-    """Whether nearly every row has its own text, or whole number that is called or written like an identifier's."""
-    if column.distinct <= UNIQUE * profile.n_rows:
-        return False
-    if column.amounts is None:
-        return True
-    return column.whole and (profile.is_called(column, IDS) or is_row_number(column) or _is_long_code(column))
-
-
-def is_weight(column: Column) -> bool:
-    """Whether a column is called like the weight of a survey, and holds numbers of 0 or more."""
-    called = WEIGHT.search(column.name) and not MEASURED.search(column.name)
-    return bool(called) and column.amounts is not None and not bool((column.amounts < 0).any())
-
-
-def is_row_number(column: Column) -> bool:
-    """Whether a column numbers the rows, as an index does that pandas wrote."""
-    return column.numbers is not None and len(column.numbers) > 2 and bool((np.diff(column.numbers) == 1).all())
-
-
-def _is_long_code(column: Column) -> bool:
-    values = column.amounts[~np.isnan(column.amounts)]
-    if column.distinct < len(values) or not len(values) or values.min() < 10 ** (DIGITS - 1):
-        return False
-    return len(f"{values.min():.0f}") == len(f"{values.max():.0f}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -315,6 +316,28 @@ def value_line(text: str, value: str, start: int = 1) -> int | None:
 
 def _path(text: str) -> tuple[str, ...]:
     return tuple(next(part for part in found if part) for found in PART.findall(text) if any(found))
+
+
+def value(given: Any) -> str:
+    """A value as TOML writes it.
+
+    Examples
+    --------
+    >>> from sumwise.study.problem import value
+    >>> value(["a", 'b "c"']), value(True), value(0.5)
+    ('["a", "b \\\\"c\\\\""]', 'true', '0.5')
+    """
+    if isinstance(given, bool):
+        return "true" if given else "false"
+    if isinstance(given, (int, float)):
+        return repr(given)
+    if isinstance(given, dict):
+        return "{" + ", ".join(f"{json.dumps(k)} = {value(v)}" for k, v in given.items()) + "}"
+    if isinstance(given, (list, tuple)):
+        parts = [value(item) for item in given]
+        flat = f"[{', '.join(parts)}]"
+        return flat if len(flat) < 100 else "[\n" + "".join(f"  {part},\n" for part in parts) + "]"
+    return json.dumps(str(given), ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def noise_of(given: Mapping[str, Any], kinds: Any = NOISES) -> Noise | None:

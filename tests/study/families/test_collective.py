@@ -14,9 +14,9 @@ from sumwise.collective import Movement
 from sumwise.errors import DataError
 from sumwise.noise import Geometric, Laplace, NegativeBinomial, Poisson
 from sumwise.readers import BirdFlow, write_birdflow
+from sumwise.recognise.initialise import suggest_problem
 from sumwise.study.families import study_of
 from sumwise.study.fitting import fit_problem, predict_file
-from sumwise.study.initialise import suggest_problem
 from sumwise.study.problem import Problem
 from sumwise.study.sources import is_birdflow
 

@@ -60,7 +60,7 @@ def command(
       $ sumwise init results.xlsx --sheet Precincts --yes
       $ sumwise init votes.csv --mismatch no_vote
     """
-    from sumwise.study.initialise import suggest_problem
+    from sumwise.recognise.initialise import suggest_problem
 
     read = {"decimal": decimal, "encoding": encoding, "separator": separator}
     found = suggest_problem(data, out, family, replace, sheet, **read, total=total, mismatch=mismatch)

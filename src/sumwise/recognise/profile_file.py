@@ -1,0 +1,281 @@
+"""A profile of a file: its columns, what they hold, and whether its first row names them."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sumwise import checks
+from sumwise.errors import DataError
+from sumwise.readers.files import TEXT, open_sheet
+from sumwise.readers.numerals import is_withheld, styles_for
+from sumwise.readers.sheet import is_index
+from sumwise.readers.text import inspect_text
+from sumwise.study.problem import Problem
+from sumwise.study.sources import open_source
+
+POINTS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?", re.ASCII)  # that separate thousands
+HEAD = 60  # rows that show whether there is a header
+BLANKS = ("", "?", "N", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "-", ".")
+MOST_RAGGED = 0.2  # of all rows, with another number of fields than the header: these may be left out
+LONGEST_LABEL = 60  # letters of a column's label that may stand for its name
+MOST_ODD = 5  # words that are not numbers in a column of numbers
+
+
+@dataclass(frozen=True)
+class Column:
+    """What a column holds."""
+
+    name: str
+    numbers: Any = field(repr=False)  # array, where all that is there are numbers; NaN where missing
+    texts: Any = field(repr=False)  # pandas, where it isn't numbers
+    distinct: int
+    missing: int
+    blanks: tuple[str, ...] = ()  # words that stand for missing ones
+    doubtful: Any = field(repr=False, default=None)  # array, where most entries are numbers; NaN for the others
+    odd: tuple[str, ...] = ()  # the words among those numbers
+
+    @property
+    def amounts(self) -> Any:
+        """The numbers, also of a column in which a few entries are none; None where most aren't."""
+        return self.numbers if self.numbers is not None else self.doubtful
+
+    @property
+    def counts(self) -> bool:
+        """Whether it may hold counts."""
+        return self.numbers is not None and self.missing == 0 and bool((self.numbers >= 0).all())
+
+    @property
+    def whole(self) -> bool:
+        """Whether it holds whole numbers."""
+        n = self.amounts
+        return n is not None and bool((n[~np.isnan(n)] == np.round(n[~np.isnan(n)])).all())
+
+    @property
+    def shares(self) -> bool:
+        """Whether it may hold shares."""
+        return self.counts and float(np.max(self.numbers)) <= 1.0 and not self.whole
+
+    @property
+    def codes(self) -> np.ndarray:
+        """Which of its values each row has, as numbers from 0; -1 where it is missing."""
+        return pd.factorize(self.texts if self.numbers is None else pd.Series(self.numbers))[0]
+
+    def value(self, i: int) -> str:
+        """One entry as text; empty where it is missing."""
+        if self.numbers is None:
+            return "" if pd.isna(self.texts.iloc[i]) else str(self.texts.iloc[i])
+        return "" if np.isnan(self.numbers[i]) else f"{self.numbers[i]:.15g}"
+
+
+@dataclass(frozen=True)
+class FileProfile:
+    """What a file holds.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> from sumwise.recognise.profile_file import profile_file
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "a.csv"
+    >>> _ = path.write_text("39, State-gov, <=50K\\n50, Private, >50K\\n")
+    >>> profile = profile_file(path)
+    >>> profile.header, [column.name for column in profile.columns]
+    (False, ['c1', 'c2', 'c3'])
+    """
+
+    path: Path
+    n_rows: int
+    header: bool
+    columns: tuple[Column, ...]
+    ragged: bool = False  # whether some rows have too few or too many fields, and were left out
+    decimal: str | None = None  # a comma where points were taken to separate thousands
+    row: Callable[[int], str] = field(default=lambda i: f"row {i + 1}", repr=False)  # words for a record's place
+    title: str = ""  # what stands above the header
+    sheet: str | int | None = None  # of a workbook
+    remarks: tuple[str, ...] = ()  # what the reader passed over
+    given: Mapping[str, Any] = field(default_factory=dict)  # what a person said: total, mismatch
+    opened: Mapping[str, Any] = field(default_factory=dict)  # what a person said of a text file: encoding, separator
+    labels: Mapping[str, str] = field(default_factory=dict)  # words for columns, where the file has them
+
+    def labelled(self) -> FileProfile:
+        """The same with columns called by their labels, for those who read names."""
+        return replace(self, columns=tuple(replace(c, name=self.labels.get(c.name, c.name)) for c in self.columns))
+
+    def opening(self) -> tuple[dict[str, Any], dict[tuple[str, str], str]]:
+        """What [data] must say to open the file as it was read here, and comments on it."""
+        data: dict[str, Any] = {"file": str(self.path), **self.opened}
+        comments: dict[tuple[str, str], str] = {}
+        if self.sheet is not None:
+            data["sheet"] = self.sheet
+        if not self.header:
+            data["header"] = False
+            comments["data", "header"] = "the first row holds data; columns are called c1, c2, ..."
+        if self.ragged:
+            data["ragged"] = "drop"
+            comments["data", "ragged"] = "some rows have too few or too many fields: they are left out"
+        if self.decimal:
+            data["decimal"] = self.decimal
+            comments["data", "decimal"] = "1.234 was read as 1234; '.' reads it as a little over 1"
+        return data, comments
+
+    def __getitem__(self, name: str) -> Column:
+        return next(column for column in self.columns if column.name == name)
+
+    @staticmethod
+    def is_called(column: Column, words: tuple[str, ...]) -> bool:
+        """Whether a column's name holds one of these words; a star stands for any ending."""
+        return any(has_word(column.name, word) for word in words)
+
+
+def name_parts(name: str) -> list[str]:
+    """The words and numbers in a name, in lower case: NoVote is no and vote, dem16 is dem and 16."""
+    spaced = re.sub(r"(?<=[a-z])(?=[A-Z])|(?<=[^\W\d_])(?=\d)|(?<=\d)(?=[^\W\d_])", " ", name)
+    return re.findall(r"[^\W_]+", spaced.lower())
+
+
+def has_word(name: str, word: str) -> bool:
+    """Whether a name has a word: as a whole, or as its beginning if the word ends in a star."""
+    parts = _all_parts(name)
+    if word.endswith("*"):
+        return any(part.startswith(word[:-1]) for part in parts)
+    return word in parts or name.lower() == word
+
+
+@lru_cache(maxsize=4096)  # every column is asked about hundreds of words
+def _all_parts(name: str) -> tuple[str, ...]:
+    return (*name_parts(name), *re.findall(r"[^\W_]+", name.lower()))
+
+
+def profile_file(path: Any, **opening: Any) -> FileProfile:
+    """Profile a file.
+
+    Parameters
+    ----------
+    path : path
+    **opening
+        As readers take it: separator, encoding, decimal, header, sheet, table.
+    """
+    path = Path(path)
+    if not path.exists():
+        raise DataError(f"There is no file {str(path)!r}.", hint="check the path.")
+    checks.ordinary_file(path)
+    if opening.get("header") is None:
+        opening["header"] = has_header(path, opening)
+    text = _is_text(path)
+    kept = {k: v for k, v in opening.items() if text or k in ("sheet", "table")}
+    try:
+        sheet, ragged = open_sheet(path, None, (), **kept), False
+    except DataError as error:
+        if not (text and "fields; the header has" in error.message):
+            raise
+        _refuse_ragged(path, opening)
+        values = {"family": "any", "data": {**{k: v for k, v in opening.items() if v is not None}, "ragged": "drop"}}
+        sheet, ragged = open_source(Problem(values), path), True
+    decimal = opening.get("decimal") or _decimal(sheet)
+    every = (_column(sheet, name, decimal) for name in sheet.columns)
+    columns = tuple(c for c in every if c.amounts is None or not is_index(c.name))  # an index of texts may name units
+    title = inspect_text(path, opening.get("encoding"), opening.get("separator"), False).title if text else ""
+    header = bool(opening["header"])
+    facts = {"sheet": opening.get("sheet"), "remarks": sheet.remarks}
+    # The labels of columns that are short and no other column's name or label
+    labels = {name: label for name, label in sheet.labels.items() if label != name and len(label) <= LONGEST_LABEL}
+    taken = [*map(str, sheet.columns), *labels.values()]
+    facts["labels"] = {name: label for name, label in labels.items() if taken.count(label) == 1}
+    facts["opened"] = {k: opening[k] for k in ("encoding", "separator") if text and opening.get(k) is not None}
+    return FileProfile(path, len(sheet), header, columns, ragged, decimal, sheet.row, title, **facts)
+
+
+def _refuse_ragged(path: Path, opening: dict[str, Any]) -> None:
+    """Refuse a file in which many rows have another number of fields than the header: leaving them out loses much."""
+    file = inspect_text(path, opening.get("encoding"), opening.get("separator"), bool(opening["header"]))
+    n, rows = len(file.columns), [fields for _, fields in file.records()][1:]
+    if rows and all(len(fields) == n + 1 for fields in rows):
+        raise DataError(
+            f"{path.name}: every row has {n + 1} fields, and the header names {n}: the first or last column has no "
+            "name.",
+            hint="add its name to the header (R: write.csv, or write.table with col.names = NA).",
+        )
+    odd = sum(len(fields) != n for fields in rows)
+    if odd > MOST_RAGGED * len(rows):
+        raise DataError(
+            f"{path.name}: {odd:,} of {len(rows):,} rows have too few or too many fields for the header's {n} columns.",
+            hint="quote fields that hold the separator, or give the separator (sumwise init --separator).",
+        )
+
+
+def _decimal(sheet: Any) -> str | None:
+    """A comma, where a file with semicolons has points, and all of them stand where thousands would be separated."""
+    if sheet.separator != ";":
+        return None
+    words = {str(w).strip().removesuffix("%").strip() for name in sheet.columns for w in sheet.frame[name].dropna()}
+    pointed = [w for w in words if "." in w and _is_number(w)]
+    return "," if pointed and all(POINTS.fullmatch(w) for w in pointed) else None
+
+
+def _is_text(path: Path) -> bool:
+    name = path.name.lower().removesuffix(".gz")
+    return any(name.endswith(ending) for ending in TEXT)
+
+
+def has_header(path: Path, opening: dict[str, Any]) -> bool:
+    """Whether the first row of a text file names its columns: it does unless it looks like the rows below."""
+    if not _is_text(path):
+        return True
+    file = inspect_text(path, opening.get("encoding"), opening.get("separator"), header=False)
+    rows = [fields for _, fields in itertools.islice(file.records(), HEAD)]
+    if len(rows) < 2:
+        return True
+    first, rest = rows[0], rows[1:]
+    numeric = [j for j in range(len(first)) if _mostly_numbers([r[j] for r in rest if j < len(r)])]
+    if numeric:
+        return not all(_is_number(first[j]) or first[j].strip() in BLANKS for j in numeric)
+    again = sum(any(j < len(r) and r[j] == first[j] for r in rest) for j in range(len(first)))
+    return again < len(first) / 2 and len(set(first)) == len(first)
+
+
+def _mostly_numbers(texts: list[str]) -> bool:
+    there = [t for t in texts if t.strip() not in BLANKS]
+    return bool(there) and sum(_is_number(t) for t in there) >= 0.9 * len(there)
+
+
+def _is_number(text: str, decimal: str | None = None) -> bool:
+    return any(style.number(text.strip()) is not None for style in styles_for(decimal))
+
+
+def _column(sheet: Any, name: str, decimal: str | None) -> Column:
+    series = sheet.frame[name]
+    if pd.api.types.is_numeric_dtype(series.dtype) and not pd.api.types.is_bool_dtype(series.dtype):
+        values = np.asarray(series, dtype=float)
+        return Column(name, values, None, int(pd.Series(values).nunique()), int(np.isnan(values).sum()))
+    texts = series.astype("string").str.strip()
+    found = texts.dropna().unique().tolist()
+    blanks = tuple(word for word in BLANKS if word in found)
+    rest = [word for word in found if word not in BLANKS]
+    lacking = texts.isna() | texts.isin(blanks)
+    facts = (len(rest), int(lacking.sum()), tuple(b for b in blanks if b))
+    coded = any(len(w) > 1 and w[0] == "0" and w[1].isdigit() for w in rest)
+    numbers = [] if coded else [word for word in rest if _is_number(word, decimal)]
+    if rest and len(numbers) == len(rest):
+        return Column(name, _values(texts, numbers, decimal), None, *facts)
+    texts = texts.mask(lacking)
+    odd = set(rest) - set(numbers)
+    many = len(numbers) >= max(3, 4 * len(odd)) and (len(odd) <= MOST_ODD or all(map(is_withheld, odd)))
+    mostly = many and int(texts.isin(odd).sum()) <= 0.3 * int((~lacking).sum())
+    doubtful = _values(texts, numbers, decimal) if mostly else None
+    return Column(name, None, texts, *facts, doubtful, tuple(sorted(odd)) if mostly else ())
+
+
+def _values(texts: Any, numbers: list[str], decimal: str | None) -> np.ndarray:
+    """The numbers that texts stand for; NaN for all other texts."""
+    styles = styles_for(decimal)
+    read = {word: next(v for style in styles if (v := style.number(word)) is not None) for word in numbers}
+    percent = all(word.endswith("%") for word in numbers)
+    return texts.map(read).astype("Float64").to_numpy(dtype=float, na_value=np.nan) / (100 if percent else 1)
