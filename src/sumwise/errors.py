@@ -7,18 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = [
-    "DataError",
-    "MissingExtra",
-    "ModelWarning",
-    "NotConverged",
-    "SumwiseError",
-    "UnknownName",
-    "group_warnings",
-    "is_ours",
-    "one_line",
-    "readable",
-]
+__all__ = ["DataError", "MissingExtra", "ModelWarning", "NotConverged", "SumwiseError", "UnknownName", "readable"]
 
 LONG = re.compile(r"""\S{241,}|(?<!\w)'[^']{241,}'(?!\w)|(?<!\w)"[^"]{241,}"(?!\w)""")  # a word, or a quoted name
 

@@ -42,7 +42,7 @@ MOST_OF_THE_COMMAND = {
     "collective": (556, 92),
     "maxent": (542, 95),
 }
-COMPILING = ("kernels/compiled.py",)  # on the way in the first session alone
+COMPILING = ("kernels/compiled.py", "kernels/private_folder.py")  # on the way in the first session alone
 
 WALK = np.array([[90, 10, 0], [88, 12, 0], [20, 50, 30]])
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import pickle
-import stat
 import time
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -16,7 +14,9 @@ from numba.core import event
 from numba.extending import overload
 from numba.np import arrayobj
 
-__all__ = ["njit", "private_folder"]
+from sumwise.kernels.private_folder import private_folder
+
+__all__ = ["njit"]
 
 SHAPES = "raise_with_shape_context"  # Numba's hook for the error of unequal shapes
 QUIET = 0.3  # seconds of compiling that need no word
@@ -29,8 +29,6 @@ NEVER = (
     "sumwise compiles its kernels, which takes a few seconds in every session: no folder can be written to keep them. "
     "Set NUMBA_CACHE_DIR to one that can."
 )
-
-FOLDERS = ("/tmp", "/var/tmp", "/dev/shm")  # noqa: S108 (in one of them a folder is made that is ours alone)
 
 
 def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
@@ -155,37 +153,3 @@ def _prepared() -> _Notice:
 
 _notice = _prepared()
 event.register("numba:compile", _notice)
-
-
-def private_folder(name: str, places: tuple[str, ...] = FOLDERS) -> str | None:
-    """Return a folder that nobody else can write to, in the first place where one can be made; None if nowhere.
-
-    What it holds may be run: a folder that somebody else made under its name is not taken.
-
-    Parameters
-    ----------
-    name : str
-        What it is for; each user has one folder of each name.
-    places : tuple of str
-        Where to look, after ``TMPDIR``.
-
-    Examples
-    --------
-    >>> import os, stat, tempfile
-    >>> from sumwise.kernels.compiled import private_folder
-    >>> path = private_folder("example", (tempfile.mkdtemp(),))
-    >>> oct(stat.S_IMODE(os.stat(path).st_mode))
-    '0o700'
-    """
-    user = os.geteuid() if hasattr(os, "geteuid") else "user"
-    given = os.environ.get("TMPDIR")
-    for place in (given, *places) if given and places is FOLDERS else places:
-        path = os.path.join(place, f"sumwise-{name}-{user}")
-        with contextlib.suppress(OSError):
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(path, 0o700)
-            facts = os.lstat(path)
-            mine = not hasattr(os, "geteuid") or (facts.st_uid == user and not facts.st_mode & 0o077)
-            if stat.S_ISDIR(facts.st_mode) and mine and os.access(path, os.W_OK):
-                return path
-    return None

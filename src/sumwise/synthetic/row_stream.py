@@ -254,10 +254,10 @@ def rows(
     rng = checks.generator(random_state)
     checks.at_least(n, "n", 1)
     defaults = PRESETS[checks.choice(preset, "preset", tuple(PRESETS))]
-    sizes = defaults["sizes"] if sizes is None else sizes
-    if isinstance(sizes, (str, bytes)) or not hasattr(sizes, "__iter__"):
-        raise DataError(f"sizes is {sizes!r}.", hint="give one number of levels per attribute, as in [2, 3, 50].")
-    levels = tuple(int(checks.at_least(size, f"sizes[{j}]", 1)) for j, size in enumerate(sizes))
+    given: Any = defaults["sizes"] if sizes is None else sizes
+    if isinstance(given, (str, bytes)) or not hasattr(given, "__iter__"):
+        raise DataError(f"sizes is {given!r}.", hint="give one number of levels per attribute, as in [2, 3, 50].")
+    levels = tuple(int(checks.at_least(size, f"sizes[{j}]", 1)) for j, size in enumerate(given))
     if not levels:
         raise DataError("sizes is empty.", hint="give at least one attribute.")
     tilt = checks.at_least(defaults["skew"] if skew is None else skew, "skew", 0, whole_number=False)
