@@ -71,7 +71,7 @@ def test_plain_iterations_are_those_of_collective_em(em, kind, monkeypatch):
         wanted = fit.model().marginals()
         found = em.shared_chain(batch.theta[k : k + 1], torch.zeros(1, 4, 6, dtype=torch.float64))
         nodes = np.stack([wanted.nodes[f"t{t}"] for t in range(4)])
-        np.testing.assert_allclose(found.nodes[0].numpy(), nodes, atol=2e-4)
+        np.testing.assert_allclose(found.nodes[0].numpy(), nodes, atol=5e-4)
     falls = -np.diff(np.stack([v.numpy() for v in batch.values]), axis=0)
     assert (falls >= 0).all()
     assert (falls[0] > 1).all()
