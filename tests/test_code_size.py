@@ -46,3 +46,10 @@ def test_every_line_is_of_one_kind(tmp_path):
     assert found["errors and warnings"] == 3
     assert found["fields and constants"] == 1
     assert sum(found.values()) == sum(by_package(tmp_path).values())
+
+
+MOST_STUDY = 2_750  # it turns a problem file into containers, an estimator and a report, and nothing else
+
+
+def test_study_stays_small():
+    assert by_package()["study"] <= MOST_STUDY

@@ -208,13 +208,14 @@ class CachedSteps:
         self.warnings: list[str] = []
         self.kept: list[str] = []
 
-    def path(self, name: str) -> Path | None:
-        """Where a step may keep a state of its own."""
-        return None if self.folder is None else self.folder / f"{_slug(name)}.state"
+    def path(self, name: str, ending: str = "state") -> Path | None:
+        """Where a step may keep a state of its own; letters of any script stay, so that steps have different files."""
+        slug = re.sub(r"[\W_]+", "-", name.lower()).strip("-")
+        return None if self.folder is None else self.folder / f"{slug}.{ending}"
 
     def step(self, name: str, compute: Callable[[], Any]) -> Any:
         """Return what `compute` returns, or what it returned in the run before."""
-        kept = Checkpoint(None if self.folder is None else self.folder / f"{_slug(name)}.step", self.key)
+        kept = Checkpoint(self.path(name, "step"), self.key)
         state = kept.load()
         if state is None:
             self.say(name)
@@ -228,7 +229,3 @@ class CachedSteps:
             self.say(f"{name}: done before")
         self.warnings += [f"{name}: {words}" for words in state["warnings"]]
         return state["value"]
-
-
-def _slug(name: str) -> str:
-    return re.sub(r"[\W_]+", "-", name.lower()).strip("-")  # letters of any script: steps have files of their own

@@ -84,7 +84,7 @@ def open_sheet(source: Any, columns: Sequence | None = None, ids: Sequence | Non
         sheet = source
     elif is_remote(source):
         sheet = _open_remote(source, columns, ids, opening)
-    elif _is_path(source):
+    elif isinstance(source, PathLike) or (isinstance(source, str) and not SQL.match(source)):
         sheet = _open_path(Path(fspath(source)), columns, ids, opening)
     elif isinstance(source, str) or hasattr(source, "extract_statements"):
         sheet = _open_query(source, opening)
@@ -105,10 +105,6 @@ def renamed(given: Mapping[str, str] | None, names: Mapping[str, str], what: str
     for key in given or ():
         checks.known(key, names, f"key of {what}")
     return {**names, **(given or {})}
-
-
-def _is_path(source: Any) -> bool:
-    return isinstance(source, PathLike) or (isinstance(source, str) and not SQL.match(source))
 
 
 def _open_remote(address: str, columns: Sequence | None, ids: Sequence | None, opening: dict) -> Sheet:

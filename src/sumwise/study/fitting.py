@@ -86,7 +86,8 @@ def fit_problem(
     if problem.values.get("contest"):
         return fit_contests(problem, out, fit_problem, command=command, say=say, **folder)
     study = study_of(problem)
-    data = [file_facts(p, _named(problem, p)) for p in study.files()]
+    named = {problem.file(k): problem.data[k] for k in problem.data if k == "file" or k.endswith("_file")}
+    data = [file_facts(p, named.get(p, p.name)) for p in study.files()]
     key = fingerprint(dict(problem.values), [d["sha256"] for d in data], versions())
     with ResultFolder(out, key, **folder) as place:
         study.work = CachedSteps(place.steps, key, say)
@@ -113,14 +114,6 @@ def fit_problem(
         files = sorted(p.name for p in place.files.iterdir())
         place.finish()
     return {**summary, "folder": str(out), "files": files, "warnings": study.work.warnings}
-
-
-def _named(problem: Problem, path: Path) -> str:
-    """The file as the problem names it."""
-    return next(
-        (problem.data[k] for k in problem.data if (k == "file" or k.endswith("_file")) and problem.file(k) == path),
-        path.name,
-    )
 
 
 def _write_all(folder: Path, study: Any, report: Report, provenance: dict[str, Any], paged: bool, twice: bool) -> None:

@@ -75,9 +75,17 @@ class ResultFolder:
     def __enter__(self) -> ResultFolder:
         if not self.out.parent.is_dir():
             raise DataError(f"There is no folder {str(self.out.parent)!r}.", hint="make it first.")
-        self._lock = _locked(self.out.parent / f".{self.out.name}.lock", self.out)
+        self._lock = lock(self.out.parent / f".{self.out.name}.lock")  # held for all that is done to the folders
+        if self._lock is None:
+            raise DataError(
+                f"Another run is writing {str(self.out)!r} now.", hint="wait for it, or name another folder."
+            )
         try:
-            self._recover()
+            if self.old.exists():  # a run that was killed between two renames left the earlier result there
+                if self.out.exists():
+                    shutil.rmtree(self.old)
+                else:
+                    os.rename(self.old, self.out)
             self._check_out()
             self._check_partial()
         except BaseException:
@@ -95,14 +103,6 @@ class ResultFolder:
                 shutil.rmtree(self.partial, ignore_errors=True)  # nothing to go on with
             unlock(self._lock)
             self._lock = None
-
-    def _recover(self) -> None:
-        """A run that was killed between two renames left the earlier result under another name."""
-        if self.old.exists():
-            if self.out.exists():
-                shutil.rmtree(self.old)
-            else:
-                os.rename(self.old, self.out)
 
     def _check_out(self) -> None:
         out = self.out
@@ -152,14 +152,6 @@ class ResultFolder:
         shutil.rmtree(self.old, ignore_errors=True)
         shutil.rmtree(self.partial, ignore_errors=True)
         self.__exit__()
-
-
-def _locked(path: Path, out: Path) -> Any:
-    """Open a lock file beside the result; all that a run does to its folders, it does while it holds this."""
-    held = lock(path)
-    if held is None:
-        raise DataError(f"Another run is writing {str(out)!r} now.", hint="wait for it, or name another folder.")
-    return held
 
 
 def file_facts(path: Path, name: str) -> dict[str, Any]:

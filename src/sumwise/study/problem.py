@@ -146,25 +146,22 @@ class Problem:
                 f"{name}, line {place[1] if place else last}: this is no TOML ({words}).",
                 hint='text stands in quotes, lists in brackets: groups = ["young", "old"].',
             ) from None
-        problem = cls(values, text, path, key_lines(text))
-        problem._check_top()
-        return problem
-
-    def _check_top(self) -> None:
-        self.check_keys((), self.values, KEYS)
-        for key, value in self.values.items():
+        found = cls(values, text, path, key_lines(text))
+        found.check_keys((), values, KEYS)
+        for key, given in values.items():
             kind = KEYS[key]
-            good = isinstance(value, (float, int) if kind is float else kind)
-            if not good or (isinstance(value, bool) and kind is not bool):
-                self.fail((key,), f"{key} is {value!r}.", f"give {WORDS[kind]}.")
-        if "family" not in self.values:
-            self.fail((), "There is no family.", 'such as family = "ecological"; sumwise init DATA finds it out.')
-        self.check_keys(("map",), self.values.get("map", {}), ("file", "key"))
-        self.check_keys(("court",), self.values.get("court", {}), CASE)
-        if self.seed < 0:
-            self.fail(("seed",), f"seed is {self.seed}.", "give a whole number, 0 or more.")
-        if not 0 < self.level < 1:
-            self.fail(("level",), f"level is {float(self.level)!r}.", "give a number between 0 and 1, such as 0.95.")
+            good = isinstance(given, (float, int) if kind is float else kind)
+            if not good or (isinstance(given, bool) and kind is not bool):
+                found.fail((key,), f"{key} is {given!r}.", f"give {WORDS[kind]}.")
+        if "family" not in values:
+            found.fail((), "There is no family.", 'such as family = "ecological"; sumwise init DATA finds it out.')
+        found.check_keys(("map",), values.get("map", {}), ("file", "key"))
+        found.check_keys(("court",), values.get("court", {}), CASE)
+        if found.seed < 0:
+            found.fail(("seed",), f"seed is {found.seed}.", "give a whole number, 0 or more.")
+        if not 0 < found.level < 1:
+            found.fail(("level",), f"level is {float(found.level)!r}.", "give a number between 0 and 1, such as 0.95.")
+        return found
 
     @property
     def name(self) -> str:

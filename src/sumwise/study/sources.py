@@ -88,7 +88,10 @@ def open_source(
         sheet.known(*(columns or ()))
     problem.met.update(map(str, sheet.columns))
     problem.remarks.extend(line for line in sheet.remarks if line not in problem.remarks)
-    alone = path is not None and _is_all(problem, path)
+    # whether it is the one file that the problem names; no other is asked for, or looked for
+    alone = "file" in problem.data and not any(key.endswith("_file") for key in problem.data)
+    here = Path() if problem.path is None else problem.path.parent
+    alone = alone and path == here / str(problem.data["file"])
     given = problem.data.get("missing", [])
     given = [given] if isinstance(given, str) else given
     if not (isinstance(given, list) and all(isinstance(w, str) for w in given)):
@@ -128,14 +131,6 @@ def _trimmed(sheet: Sheet, missing: list[str]) -> Sheet:
                 frame[column] = trimmed.mask(trimmed.isin(missing), None) if missing else trimmed
         known |= {"missing": missing, "trimmed": replace(sheet, frame=frame), "texts": {}}
     return known["trimmed"]
-
-
-def _is_all(problem: Problem, source: Path) -> bool:
-    """Whether a file is the one that the problem names, and the only one; no other file is asked for, or looked for."""
-    if "file" not in problem.data or any(key.endswith("_file") for key in problem.data):
-        return False
-    here = Path() if problem.path is None else problem.path.parent
-    return source == here / str(problem.data["file"])
 
 
 def _only(problem: Problem, sheet: Sheet, alone: bool) -> Sheet:

@@ -113,8 +113,10 @@ class Collective(Study):
         frame["time"] = _in_order(frame["time"])
         hint = 'noisy counts may be: set noise = "laplace" (or gaussian, geometric) and sd in [options].'
         noisy = self.problem.options.get("noise") in NEGATIVE
-        refuse((frame["count"] < 0) & (not noisy), f"{_counts_of(self.problem)} is negative", hint)
         p = self.problem
+        wide = p.column_list("times") or p.column_list("places")
+        words = f"column {p.column('count')!r}" if wide is None else f"one of the {len(wide)} columns of counts"
+        refuse((frame["count"] < 0) & (not noisy), f"{words} is negative", hint)
         season = p.column("season")
         if season is not None:
             sheet.known(season)
@@ -279,12 +281,6 @@ class Collective(Study):
             found = {"place": known, "now": now, "next": model.predict(now, step), "low": low, "high": high}
             parts.append(pd.DataFrame(found if time is None else {"time": time, **found}))
         return pd.concat(parts, ignore_index=True)
-
-
-def _counts_of(problem: Any) -> str:
-    """Words for the columns of counts."""
-    wide = problem.column_list("times") or problem.column_list("places")
-    return f"column {problem.column('count')!r}" if wide is None else f"one of the {len(wide)} columns of counts"
 
 
 def _positions(sheet: Any, names: Any, listed: list[str], columns: dict[str, str]) -> dict[str, np.ndarray]:

@@ -57,8 +57,11 @@ class Proportions(Study):
         sheet = open_source(p, p.file(), None, ids)
         with p.blamed():
             sheet.known(*ids, *(c for c in (p.column("weight"),) if c))
-            sheet = self._with_labels(sheet, label)
-            columns = self._feature_columns(sheet, ids)
+            if label is not None and (absent := sheet.missing(label)).any():  # and labels are counted
+                lacking = f"{int(absent.sum()):,} of {len(sheet):,} individuals"
+                self.notes.append(f"{lacking} have no {label!r} and were left out.")
+                sheet = only_rows(sheet, np.flatnonzero(~absent))
+            columns = p.column_list("features") or sheet.others(*ids, p.column("weight"))
             self.labels = None
             if p.file("counts_file", needed=False) is not None:
                 sheet = self._with_counts(sheet, str(bag))
@@ -82,20 +85,6 @@ class Proportions(Study):
         with p.blamed(("data", "survey_file")):
             keys = {name: sheet.ids(name).astype(str).to_numpy() for name in names}
             return pd.DataFrame({**keys, "survey": sheet.numbers(["share"])[:, 0]})
-
-    def _with_labels(self, sheet: Sheet, label: str | None) -> Sheet:
-        """Leave out individuals whose label is missing, where labels are counted."""
-        if label is None or not (absent := sheet.missing(label)).any():
-            return sheet
-        self.notes.append(f"{int(absent.sum()):,} of {len(sheet):,} individuals have no {label!r} and were left out.")
-        return only_rows(sheet, np.flatnonzero(~absent))
-
-    def _feature_columns(self, sheet: Sheet, ids: list[str]) -> list[str]:
-        p = self.problem
-        named = p.column_list("features")
-        if named is not None:
-            return named
-        return sheet.others(*ids, p.column("weight"))
 
     def _build(self, sheet: Sheet, bag: str, columns: list[str]) -> None:
         p = self.problem
