@@ -1,4 +1,4 @@
-"""What can go wrong, and how it is said: what, where, how much, and what to do."""
+"""What can go wrong, and how it is said: what, where, how much, and what to do; warnings of many fits in one line."""
 
 from __future__ import annotations
 

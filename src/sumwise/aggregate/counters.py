@@ -1,4 +1,8 @@
-"""Counter: the tables of a plan while their rows go by, in one pass, whatever engine sends the rows."""
+"""Counter: the tables of a plan while their rows go by, in one pass, whatever engine sends the rows.
+
+How much memory that takes is known before: large tables are counted by their filled cells, and what won't fit is
+refused.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The way in and out: run the application, turn what went wrong into one line and an exit code."""
+"""The way in and out: run the application, turn what went wrong into one line and an exit code.
+
+Under a limit on memory a child does the work, since compiled libraries end their process where Python would raise.
+"""
 
 from __future__ import annotations
 

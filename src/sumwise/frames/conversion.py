@@ -1,4 +1,7 @@
-"""Any data frame in: pandas, polars, pyarrow, or a dict of columns (through narwhals, loaded when used)."""
+"""Any data frame in: pandas, polars, pyarrow, or a dict of columns (through narwhals, loaded when used).
+
+Values that belong together are put into one order: by the labels of a pandas index, or by the names of columns.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""A sheet: columns of a source as read, and the words for what is wrong with them and where."""
+"""A sheet: columns of a source as read, and the words for what is wrong with them and where.
+
+And grids of cells, such as a spreadsheet's: where the header stands, what its columns are called and hold.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables of a report as xlsx, LaTeX or docx, and its figures as SVG and PDF."""
+"""Tables of a report as xlsx, LaTeX or docx, its figures as SVG and PDF; a page as PDF by a browser or WeasyPrint."""
 
 from __future__ import annotations
 

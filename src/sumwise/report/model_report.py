@@ -1,4 +1,7 @@
-"""report(model, data): what a fitted method found, as a summary, figures, tables and one offline page."""
+"""report(model, data): what a fitted method found, as a summary, figures, tables and one offline page.
+
+`plot_model` draws the main figure of that report, or what can be drawn of the model alone.
+"""
 
 from __future__ import annotations
 

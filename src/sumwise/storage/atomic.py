@@ -2,6 +2,7 @@
 
 While something is being written under a temporary name, its writer holds a lock on it. The system gives the lock back
 when the process ends, however that is: whoever finds a temporary name without a lock may remove it.
+Files that are needed for a moment only are made here too, in memory where no folder can be written.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from sumwise.errors import DataError
-from sumwise.storage import trees
+from sumwise.storage import compiled
 from sumwise.storage.classes import check_attributes
 from sumwise.storage.walk import Decoder, Encoder, refuse
 
@@ -109,7 +109,7 @@ def decode(decoder: Decoder, _tag: str, body: Any, where: str) -> Any:
     for name, make in REBUILT.get(cls.__name__, {}).items():
         if make is not None and name in body["rebuilt"]:
             setattr(estimator, name, make(estimator))
-    trees.check(estimator, where)
+    compiled.check(estimator, where)
     return estimator
 
 

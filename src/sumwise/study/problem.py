@@ -1,4 +1,4 @@
-"""Problem: what a problem file says, and the line that an error is about."""
+"""Problem: what a problem file says (the noise of counts too), and the line that an error is about."""
 
 from __future__ import annotations
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from sumwise.cli import output
+from sumwise.errors import DataError
 
 ORDER = 20
 
@@ -117,8 +118,6 @@ def _warn_of_identifiers(tables: Any, n_rows: float | None) -> None:
 
 
 def _ends(amount: str | None, low: float | None, high: float | None) -> tuple[float, float] | None:
-    from sumwise.errors import DataError
-
     if amount is None and low is None and high is None:
         return None
     if amount is None or low is None or high is None:
@@ -132,7 +131,6 @@ def _ends(amount: str | None, low: float | None, high: float | None) -> tuple[fl
 def _options(engine: str, master: str | None, threads: int | None, memory_limit: str | None) -> dict[str, Any]:
     given = {"master": master} if engine == "spark" else {"threads": threads, "memory_limit": memory_limit}
     unfit = {"threads": threads, "memory-limit": memory_limit} if engine == "spark" else {"master": master}
-    from sumwise.errors import DataError
 
     for name, value in unfit.items():
         if value is not None:
@@ -152,7 +150,6 @@ def parsed_condition(text: str, kinds: dict[str, str]) -> tuple:
     """``"age >= 18"`` as (column, operation, value), with the value in the column's kind."""
     from sumwise import checks
     from sumwise.aggregate.plan import OPERATIONS
-    from sumwise.errors import DataError
 
     for operation in sorted(OPERATIONS, key=len, reverse=True):
         column, sign, value = text.partition(f" {operation} ")
@@ -170,8 +167,6 @@ def parsed_condition(text: str, kinds: dict[str, str]) -> tuple:
 
 
 def _value(text: str, kind: str, condition: str) -> Any:
-    from sumwise.errors import DataError
-
     if kind == "bool" and text.lower() in ("true", "false"):
         return text.lower() == "true"
     if kind != "number":
@@ -188,7 +183,6 @@ def _value(text: str, kind: str, condition: str) -> Any:
 
 def _encoding(source: str, encode: str | None, encoding: str | None, label: str | None, options: dict[str, Any]) -> Any:
     from sumwise.encoding import Encoding
-    from sumwise.errors import DataError
     from sumwise.storage.documents import read_json, read_toml
 
     if encode is not None and encoding is not None:
@@ -216,7 +210,6 @@ def _check_held_out(
     source: str, held_out: list, path: str, *, where: list, engine: str, table: str | None, **options: Any
 ) -> None:
     """Rows that target rules learn their label from must not be counted."""
-    from sumwise.errors import DataError
 
     rows = _n_rows(source, [*where, *held_out], engine=engine, table=table, **options)
     if rows:

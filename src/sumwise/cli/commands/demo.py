@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Annotated
 
 import typer
@@ -24,7 +25,6 @@ def command(
     Each story ends in what was estimated, what is true, and whether the interval covers the truth; demo/report.html
     shows them all. Together they take less than two minutes on two cores.
     """
-    import time
 
     from sumwise.demo import choose, stories
 
@@ -66,7 +66,6 @@ def write_report(stories: list[dict], out: str):
 
 def tell(story, silent: bool) -> dict:
     """Run one story, writing as it goes unless it is to be silent, and give back its record."""
-    import time
 
     lines: list[str] = []
 

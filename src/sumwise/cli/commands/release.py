@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from sumwise.cli import output
+from sumwise.errors import DataError
 
 ORDER = 30
 
@@ -82,7 +83,6 @@ def command(
             --epsilon 1 --out noisy/
     """
     from sumwise.aggregate import aggregate
-    from sumwise.errors import DataError
     from sumwise.readers import read_tables_folder
     from sumwise.readers.tables_folder import check_free, new_folder
     from sumwise.storage.documents import file_digest
@@ -125,7 +125,6 @@ def command(
 
 def _renamed(max_rows: int | None, old: int | None) -> int | None:
     """The most rows of a person, under the name that `sumwise aggregate` has for it or the one it had here."""
-    from sumwise.errors import DataError
 
     if old is None:
         return max_rows
@@ -154,7 +153,6 @@ class Release:
 
         Gaussian noise: shares of the squared mu (of rho, where tables are chosen), as its losses add up, and of delta.
         """
-        from sumwise.errors import DataError
         from sumwise.privacy import accounting
         from sumwise.privacy.private_levels import LevelsLoss
 
@@ -204,7 +202,6 @@ class Release:
 def _private_encoding(
     rows: str, encode: str | None, options: Release, levels: Any, person: str | None, ledger: Any
 ) -> Any:
-    from sumwise.errors import DataError
     from sumwise.privacy import PersonBounds
     from sumwise.privacy.private_levels import learned_privately
     from sumwise.readers.files import open_sheet
@@ -264,7 +261,6 @@ def _bounds(tables: Any, rows: int | None, weight: float | None, replace: bool) 
 
 
 def _ledger(default: Path, budget: str | None, total: float | None, epsilon: float, delta: float) -> Any:
-    from sumwise.errors import DataError
     from sumwise.privacy import Budget
 
     path = default if budget is None else Path(budget)

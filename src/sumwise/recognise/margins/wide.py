@@ -1,4 +1,7 @@
-"""One row per unit, with columns of groups and of outcomes: counts, shares or percents, of one contest or several."""
+"""One row per unit, with columns of groups and of outcomes: counts, shares or percents, of one contest or several.
+
+Or groups in one file and outcomes in another, with a column of the same name for the units.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Problems on counts over time: a shell over `FlowModel`."""
+"""Problems on counts over time: a shell over `FlowModel`.
+
+A file has a row per time and place, times or places in columns, or is a BirdFlow model.
+"""
 
 from __future__ import annotations
 
