@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -151,7 +152,7 @@ class CollectiveEM(Estimator):
         self.theta_ = best.theta
         if isinstance(kind, LogLinear):
             self.weights_ = best.theta[: kind.n_weights].copy()
-        fits = runs.final(best)
+        fits = runs.e_step(best.theta, best)
         self.nodes_ = [{a: np.array(f.nodes[a]) for a in data.weeks} for f in fits]
         self.edges_ = [{e: f.edges[e] for e in data.edges} for f in fits]
         history = {name: np.array(values) for name, values in best.history.items()}
@@ -346,7 +347,7 @@ class _Runs:
     def _profile(self, theta, state):
         """Gradient and value of F at its most likely tables."""
         theta = self.kind.normalised(theta, self.data)
-        fits = self._e_step(theta, state)
+        fits = self.e_step(theta, state)
         state.multipliers = _multipliers(fits)
         return self.kind.gradient(theta, self.data, fits), self._value(theta, fits)
 
@@ -386,13 +387,13 @@ class _Runs:
         enough = max(0.0, SHARE * (values[-2] - values[-1])) if len(values) > 1 else 0.0
         if self.em.accelerate and self.guarded and len(state.recent) == 3:
             theta = self.kind.normalised(_extrapolated(*state.recent), self.data)
-            fits = self._e_step(theta, state, enough)
+            fits = self.e_step(theta, state, enough)
             value = self._value(theta, fits)
             if value <= last:
                 return theta, fits, value, True
             state.recent = state.recent[-1:]
         while True:
-            fits = self._e_step(state.theta, state, enough)
+            fits = self.e_step(state.theta, state, enough)
             value = self._value(state.theta, fits)
             if not self.guarded or value <= last:
                 return state.theta, fits, value, False
@@ -426,7 +427,8 @@ class _Runs:
         state.calm = state.calm + 1 if state.change <= self.em.tol else 0
         state.converged = state.calm >= 2
 
-    def _e_step(self, theta, state, enough=0.0):
+    def e_step(self, theta, state, enough=0.0):
+        """Tables of all realisations under some parameters."""
         em, fits = self.em, []
         for r, tables in enumerate(self.data.tables):
             model = _model(self.kind, theta, self.data, r)
@@ -435,18 +437,14 @@ class _Runs:
                 warnings.simplefilter("ignore", UserWarning)
                 if em.e_step == "gibbs":
                     sample = sample_counts(model, tables, draws=em.draws, random_state=self.rng)
-                    fits.append(_Mean(model, tables, sample.mean))
+                    fits.append(_at_mean(model, tables, sample.mean))
                     continue
-                start: Any = _Start(state.multipliers[r]) if em.e_step == "dual" else None
+                start: Any = SimpleNamespace(multipliers=state.multipliers[r]) if em.e_step == "dual" else None
                 tol = state.e_tol if em.e_step == "dual" else em.e_tol
                 options = {"tol": tol, "max_gap": enough / len(self.data), "start": start, "max_iter": em.e_iter}
                 fit = map_counts(model, tables, method=em.e_step, **options)
-                fits.append(fit if fit.mean is None else _Mean(model, tables, fit.mean))
+                fits.append(fit if fit.mean is None else _at_mean(model, tables, fit.mean))
         return fits
-
-    def final(self, state):
-        """Tables of all realisations under the final parameters."""
-        return self._e_step(state.theta, state)
 
 
 def _multipliers(fits):
@@ -454,17 +452,9 @@ def _multipliers(fits):
     return [getattr(f, "multipliers", None) for f in fits]
 
 
-@dataclass
-class _Start:
-    multipliers: Any
-
-
-class _Mean:
+def _at_mean(model, tables, mean):
     """Posterior means of the tables, and F at them."""
-
-    def __init__(self, model, tables, mean):
-        self.nodes, self.edges = mean.nodes, mean.edges
-        self.objective = model.objective(mean, tables)
+    return SimpleNamespace(nodes=mean.nodes, edges=mean.edges, objective=model.objective(mean, tables))
 
 
 def _score(new, old, counts):

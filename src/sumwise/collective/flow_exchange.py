@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +16,7 @@ from sumwise.collective.places import Places
 from sumwise.errors import DataError
 from sumwise.extras import require
 from sumwise.frames import is_frame, to_pandas
+from sumwise.storage.atomic import new_file
 
 FLOW_COLUMNS = ("origin", "destination", "flow")  # as scikit-mobility's FlowDataFrame calls them
 LON, LAT, X, Y = ("lon", "longitude"), ("lat", "latitude"), ("x", "easting"), ("y", "northing")
@@ -140,10 +139,7 @@ class FlowExchange(FlowResults):
             if origin != destination:
                 what = {"origin": origin, "destination": destination, "flow": float(flow)}
                 features.append(_feature("LineString", [at[origin], at[destination]], what))
-        made = {"type": "FeatureCollection", "features": features}
-        if path is not None:
-            _write_text(Path(path), json.dumps(made, default=str, allow_nan=False))
-        return made
+        return _collection(features, path)
 
     def routes_geojson(self, n: int = 10, path: str | PathLike | None = None, **options: Any) -> dict[str, Any]:
         """Return (and write) drawn routes as GeoJSON lines; options are those of `routes`."""
@@ -153,10 +149,7 @@ class FlowExchange(FlowResults):
             _feature("LineString", part[["lon", "lat"]].to_numpy().tolist(), {"route": k})
             for k, (_, part) in enumerate(drawn.groupby("route_id"), 1)
         ]
-        made = {"type": "FeatureCollection", "features": features}
-        if path is not None:
-            _write_text(Path(path), json.dumps(made, allow_nan=False))
-        return made
+        return _collection(features, path)
 
     def to_geopandas(self, from_time: Any, least: float = 0.05) -> Any:
         """Return the flows of a step as a `geopandas.GeoDataFrame` of lines (EPSG:4326), for any GIS.
@@ -218,7 +211,10 @@ def _feature(kind: str, coordinates: list, properties: dict[str, Any]) -> dict[s
     return {"type": "Feature", "geometry": {"type": kind, "coordinates": coordinates}, "properties": properties}
 
 
-def _write_text(path: Path, text: str) -> None:
-    temporary = path.with_name(f".{path.name}.new")
-    temporary.write_text(text, "utf-8")
-    os.replace(temporary, path)
+def _collection(features: list, path: str | PathLike | None) -> dict[str, Any]:
+    """Features together, also written to `path`."""
+    made = {"type": "FeatureCollection", "features": features}
+    if path is not None:
+        with new_file(path) as file:
+            file.write(json.dumps(made, default=str, allow_nan=False).encode())
+    return made

@@ -98,7 +98,7 @@ def weighted_intervals(
         raise DataError("There are no functions.", hint="give {'flow': {('t0', 't1'): weights}}.")
     if is_overdispersed(tables):
         tables = gaussian_twin(tables, map_counts(model, tables, n, tol=max(tol, 1e-8)))
-    seen = observe(model, tables, _size(tables, n))
+    seen = observe(model, tables, n)
     if seen.extras:
         raise DataError("count_intervals takes the noise models of sumwise only; there is a noise of your own.")
     result = maximise_dual(seen.problem, tol, 1000)
@@ -117,7 +117,7 @@ def weighted_intervals(
         )
     wide, beliefs, cells = seen, result.beliefs, result.cells
     if any(len(k) > 1 for parts in asked.values() for k in parts):  # cells of moves, for what sums them
-        wide = observe(model, _with_places(model, tables, asked), _size(tables, n))
+        wide = observe(model, _with_places(model, tables, asked), seen.problem.total)
         beliefs, cells, _ = wide.problem.infer(-wide.problem.observations.spread(result.g, wide.problem.n_cells))
     weights = np.stack([_flat(wide, parts) for parts in asked.values()])
     variance = _of_one_node(seen, result, asked, weights, weight)
@@ -148,10 +148,6 @@ def _of_one_node(seen, result, asked, weights, weight):
         return None
     own = weights[:, seen.problem.offsets[node] : seen.problem.offsets[node + 1]]
     return np.maximum(((own @ found) * own).sum(axis=1), 0.0)
-
-
-def _size(tables, n):
-    return tables.n if n is None and isinstance(tables, Tables) else n
 
 
 def _with_places(model, tables, asked):

@@ -56,7 +56,7 @@ class Layout:
         base = np.concatenate([to_host(b) for b in self.base])
         if forbidden is not None:
             base = np.where(forbidden, -np.inf, base)
-        offsets = np.concatenate([[0], np.cumsum(self.forest.sizes)])
+        offsets = self.forest.offsets
         masks = [base[a:b] > -np.inf for a, b in itertools.pairwise(offsets)]
         masks = support(self.forest, masks)
         for label, mask in zip(self.labels, masks):
@@ -75,7 +75,7 @@ class Layout:
 
     def counts(self, cells, tables, n):
         """`Counts` from flat node counts and a function ``tables(e)`` for the edge tables (batch axes lead)."""
-        offsets = np.concatenate([[0], np.cumsum(self.forest.sizes)])
+        offsets = self.forest.offsets
         nodes, cliques, edges = {}, {}, {}
         for i, (label, shape) in enumerate(zip(self.labels, self.shapes)):
             table = cells[..., offsets[i] : offsets[i + 1]]

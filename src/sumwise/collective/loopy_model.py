@@ -111,7 +111,7 @@ class LoopyModel:
 
     def problem(self, layout: Layout, base: np.ndarray, loss: Any, total: float) -> LoopyProblem:
         """The problem of the kernels: nodes and edges as arrays, edges of one shape together."""
-        offsets = np.concatenate([[0], np.cumsum(layout.forest.sizes)])
+        offsets = layout.forest.offsets
         number = {label: i for i, label in enumerate(layout.labels)}
         made = []
         for shape, members in self._groups().items():
@@ -167,7 +167,7 @@ class LoopyModel:
 
     def counts(self, layout: Layout, found: LoopySolution, n: float) -> Counts:
         """Counts of nodes and edges from a solution."""
-        offsets = np.concatenate([[0], np.cumsum(layout.forest.sizes)])
+        offsets = layout.forest.offsets
         nodes = {a: found.cells[offsets[i] : offsets[i + 1]] for i, a in enumerate(self.domain)}
         tables = self.tables_of(found)
         return Counts(nodes, tables, n, LazyTables({}))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks
-from sumwise.collective.counts import CountsFit
+from sumwise.collective.counts import Counts, CountsFit
 from sumwise.collective.energy import Energy
 from sumwise.collective.kernels.dual_counts import maximise_dual
 from sumwise.collective.kernels.edges import DenseEdge, SparseEdge
@@ -189,7 +189,7 @@ def _by_dual(seen: Observed, tol, max_gap, max_iter, start) -> CountsFit:
         raise _infeasible(seen, result)
     if not result.converged:
         _warn_gap(result, tol, seen.problem.total)
-    return _fit(seen, _counts(seen, result), result, "dual", dual=result.dual, multipliers=result.g)
+    return _fit(_counts(seen, result), result, "dual", dual=result.dual, multipliers=result.g)
 
 
 def _infeasible(seen, result) -> DataError:
@@ -225,7 +225,7 @@ def _by_gaussian(seen, tol, max_iter) -> CountsFit:
         _warn_gap(result, tol, problem.total)
     tables = gaussian_edge_tables(problem, result.g)
     counts = seen.layout.counts(result.cells, tables.__getitem__, problem.total)
-    return _fit(seen, counts, result, "gaussian", dual=result.dual)
+    return _fit(counts, result, "gaussian", dual=result.dual)
 
 
 def _by_messages(model, seen, tol, max_iter, damping) -> CountsFit:
@@ -240,7 +240,7 @@ def _by_messages(model, seen, tol, max_iter, damping) -> CountsFit:
     found = loopy_counts(problem, tol, max_iter, damping)
     if not found.converged:
         warn_not_converged(found.n_iter, found.distance, tol, stacklevel=4, what="a stationary point away by")
-    return _fit(seen, model.counts(seen.layout, found, total), found, "nlbp-loopy")
+    return _fit(model.counts(seen.layout, found, total), found, "nlbp-loopy")
 
 
 def _by_gradient(seen, method, tol, max_iter, smoothing, damping=None) -> CountsFit:
@@ -267,7 +267,7 @@ def _from_solution(seen, found, method, tol) -> CountsFit:
     if not found.converged:
         _warn_gap(found, tol, seen.problem.total, 6)
     dual = None if np.isnan(found.gap) else found.objective - found.gap
-    return _fit(seen, _counts(seen, found), found, method, dual=dual)
+    return _fit(_counts(seen, found), found, method, dual=dual)
 
 
 def _counts(seen: Observed, found: Any) -> Any:
@@ -282,34 +282,18 @@ def _by_enumeration(seen: Observed) -> CountsFit:
     (cells, tables), (mean_cells, mean_tables), log_evidence = exact_tables(problem, seen.log_likelihood)
     counts = layout.counts(cells, tables.__getitem__, problem.total)
     mean = layout.counts(mean_cells, mean_tables.__getitem__, problem.total)
-    return CountsFit(
-        answer=counts.nodes,
-        objective=problem.regulariser(cells, tables) + problem.observations.loss(cells)[0],
-        n_iter=1,
-        converged=True,
-        history={"log_evidence": [log_evidence]},
-        nodes=counts.nodes,
-        edges=counts.edges,
-        cliques=counts.cliques,
-        n=problem.total,
-        method="exact",
-        mean=mean,
-    )
+    objective = problem.regulariser(cells, tables) + problem.observations.loss(cells)[0]
+    history = {"log_evidence": [log_evidence]}
+    return fit_of(counts, objective=objective, n_iter=1, converged=True, history=history, method="exact", mean=mean)
 
 
-def _fit(seen, counts, result, method, **more) -> CountsFit:
-    return CountsFit(
-        answer=counts.nodes,
-        objective=float(result.objective),
-        gap=result.gap,
-        n_iter=result.n_iter,
-        converged=result.converged,
-        history={k: np.asarray(v) for k, v in result.history.items()},
-        nodes=counts.nodes,
-        edges=counts.edges,
-        cliques=counts.cliques,
-        n=seen.problem.total,
-        violation=result.violation,
-        method=method,
-        **more,
-    )
+def _fit(counts, result, method, **more) -> CountsFit:
+    history = {k: np.asarray(v) for k, v in result.history.items()}
+    more |= {name: getattr(result, name) for name in ("gap", "n_iter", "converged", "violation")}
+    return fit_of(counts, objective=float(result.objective), history=history, method=method, **more)
+
+
+def fit_of(counts: Counts, **record: Any) -> CountsFit:
+    """A fit with these counts."""
+    tables = {name: getattr(counts, name) for name in ("nodes", "edges", "cliques", "n")}
+    return CountsFit(answer=counts.nodes, **tables, **record)

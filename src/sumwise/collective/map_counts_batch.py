@@ -12,7 +12,7 @@ from sumwise.collective.counts import CountsFit
 from sumwise.collective.kernels.batched_dual import gather_batch, maximise_batch
 from sumwise.collective.kernels.belief_propagation import Beliefs
 from sumwise.collective.kernels.edges import DenseEdge
-from sumwise.collective.map_counts import map_counts
+from sumwise.collective.map_counts import fit_of, map_counts
 from sumwise.collective.observations import Observed, observe
 from sumwise.collective.tree_model import TreeModel
 from sumwise.errors import DataError
@@ -138,18 +138,13 @@ def _fit(seen: Observed, found: dict, b: int, steps: int) -> CountsFit:
     beliefs = Beliefs(list(found["nodes"][b][place]), [found["log_z"][b]], inner, cavity, [], [])
     counts = seen.layout.counts_of(beliefs, problem.total)
     dual, gap = float(found["dual"][b]), float(found["gap"][b])
-    return CountsFit(
-        answer=counts.nodes,
+    return fit_of(
+        counts,
         objective=dual + gap,
         gap=gap,
         n_iter=steps,
         converged=True,
         history={"solved alone": [False]},
-        nodes=counts.nodes,
-        edges=counts.edges,
-        cliques=counts.cliques,
-        n=problem.total,
         dual=dual,
         multipliers=found["g"][b][place].ravel()[observations.index],
-        method="dual",
     )

@@ -10,7 +10,6 @@ from sumwise import checks
 from sumwise.collective.counts import Counts, LazyTables
 from sumwise.collective.kernels.belief_propagation import propagate
 from sumwise.collective.kernels.cgm_distribution import assign_individuals, log_probability, sample_tables
-from sumwise.collective.kernels.count_problem import edge_margins
 from sumwise.collective.kernels.edges import to_host
 from sumwise.collective.layout import Layout
 from sumwise.display import record_html
@@ -123,7 +122,7 @@ class PopulationModel:
         counts = as_counts(counts, self)
         layout = self._one("check_counts")
         cells, tables = layout.flatten(counts)
-        offsets = np.concatenate([[0], np.cumsum(layout.forest.sizes)])
+        offsets = layout.forest.offsets
         slack = tol * max(counts.n, 1.0)
         for i, label in enumerate(layout.labels):
             node = cells[offsets[i] : offsets[i + 1]]
@@ -133,7 +132,7 @@ class PopulationModel:
             if abs(node.sum() - counts.n) > slack:
                 raise DataError(f"The table over {over} sums to {node.sum():.10g}; the population is {counts.n:.10g}.")
         for (first, second, operator), table in zip(layout.forest.edges, tables):
-            for node, margin in zip((first, second), edge_margins(operator, table)):
+            for node, margin in zip((first, second), operator.margins(table)):
                 off = margin - cells[offsets[node] : offsets[node + 1]]
                 if np.abs(off).max() > slack or table.min() < -slack:
                     pair = " x ".join(dict.fromkeys(layout.labels[first] + layout.labels[second]))

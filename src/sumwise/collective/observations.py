@@ -65,7 +65,7 @@ def observe(model: Any, tables: Any, n: Any, energy: Any = None) -> Observed:
     energies = _energies(energy, model)
     groups = [t.attributes for t in listed] + [e.attributes for e in energies]
     layout = model.layout(groups)
-    offsets = np.concatenate([[0], np.cumsum(layout.forest.sizes)])
+    offsets = layout.forest.offsets
     forbidden = np.zeros(offsets[-1], dtype=bool)
     parts, extras, placed = [], [], []
     for number, table in enumerate(listed):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ import numpy as np
 from sumwise import checks
 from sumwise.collective.counts_sample import CountsSample
 from sumwise.collective.kernels.dual_counts import maximise_dual
-from sumwise.collective.kernels.edges import MarginEdge, SparseEdge
 from sumwise.collective.kernels.exchange_cycles import stuck_cells
 from sumwise.collective.kernels.table_chain import CycleChain, NoStart, PathChain
 from sumwise.collective.linear_functions import read_functions
@@ -203,7 +201,7 @@ def _check_size(seen: Observed, total: int, draws: int, n_chains: int) -> None:
     """Refuse draws that memory won't hold, before the first is made."""
     forest = seen.problem.forest
     cells = sum(forest.sizes)
-    moves = sum(_moves_of(edge) for *_, edge in forest.edges)
+    moves = sum(edge.n_cells for *_, edge in forest.edges)
     kept = 2 * (4 if total < 2**31 else 8) * n_chains * draws * cells  # all chains are put together at the end
     judged = 64 * n_chains * draws * min(cells, COLUMNS)  # Fourier transforms of some columns at a time
     people = 8 * min(total * len(forest.sizes), MOST_STATES)
@@ -213,12 +211,6 @@ def _check_size(seen: Observed, total: int, draws: int, n_chains: int) -> None:
         f"{n_chains:,} x {draws:,} draws of {cells:,} counts, and {moves:,} moves between them",
         "give fewer draws and a larger thin, or fewer chains; merge levels; or forbid moves by sparse potentials.",
     )
-
-
-def _moves_of(edge: Any) -> int:
-    if isinstance(edge, SparseEdge):
-        return len(edge.theta)
-    return edge.shape[0] if isinstance(edge, MarginEdge) else math.prod(edge.shape)
 
 
 def _check_kinds(seen: Observed, model: Any) -> None:

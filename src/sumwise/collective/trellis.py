@@ -112,14 +112,9 @@ def walk_of(seen: Observed, model: Any, g: np.ndarray) -> Walk:
 
 def _allowed(operator, problem, wide):
     """States and log-potentials of the moves that an edge allows."""
+    source, target, theta = operator.cells()
     if wide is not None:  # its table is a node of the problem, exact zeros included
-        theta = problem.base[problem.offsets[wide] : problem.offsets[wide + 1]].reshape(operator.shape)
-    elif isinstance(operator, SparseEdge):
-        return operator.first, operator.second, operator.theta
-    elif isinstance(operator, MarginEdge):
-        cells = np.arange(operator.shape[0])
-        return cells, operator.spread(np.arange(operator.shape[1])), np.zeros(len(cells))
-    else:
-        theta = operator.theta
-    source, target = np.nonzero(theta > -np.inf)
-    return source, target, theta[source, target]
+        source, target = np.indices(operator.shape).reshape(2, -1)
+        theta = problem.base[problem.offsets[wide] : problem.offsets[wide + 1]]
+    open_ = theta > -np.inf
+    return source[open_], target[open_], theta[open_]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -83,11 +81,3 @@ def effect_frame(model: LogLinearModel, effects: list, halves: list, contraction
                 title = schema.names(term)
                 rows.append((title, levels, checks.plain(c), effect, effect - half, effect + half, known))
     return pd.DataFrame(rows, columns=["table", "levels", "class", "effect", "low", "high", "contraction"])
-
-
-def write_weights(weights: dict[str, Any], path: Any) -> None:
-    """Write weights as JSON, whole or not at all."""
-    target = Path(path)
-    draft = target.with_name(target.name + ".part")
-    draft.write_text(json.dumps(weights, ensure_ascii=False, indent=1, default=str), encoding="utf-8")
-    draft.replace(target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Sequence
 from dataclasses import replace
@@ -18,14 +19,14 @@ from sumwise.fit import Fit
 from sumwise.maxent import bootstrap, engines, queries
 from sumwise.maxent.calibration import fit_calibration
 from sumwise.maxent.engines import Parameters
-from sumwise.maxent.export import coefficient_frame, logistic_weights, write_weights
+from sumwise.maxent.export import coefficient_frame, logistic_weights
 from sumwise.maxent.fitted_model import LogLinearModel, Schema, layout_of
 from sumwise.maxent.hashed_crosses import arranged_domain
 from sumwise.maxent.kernels.loglinear import log_sum
 from sumwise.maxent.options import NAMES, SolverOptions, changed_options, options_of, with_deprecated_keywords
 from sumwise.maxent.penalties import usual_penalties
 from sumwise.maxent.penalty_search import penalty_search
-from sumwise.maxent.score_onnx import onnx_model, write_onnx
+from sumwise.maxent.score_onnx import onnx_model
 from sumwise.maxent.score_sql import score_statement
 from sumwise.maxent.score_table import calibration_of, score_encoding, score_table
 from sumwise.maxent.sparse_terms import sparse_terms_of
@@ -33,6 +34,7 @@ from sumwise.maxent.sufficient_statistics import SufficientStatistics, added, pa
 from sumwise.maxent.synthetic_rows import privacy_statement, write_rows
 from sumwise.maxent.tables_classifier import TablesClassifier, promises, refuse_amounts
 from sumwise.maxent.trainers import SAMPLING, Settings, Start, check_memory, train, train_on_rows
+from sumwise.storage.atomic import new_file
 from sumwise.tables import Tables
 
 if TYPE_CHECKING:
@@ -357,7 +359,8 @@ class MaxEntClassifier(TablesClassifier):
         """
         weights = logistic_weights(self.model_)
         if path is not None:
-            write_weights(weights, path)
+            with new_file(path) as file:
+                file.write(json.dumps(weights, ensure_ascii=False, indent=1, default=str).encode())
         return weights
 
     def calibrate(self, frame: Any, labels: Any = None) -> MaxEntClassifier:
@@ -520,7 +523,8 @@ class MaxEntClassifier(TablesClassifier):
         """
         proto = onnx_model(self.model_)
         if path is not None:
-            write_onnx(proto, path)
+            with new_file(path) as file:
+                file.write(proto.SerializeToString())
         return proto
 
     def sample(self, n: int = 1000, random_state: Any = None) -> pd.DataFrame:

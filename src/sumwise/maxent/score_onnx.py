@@ -8,7 +8,6 @@ adds 0, as in `predict_proba`.
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -42,14 +41,6 @@ def onnx_model(model: LogLinearModel) -> Any:
     if schema.encoding is not None:
         about["encoding"] = schema.encoding.project([a for a in names if a in schema.encoding]).to_dict()
     return graph.model(len(schema.classes), about)
-
-
-def write_onnx(proto: Any, path: Any) -> None:
-    """Write a graph, whole or not at all."""
-    target = Path(path)
-    draft = target.with_name(target.name + ".part")
-    draft.write_bytes(proto.SerializeToString())
-    draft.replace(target)
 
 
 class _Graph:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from sumwise.errors import DataError
 from sumwise.maxent.fitted_model import LogLinearModel
 from sumwise.maxent.queries import label_name
 from sumwise.noise import Exact
+from sumwise.storage.atomic import new_file
 from sumwise.table import Table, title
 from sumwise.tables import Tables
 
@@ -63,26 +63,21 @@ def write_rows(
     import pyarrow.parquet as pq
 
     counted = [] if tables is None else [_Counted(model, t) for t in _checked(tables, model)]
-    target = Path(path)
-    draft = target.with_name(target.name + ".part")
     noises = sorted({repr(t.table.noise) for t in counted if not isinstance(t.table.noise, Exact)})
-    about = {"rows": n, "noise": noises, "privacy": privacy}
-    writer = None
-    try:
+    about = {"sumwise": json.dumps({"rows": n, "noise": noises, "privacy": privacy})}
+
+    def chunks() -> Iterator[Any]:
         for begin in range(0, n, chunk):
             codes, labels = model.draw(min(chunk, n - begin), rng)
             for t in counted:
                 t.add(codes, labels)
-            part = _arrow(model, codes, labels).replace_schema_metadata({"sumwise": json.dumps(about)})
-            writer = pq.ParquetWriter(draft, part.schema) if writer is None else writer
+            yield _arrow(model, codes, labels).replace_schema_metadata(about)
+
+    made = chunks()
+    first = next(made)
+    with new_file(path) as file, pq.ParquetWriter(file, first.schema) as writer:
+        for part in chain([first], made):
             writer.write_table(part)
-        if writer is not None:
-            writer.close()
-        os.replace(draft, target)
-    finally:
-        if writer is not None and writer.is_open:
-            writer.close()
-        draft.unlink(missing_ok=True)
     rows = [(title(t.table.attributes), len(t.table.attributes), t.fitted, t.variation()) for t in counted]
     found = pd.DataFrame(rows, columns=["table", "order", "fitted", "variation"])
     found.attrs["privacy"] = privacy

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -64,6 +65,11 @@ class Forest:
             ("children", tuple(map(tuple, children))),
         ):
             object.__setattr__(self, name, value)
+
+    @cached_property
+    def offsets(self) -> np.ndarray:
+        """Where the cells of every node begin among those of all, and where they end."""
+        return np.concatenate([[0], np.cumsum(self.sizes)])
 
     @property
     def degrees(self) -> np.ndarray:

@@ -9,12 +9,13 @@ derivatives of the loss at the observed cells o, the posterior covariance is
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 
 from sumwise.collective.kernels.belief_propagation import edge_counts
+from sumwise.collective.kernels.dual_counts import conjugate_gradients
 from sumwise.collective.kernels.path_sweeps import PathSystem
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ def _solver(
         return noise * x + problem.covariance_product(beliefs, cells, spread)[index]
 
     scale = noise + np.maximum(cells[index], 1e-12 * problem.total)
-    return lambda rhs: _solve(product, scale, rhs, TOL, MOST_PRODUCTS)
+    return lambda rhs: conjugate_gradients(product, lambda r: r / scale, rhs, rhs / scale, TOL, MOST_PRODUCTS)[0]
 
 
 def node_covariance(
@@ -146,24 +147,3 @@ def _noise(problem: CountProblem, cells: np.ndarray, weight: float | None = None
         inverse[e] = np.where(soft, 2.0 / (weight * np.where(soft, observations.high, 1.0) ** 2), 0.0)
         curved[e] |= soft
     return inverse, curved & (cells[observations.index] > 0)
-
-
-def _solve(system: Callable[..., Any], scale: np.ndarray, rhs: np.ndarray, tol: float, max_iter: int) -> np.ndarray:
-    """Conjugate gradients with a diagonal preconditioner."""
-    x, r = np.zeros_like(rhs), rhs.copy()
-    z = r / scale
-    p, rz = z, float(r @ z)
-    first = rz
-    for _ in range(max_iter):
-        if rz <= tol**2 * first or rz <= 0:
-            break
-        h = system(p)
-        steep = float(p @ h)
-        if steep <= 0:
-            break
-        x = x + rz / steep * p
-        r = r - rz / steep * h
-        z = r / scale
-        rz, before = float(r @ z), rz
-        p = z + rz / before * p
-    return x

@@ -16,13 +16,12 @@ import numpy as np
 from scipy.special import xlogy
 
 from sumwise.collective.kernels.belief_propagation import Forest, edge_counts, node_tangent, propagate
-from sumwise.collective.kernels.edges import DenseEdge, MarginEdge, SparseEdge, softmax, to_host
+from sumwise.collective.kernels.edges import softmax, to_host
 from sumwise.collective.kernels.observations import Observations
 from sumwise.collective.kernels.path_sweeps import paths
 
 if TYPE_CHECKING:
     from sumwise.collective.kernels.belief_propagation import Beliefs
-    from sumwise.collective.kernels.edges import Edge
 
 
 @dataclass
@@ -37,7 +36,7 @@ class CountProblem:
     device: str | None = None
 
     def __post_init__(self) -> None:
-        self.offsets = np.concatenate([[0], np.cumsum(self.forest.sizes)])
+        self.offsets = self.forest.offsets
         self.shifted = self.base + self.observations.shift
         self.constant = len(self.forest.roots) * float(xlogy(self.total, self.total))
         self.degrees = self.forest.degrees
@@ -133,7 +132,7 @@ class CountProblem:
         weights = (self.degrees - 1.0)[self.node]
         value -= float((weights * xlogy(cells, cells)).sum())
         for (_, _, operator), table in zip(self.forest.edges, tables):
-            value += float(xlogy(table, table).sum()) - float(_score(operator, table))
+            value += float(xlogy(table, table).sum()) - float(operator.score(table))
         return value
 
     def violation(self, cells: np.ndarray, tables: list[np.ndarray]) -> float:
@@ -141,7 +140,7 @@ class CountProblem:
         nodes = [cells[a:b] for a, b in zip(self.offsets[:-1], self.offsets[1:])]
         worst = max((abs(v.sum() - self.total) for v in nodes), default=0.0)
         for (first, second, operator), table in zip(self.forest.edges, tables):
-            for node, margin in zip((first, second), edge_margins(operator, table)):
+            for node, margin in zip((first, second), operator.margins(table)):
                 worst = max(worst, float(np.abs(margin - nodes[node]).max()))
         return worst
 
@@ -149,20 +148,3 @@ class CountProblem:
 def _range(theta: np.ndarray) -> float:
     """Largest absolute value of the finite entries."""
     return float(np.abs(np.where(np.isfinite(theta), theta, 0.0)).max(initial=0.0))
-
-
-def edge_margins(operator: Edge, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Margins of an edge table over its first and second node."""
-    if isinstance(operator, SparseEdge):
-        first = np.bincount(operator.first, table, operator.shape[0])
-        return first, np.bincount(operator.second, table, operator.shape[1])
-    if isinstance(operator, MarginEdge):
-        return table, operator.margin(table)
-    return table.sum(axis=-1), table.sum(axis=-2)
-
-
-def _score(operator: Edge, table: np.ndarray) -> float:
-    if isinstance(operator, DenseEdge) and not isinstance(operator.theta, np.ndarray):
-        theta = to_host(operator.theta)
-        return np.where(table > 0, table * np.where(table > 0, theta, 0.0), 0.0).sum()
-    return operator.score(table)

@@ -407,28 +407,16 @@ class _Model:
         self, precondition: Callable[..., Any], z: np.ndarray, forcing: float, max_products: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """Lower the model over the multipliers that are free at the start, as if there were no box."""
-        if self._sweeping():
-            return self._solve_paths(z, forcing, max_products)
-        x, residual = np.zeros_like(z), -self.point.gradient
-        p, rz = z.copy(), float(residual @ z)
-        first = rz
-        for _ in range(max_products):
-            if rz <= 0:
-                break
-            hp = self.hessian(p)
-            steep = float(p @ hp)
-            if steep <= 0:
-                break
-            length = rz / steep
-            x += length * p
-            residual -= length * hp
-            z = precondition(residual)
-            rz, before = float(residual @ z), rz
-            if rz <= forcing**2 * first:
-                break
-            p *= rz / before
-            p += z
-        return x, residual
+        if not self._sweeping():
+            return conjugate_gradients(self.hessian, precondition, -self.point.gradient, z, forcing, max_products)
+        problem, observations, point = self.problem, self.problem.observations, self.point
+        free = np.zeros(problem.n_cells, dtype=bool)
+        free[observations.index] = z != 0
+        curvature = observations.spread(self.curvature, problem.n_cells)
+        system = PathSystem(problem, point.beliefs, point.cells, curvature, free)
+        rhs = observations.spread(np.where(z != 0, -point.gradient, 0.0), problem.n_cells)
+        x = observations.pick(system.solve(rhs, forcing, max_products))
+        return x, -point.gradient - self.hessian(x)
 
     def _sweeping(self) -> bool:
         """Sweeps pay on chains whose observations are strong: most individuals in cells with little noise."""
@@ -438,17 +426,6 @@ class _Model:
             return False
         n = observations.pick(self.point.cells)
         return float(n[self.curvature < 0.5 * n].sum()) > 0.5 * float(n.sum())
-
-    def _solve_paths(self, z: np.ndarray, forcing: float, max_products: int) -> tuple[np.ndarray, np.ndarray]:
-        """The same on chains, by sweeps."""
-        problem, observations, point = self.problem, self.problem.observations, self.point
-        free = np.zeros(problem.n_cells, dtype=bool)
-        free[observations.index] = z != 0
-        curvature = observations.spread(self.curvature, problem.n_cells)
-        system = PathSystem(problem, point.beliefs, point.cells, curvature, free)
-        rhs = observations.spread(np.where(z != 0, -point.gradient, 0.0), problem.n_cells)
-        x = observations.pick(system.solve(rhs, forcing, max_products))
-        return x, -point.gradient - self.hessian(x)
 
     def solve_boxed(self, target: float, max_products: int) -> tuple[np.ndarray, np.ndarray]:
         """Lower the model inside the box: stop or turn at its sides, and start afresh there."""
@@ -484,6 +461,37 @@ class _Model:
 def _promise(point: _Point, x: np.ndarray, residual: np.ndarray) -> float:
     """Decrease of the quadratic model at `x`, whose negative gradient there is `residual`."""
     return 0.5 * float(x @ (residual - point.gradient))
+
+
+def conjugate_gradients(
+    product: Callable[..., Any],
+    precondition: Callable[..., Any],
+    rhs: np.ndarray,
+    z: np.ndarray,
+    forcing: float,
+    max_products: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """x with nearly ``H x = rhs``, and the residual; z is `rhs` preconditioned, of whose size `forcing` may be left."""
+    x, residual = np.zeros_like(rhs), rhs.copy()
+    p, rz = z.copy(), float(residual @ z)
+    first = rz
+    for _ in range(max_products):
+        if rz <= 0:
+            break
+        hp = product(p)
+        steep = float(p @ hp)
+        if steep <= 0:
+            break
+        length = rz / steep
+        x += length * p
+        residual -= length * hp
+        z = precondition(residual)
+        rz, before = float(residual @ z), rz
+        if rz <= forcing**2 * first:
+            break
+        p *= rz / before
+        p += z
+    return x, residual
 
 
 def _room(

@@ -53,6 +53,12 @@ def softmax(x: np.ndarray) -> Any:
     return weights / xp.sum(weights, axis=-1, keepdims=True)
 
 
+def probabilities(x: np.ndarray) -> np.ndarray:
+    """`softmax` divided by its sum once more: what NumPy's multinomial takes."""
+    p = softmax(x)
+    return p / p.sum(axis=-1, keepdims=True)
+
+
 def _log(x: np.ndarray | torch.Tensor) -> Any:
     xp = namespace(x)
     if xp is np:
@@ -126,6 +132,7 @@ class DenseEdge(_ScaledEdge):
         xp = namespace(theta)
         self.theta: Any = theta
         self.shape = tuple(theta.shape[-2:])
+        self.n_cells = self.shape[0] * self.shape[1]
         rows = xp.amax(theta, axis=-1)
         rows = xp.where(xp.isfinite(rows), rows, xp.zeros_like(rows))
         scaled = theta - rows[..., :, None]
@@ -170,12 +177,28 @@ class DenseEdge(_ScaledEdge):
         return change
 
     def table(self, a: np.ndarray, b: np.ndarray, total: float) -> Any:
-        return _normalise(self.theta + a[..., :, None] + b[..., None, :], total)
+        return _scaled_to(self.theta + a[..., :, None] + b[..., None, :], total, (-2, -1))
 
     def score(self, table: np.ndarray) -> float:
         xp = namespace(table)
-        zero = xp.zeros_like(table)
-        return xp.sum(xp.where(table > 0, table * xp.where(table > 0, self.theta, zero), zero), axis=(-2, -1))
+        theta, zero = to_host(self.theta) if xp is np else self.theta, xp.zeros_like(table)
+        return xp.sum(xp.where(table > 0, table * xp.where(table > 0, theta, zero), zero), axis=(-2, -1))
+
+    def cells(self) -> tuple[Any, Any, Any]:
+        """First state, second state and log-potential of every cell of the table."""
+        return *(a.ravel() for a in np.indices(self.shape)), self.theta.ravel()  # type: ignore[return-value]
+
+    def margins(self, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Margins of a table over the first and the second node."""
+        return table.sum(axis=-1), table.sum(axis=-2)
+
+    def draw(self, parents: np.ndarray, inner: np.ndarray, back: bool, rng: np.random.Generator) -> tuple[Any, Any]:
+        """A table and counts of the child, given those of the parent; `back`: the child, of log belief inner, is second."""
+        theta = self.theta if back else self.theta.T
+        table = np.zeros(theta.shape, dtype=np.int64)
+        busy = np.flatnonzero(parents)
+        table[busy] = rng.multinomial(parents[busy], probabilities(theta[busy] + inner))
+        return (table if back else table.T), table.sum(axis=0)
 
     @cached_property
     def _open(self) -> Any:
@@ -190,11 +213,11 @@ class DenseEdge(_ScaledEdge):
         return (self._open & mask[None, :]).any(axis=1) if back else (self._open & mask[:, None]).any(axis=0)
 
 
-def _normalise(logs: np.ndarray, total: float) -> Any:
-    """``exp(logs)`` scaled to sum to `total` over the last two axes."""
+def _scaled_to(logs: np.ndarray, total: Any, axes: int | tuple[int, ...]) -> Any:
+    """``exp(logs)`` scaled to sum to `total` over some axes."""
     xp = namespace(logs)
-    weights = xp.exp(logs - xp.amax(logs, axis=(-2, -1), keepdims=True))
-    return weights * (total / xp.sum(weights, axis=(-2, -1), keepdims=True))
+    weights = xp.exp(logs - xp.amax(logs, axis=axes, keepdims=True))
+    return weights * (total / xp.sum(weights, axis=axes, keepdims=True))
 
 
 class SparseEdge(_ScaledEdge):
@@ -222,7 +245,7 @@ class SparseEdge(_ScaledEdge):
         if not (np.diff(place) > 0).all():
             order = np.argsort(place)
             first, second, data = first[order], second[order], data[order]
-        self.shape = shape
+        self.shape, self.n_cells = shape, len(data)
         self.first, self.second = first.astype(np.int32, copy=False), second.astype(np.int32, copy=False)
         self.theta = data
         self.rows = _segment_max(data, first, shape[0])
@@ -291,8 +314,7 @@ class SparseEdge(_ScaledEdge):
     def table(self, a: np.ndarray, b: np.ndarray, total: float) -> Any:
         """Counts of the allowed moves, in the order of ``first`` and ``second`` (batch first)."""
         logs = self.theta + to_host(a)[..., self.first] + to_host(b)[..., self.second]
-        weights = np.exp(logs - logs.max(axis=-1, keepdims=True))
-        return weights * (to_host(total) / weights.sum(axis=-1, keepdims=True))
+        return _scaled_to(logs, to_host(total), -1)
 
     def matrix(self, counts: np.ndarray) -> sparse.csr_array:
         """The counts of `table` as a sparse matrix."""
@@ -300,6 +322,25 @@ class SparseEdge(_ScaledEdge):
 
     def score(self, table: np.ndarray) -> float:
         return (table * self.theta).sum(axis=-1)
+
+    def cells(self) -> tuple[Any, Any, Any]:
+        """States and log-potentials of the allowed moves."""
+        return self.first, self.second, self.theta
+
+    def margins(self, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Margins of a table over the first and the second node."""
+        return np.bincount(self.first, table, self.shape[0]), np.bincount(self.second, table, self.shape[1])
+
+    def draw(self, parents: np.ndarray, inner: np.ndarray, back: bool, rng: np.random.Generator) -> tuple[Any, Any]:
+        """See `DenseEdge.draw`."""
+        parent, child = (self.first, self.second) if back else (self.second, self.first)
+        order = np.argsort(parent, kind="stable")
+        starts = np.searchsorted(parent[order], np.arange(len(parents) + 1))
+        table = np.zeros(len(self.theta), dtype=np.int64)
+        for x in np.flatnonzero(parents):
+            moves = order[starts[x] : starts[x + 1]]
+            table[moves] = rng.multinomial(parents[x], probabilities(self.theta[moves] + inner[child[moves]]))
+        return table, np.bincount(child, table, self.shape[1 if back else 0]).astype(np.int64)
 
     def reach(self, mask: np.ndarray, back: bool = False) -> np.ndarray:
         sender, receiver = (self.second, self.first) if back else (self.first, self.second)
@@ -339,7 +380,7 @@ class MarginEdge:
         self._order = self.axes + rest
         kept = tuple(self.full[k] for k in self.axes)
         self.shape = (int(np.prod(self.full)), int(np.prod(kept)))
-        self._rest = self.shape[0] // self.shape[1]
+        self.n_cells, self._rest = self.shape[0], self.shape[0] // self.shape[1]
         self._others = tuple(k - len(self.full) for k in rest)  # counted from the end: batch axes lead
         self._sorted = self.axes == tuple(sorted(self.axes))
         self._kept = kept
@@ -405,10 +446,27 @@ class MarginEdge:
 
     def table(self, a: np.ndarray, b: np.ndarray, total: float) -> Any:
         """Counts of the table's cells; the margin's own axis would repeat them."""
-        xp = namespace(a)
-        logs = a + self.spread(b)
-        weights = xp.exp(logs - xp.amax(logs, axis=-1, keepdims=True))
-        return weights * (total / xp.sum(weights, axis=-1, keepdims=True))
+        return _scaled_to(a + self.spread(b), total, -1)
+
+    def cells(self) -> tuple[Any, Any, Any]:
+        """Cell of the table, its margin's state, and zero, for every cell of the table."""
+        return np.arange(self.shape[0]), self.spread(np.arange(self.shape[1])), np.zeros(self.shape[0])
+
+    def margins(self, table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The table itself, and its margin."""
+        return table, self.margin(table)
+
+    def draw(self, parents: np.ndarray, inner: np.ndarray, back: bool, rng: np.random.Generator) -> tuple[Any, Any]:
+        """See `DenseEdge.draw`."""
+        if back:  # the child is the margin of its parent
+            return parents, self.margin(parents)
+        folded = self.fold(inner)
+        cells = np.zeros(folded.shape, dtype=np.int64)
+        busy = np.flatnonzero(parents)
+        cells[busy] = rng.multinomial(parents[busy], probabilities(folded[busy]))
+        table = np.zeros(self.shape[0], dtype=np.int64)
+        table[self.fold(np.arange(self.shape[0])).ravel()] = cells.ravel()
+        return table, table
 
     def score(self, table: np.ndarray) -> float:
         return 0.0 * table.sum(-1)

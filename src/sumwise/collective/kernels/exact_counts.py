@@ -98,7 +98,7 @@ class _Integers:
 
     def _check_size(self) -> None:
         for _first, _second, operator in self.problem.forest.edges:
-            size = comb(self.total + self._n_cells(operator) - 1, self.total)
+            size = comb(self.total + operator.n_cells - 1, self.total)
             if size > LARGEST:
                 raise DataError(
                     f"An edge has {size:,} possible tables; exact inference takes up to {LARGEST:,}.",
@@ -108,23 +108,9 @@ class _Integers:
             if comb(self.total + size - 1, self.total) > LARGEST:
                 raise DataError(f"A node of {size} states has too many tables for exact inference.")
 
-    @staticmethod
-    def _n_cells(operator: Edge) -> int:
-        if isinstance(operator, SparseEdge):
-            return len(operator.theta)
-        return operator.shape[0] if isinstance(operator, MarginEdge) else operator.shape[0] * operator.shape[1]
-
     def _edge(self, first: int, second: int, operator: Edge) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """(tables, index of the first node's value, of the second's, log weight)."""
-        tables = compositions(self.total, self._n_cells(operator))
-        if isinstance(operator, SparseEdge):
-            left, right, theta = operator.first, operator.second, operator.theta
-        elif isinstance(operator, MarginEdge):
-            left = np.arange(operator.shape[0])
-            right, theta = operator.spread(np.arange(operator.shape[1])), np.zeros(operator.shape[0])
-        else:
-            left, right = (a.ravel() for a in np.indices(operator.shape))
-            theta = operator.theta.ravel()
+        tables, (left, right, theta) = compositions(self.total, operator.n_cells), operator.cells()
         with np.errstate(invalid="ignore"):
             weight = np.where(tables > 0, tables * theta, 0.0).sum(axis=1) - gammaln(tables + 1.0).sum(axis=1)
         index = []

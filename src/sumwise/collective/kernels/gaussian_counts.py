@@ -14,11 +14,10 @@ import numpy as np
 
 from sumwise.collective.kernels.belief_propagation import edge_tangent
 from sumwise.collective.kernels.count_problem import CountProblem
-from sumwise.collective.kernels.edges import MarginEdge, SparseEdge, to_host
+from sumwise.collective.kernels.edges import to_host
 
 if TYPE_CHECKING:
     from sumwise.collective.kernels.belief_propagation import Beliefs
-    from sumwise.collective.kernels.edges import Edge
 
 
 @dataclass
@@ -71,16 +70,8 @@ def gaussian_edge_tables(problem: GaussianProblem, g: np.ndarray) -> list[np.nda
     tables = problem.edge_tables(beliefs)
     for k, (_, _, e, back) in enumerate(forest.steps):
         first, second = (cavity[k], inner[k]) if back else (inner[k], cavity[k])
-        change = _spread(forest.edges[e][2], to_host(first), to_host(second))
+        left, right, _ = forest.edges[e][2].cells()
+        change = (to_host(first)[left] + to_host(second)[right]).reshape(tables[e].shape)
         mean = float((tables[e] * change).sum()) / problem.total
         tables[e] = tables[e] * (1.0 + np.where(tables[e] > 0, change - mean, 0.0))
     return tables
-
-
-def _spread(operator: Edge, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """``first_i + second_j`` in the format of the operator's table."""
-    if isinstance(operator, SparseEdge):
-        return first[operator.first] + second[operator.second]
-    if isinstance(operator, MarginEdge):
-        return first + operator.spread(second)
-    return first[:, None] + second

@@ -102,7 +102,7 @@ class CountsForm:
 
     def _add_edge(self, first: int, second: int, operator: Edge) -> None:
         """Cells of an edge's table, and the equations of its margins."""
-        left, right, theta = edge_cells(operator)
+        left, right, theta = operator.cells()
         here, there = self._node(first, full=True), self._node(second, full=True)
         if isinstance(operator, MarginEdge):  # its table is the first node's
             np.add.at(self.weight[0], here[here >= 0], 1.0)
@@ -217,8 +217,7 @@ class CountsForm:
             if edge is None:
                 tables.append(cells[problem.offsets[first] : problem.offsets[first + 1]])
                 continue
-            left = edge_cells(operator)[0]
-            flat = np.zeros(len(left))
+            flat = np.zeros(operator.n_cells)
             flat[edge[0]] = x[edge[1]]
             tables.append(flat if isinstance(operator, SparseEdge) else flat.reshape(operator.shape))
         return cells, tables
@@ -229,14 +228,3 @@ def _independent_rows(matrix: np.ndarray) -> np.ndarray:
     r, order = found[1:]
     size = np.abs(np.diagonal(r))
     return np.sort(order[: int((size > 1e-10 * size[0]).sum())])
-
-
-def edge_cells(operator: Edge) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """First state, second state and log-potential of every cell of an edge's table."""
-    if isinstance(operator, SparseEdge):
-        return operator.first, operator.second, operator.theta
-    if isinstance(operator, MarginEdge):
-        size = operator.shape[0]
-        return np.arange(size), operator.spread(np.arange(operator.shape[1])), np.zeros(size)
-    left, right = (a.ravel() for a in np.indices(operator.shape))
-    return left, right, operator.theta.ravel()

@@ -20,7 +20,7 @@ from scipy.sparse.linalg import splu
 from sumwise.collective.kernels.belief_propagation import Forest
 from sumwise.collective.kernels.dual_counts import DualResult, evaluate, first_multipliers
 from sumwise.collective.kernels.edges import DenseEdge, SparseEdge
-from sumwise.collective.kernels.generic_counts import CountsForm, edge_cells
+from sumwise.collective.kernels.generic_counts import CountsForm
 
 if TYPE_CHECKING:
     from sumwise.collective.kernels.count_problem import CountProblem
@@ -49,7 +49,7 @@ def interior_counts(
     DualResult or None
         With tables in place of beliefs; None where nothing was certified, or the problem is too large for it.
     """
-    size = problem.n_cells + sum(edge_cells(op)[0].size for _, _, op in problem.forest.edges)
+    size = problem.n_cells + sum(op.n_cells for _, _, op in problem.forest.edges)
     if problem.device is not None or size > LARGEST:
         return None
     form = CountsForm(problem)
@@ -219,7 +219,7 @@ def agreeing(problem: CountProblem, cells: np.ndarray, tables: list[np.ndarray])
         nodes[root] *= problem.total / nodes[root].sum()
     for child, parent, e, back in reversed(forest.steps):
         operator = forest.edges[e][2]
-        left, right, _ = edge_cells(operator)
+        left, right, _ = operator.cells()
         mine, other = (right, left) if back else (left, right)  # the child is the second node where `back`
         if hasattr(operator, "margin"):  # its table is the first node's
             tables[e] = nodes[parent if back else child].copy()

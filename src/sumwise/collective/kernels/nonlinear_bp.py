@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from sumwise.collective.kernels.count_problem import edge_margins
 from sumwise.collective.kernels.edges import softmax
 from sumwise.collective.kernels.proximal_counts import Mixture, Run, Solution, dot
 
@@ -136,7 +135,7 @@ class _NaiveSweep:
         if table is None:
             return np.zeros(operator.shape[0]), np.zeros(operator.shape[1])
         out = []
-        for node, margin in zip((first, second), edge_margins(operator, table)):
+        for node, margin in zip((first, second), operator.margins(table)):
             a, b = self.problem.offsets[node], self.problem.offsets[node + 1]
             self.buffer[a:b] = margin  # the loss is a sum over nodes: what the others hold doesn't matter
             gradient = self.run.loss(self.buffer)[1][a:b]
@@ -154,7 +153,7 @@ class _NaiveSweep:
         forest = self.problem.forest
         nodes = [np.zeros(s) for s in forest.sizes]
         for (first, second, operator), table in zip(forest.edges, self.tables):
-            left, right = edge_margins(operator, table)
+            left, right = operator.margins(table)
             nodes[first] += left / self.degree[first]
             nodes[second] += right / self.degree[second]
         for i, incident in enumerate(self.incident):
