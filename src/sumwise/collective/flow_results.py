@@ -349,18 +349,6 @@ class FlowResults(Estimator):
         """
         self._fitted("steps_")
         problem = self._problem()
-        self._check_intervals(problem)
-        asked, values, signs = self._read_functions(checks.mapping(functions, "functions"), problem)
-        if problem.moves:
-            return self._beside_moves(functions, problem, level)
-        means, variances = self._movement_posterior(problem).moments(asked)
-        means = np.where(np.isnan(signs), means, np.maximum(means, 1e-6))
-        low, high = count_ends(means, np.sqrt(variances), signs, checks.fraction(level, "level"))
-        low, high = np.minimum(low, values), np.maximum(high, values)
-        return Estimate(values, low, high, level, labels=[list(functions)], axes=["function"], name="count")
-
-    def _check_intervals(self, problem: FlowProblem) -> None:
-        """Refuse intervals that would not cover what they claim to."""
         if self.relative_:
             raise DataError(
                 "There are no intervals: of relative abundance neither noise nor the number of individuals is known.",
@@ -373,6 +361,14 @@ class FlowResults(Estimator):
                 "There are no intervals for a mixture of types of movement, learned from tracks.",
                 hint="give one Movement, or fit the counts alone.",
             )
+        asked, values, signs = self._read_functions(checks.mapping(functions, "functions"), problem)
+        if problem.moves:
+            return self._beside_moves(functions, problem, level)
+        means, variances = self._movement_posterior(problem).moments(asked)
+        means = np.where(np.isnan(signs), means, np.maximum(means, 1e-6))
+        low, high = count_ends(means, np.sqrt(variances), signs, checks.fraction(level, "level"))
+        low, high = np.minimum(low, values), np.maximum(high, values)
+        return Estimate(values, low, high, level, labels=[list(functions)], axes=["function"], name="count")
 
     def _beside_moves(self, functions: Mapping, problem: FlowProblem, level: float) -> Estimate:
         """Intervals where moves were counted, too: by the curvature of what was minimised, at the learned movement."""

@@ -185,25 +185,20 @@ def _by_dual(seen: Observed, tol, max_gap, max_iter, start) -> CountsFit:
     if first is not None and len(first) != seen.problem.observations.size:
         raise DataError(f"start has {len(first)} multipliers; the observations has {seen.problem.observations.size}.")
     result = maximise_dual(seen.problem, tol, max_iter, first, max_gap=max_gap, other=interior_counts)
-    if result.infeasible:
-        raise _infeasible(seen, result)
+    if result.infeasible:  # proven
+        observations = seen.problem.observations
+        off = np.abs(result.cells[observations.index] - observations.y)
+        _, _, linear = observations.slices()
+        off[: linear.start] = 0.0
+        off[linear][np.isfinite(observations.low) & np.isfinite(observations.high)] = 0.0
+        table = seen.names[observations.source[int(np.argmax(off))]]
+        raise DataError(
+            f"No tables of the model meet the exact observations; the table over {table} is off by {off.max():.6g}.",
+            hint="correct it, allow more moves in the potentials, or state its noise.",
+        )
     if not result.converged:
         _warn_gap(result, tol, seen.problem.total)
     return _fit(_counts(seen, result), result, "dual", dual=result.dual, multipliers=result.g)
-
-
-def _infeasible(seen, result) -> DataError:
-    """What to say where the dual has proved that no tables meet the exact observations."""
-    observations = seen.problem.observations
-    off = np.abs(result.cells[observations.index] - observations.y)
-    _, _, linear = observations.slices()
-    off[: linear.start] = 0.0
-    off[linear][np.isfinite(observations.low) & np.isfinite(observations.high)] = 0.0
-    table = seen.names[observations.source[int(np.argmax(off))]]
-    return DataError(
-        f"No tables of the model meet the exact observations; the table over {table} is off by {off.max():.6g}.",
-        hint="correct it, allow more moves in the potentials, or state its noise.",
-    )
 
 
 def _warn_gap(result, tol, total, stacklevel=5):

@@ -219,7 +219,7 @@ def from_tracks(problems: list[FlowProblem], grid: list[Movement], tracks: Any, 
     track, so that a few tracks don't rule types out. `returning`: given that individuals come back after a year.
     """
     fits = [[p.solve(m) for p in problems] for m in track(grid, "Movements")]
-    chains = [chain_under(problems, f) for f in fits]
+    chains = [chain_of(mean_flows(problems, f), mean_pairs(problems, f), problems[0].pair_moves()) for f in fits]
     likelihood = np.column_stack([_likelihood(c, tracks, returning) for c in chains])
     weights = mixture_weights(likelihood)
     kept = np.flatnonzero(weights >= min(LEAST_WEIGHT, weights.max()))
@@ -249,11 +249,6 @@ def mean_pairs(problems: list[FlowProblem], fits: list[CountsFit]) -> list[Any] 
 
 def _mean(each: list[list[Any]]) -> list[Any]:
     return each[0] if len(each) == 1 else [sum(tables) / len(each) for tables in zip(*each)]
-
-
-def chain_under(problems: list[FlowProblem], fits: list[CountsFit]) -> MoveChain:
-    """Probabilities of every step between places, given that an individual doesn't leave."""
-    return chain_of(mean_flows(problems, fits), mean_pairs(problems, fits), problems[0].pair_moves())
 
 
 def mixture_weights(likelihood: np.ndarray, prior: float = 1.0, floor: float = 1e-3, rounds: int = 500) -> np.ndarray:

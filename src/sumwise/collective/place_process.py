@@ -168,7 +168,10 @@ def process_counts(
         shown, hidden = _held_out(tables)
         for pair in pairs:
             found = _Joint(model, shown, when, place, pair, scale).solve(tol, max_iter)
-            scores[pair] = _density(found.counts, tables, hidden)
+            scores[pair] = 0.0
+            for table, out in zip(tables, hidden):
+                expected = np.maximum(found.counts.table(*table.attributes), 1e-3)
+                scores[pair] += float(np.where(out, table.noise.log_density(table.counts, expected), 0.0).sum())
     best = max(scores, key=scores.__getitem__) if scores else pairs[0]
     found = _Joint(model, tables, when, place, best, scale).solve(tol, max_iter)
     if not found.converged:
@@ -264,12 +267,3 @@ def _held_out(tables):
     if not any(out.any() for out in hidden):
         raise DataError("Too few counts to choose lengths by.", hint="give time_length and space_length.")
     return Tables(shown, tables.domain, n=tables.n), hidden
-
-
-def _density(counts, tables, hidden) -> float:
-    """Log-density of held-out counts, each at least a thousandth expected."""
-    total = 0.0
-    for table, out in zip(tables, hidden):
-        expected = np.maximum(counts.table(*table.attributes), 1e-3)
-        total += float(np.where(out, table.noise.log_density(table.counts, expected), 0.0).sum())
-    return total

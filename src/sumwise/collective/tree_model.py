@@ -73,15 +73,12 @@ class TreeModel(PopulationModel):
         self._check_size()
         made: dict[Any, Any] = {}  # steps with the same table of moves share its operator
         with in_one_line("TreeModel"):
-            self._make_operators(made)
+            for pair in self.edges:
+                key = id(self.log_potentials[pair]) if pair in self.log_potentials else pair
+                made[pair] = made[key] = made[key] if key in made else self._operator(pair)
         self._operators = {pair: made[pair] for pair in self.edges}
         self._layouts: dict[frozenset, Layout] = {}
         self.layout().problem()  # every state impossible, or a cycle: better said now
-
-    def _make_operators(self, made):
-        for pair in self.edges:
-            key = id(self.log_potentials[pair]) if pair in self.log_potentials else pair
-            made[pair] = made[key] = made[key] if key in made else self._operator(pair)
 
     def _check_size(self):
         """Refuse dense tables of moves that memory won't hold, before they are made."""

@@ -22,13 +22,6 @@ def _isolation(margins: Margins) -> np.ndarray:
     return np.sum(margins.rows * margins.row_shares, axis=0) / size
 
 
-def _candidates(est: Any) -> list[int]:
-    found = choices(est.col_names_)
-    if len(found) < 2:
-        raise DataError("There are fewer than two candidates.", hint="non-voters are not candidates.")
-    return found
-
-
 def sensitivity(est: Any, margins: Margins) -> pd.DataFrame:
     """Compute, for the first choice of every group, the dependence on composition that would overturn it.
 
@@ -62,7 +55,9 @@ def sensitivity(est: Any, margins: Margins) -> pd.DataFrame:
     >>> sensitivity(EcologicalEM().fit(m), m).columns.tolist()
     ['group', 'first choice', 'runner-up', 'gap', 'isolation', 'tipping', 'bounds settle', 'robust']
     """
-    real, isolation = _candidates(est), _isolation(margins)
+    real, isolation = choices(est.col_names_), _isolation(margins)
+    if len(real) < 2:
+        raise DataError("There are fewer than two candidates.", hint="non-voters are not candidates.")
     rows = []
     for r, group in enumerate(est.row_names_):
         order = sorted(real, key=lambda c: -est.shares_[r, c])

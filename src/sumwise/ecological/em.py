@@ -496,11 +496,6 @@ class EcologicalEM(EcologicalEstimator):
         size = np.maximum(data.rows.sum(axis=0)[:, None], 1e-300)
         return _totals(data, rake(data.rows, data.cols, near.log_shares)) / size
 
-    @property
-    def interval_kind(self) -> str:
-        """What `interval` allows for."""
-        return "calibrated" if self.calibrated else "model only"
-
     def without_units(self, margins: Margins, units: Any) -> np.ndarray:
         """Return `shares_` of the same people where the fit ignores some units, (R, C).
 

@@ -168,11 +168,6 @@ class MultinomialDirichlet(EcologicalEstimator):
         """Return `shares_` with names, intervals and bounds; refuse where the chains don't agree."""
         return super().estimate(level)
 
-    @property
-    def interval_kind(self) -> str:
-        """What `interval` allows for."""
-        return "calibrated" if self.calibrated else "model only"
-
     def _interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:
         self._need_convergence()
         if self.calibrated:

@@ -130,7 +130,7 @@ class EcologicalEstimator(Estimator):
     @property
     def interval_kind(self) -> str:
         """What `interval` allows for: "calibrated" on real contests, "model only", or "bounds" that always hold."""
-        return "model only"
+        return "calibrated" if getattr(self, "calibrated", False) else "model only"
 
     def unit_interval(self, margins: Margins, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """Return (low, high), each (n_units, R, C), for the row shares of every unit; NaN for a group without members.
@@ -239,9 +239,6 @@ class EcologicalEstimator(Estimator):
         self.total_ = np.einsum("ir,irc->rc", margins.rows, cells)
         self.shares_ = np.divide(self.total_, size, out=cells.mean(axis=0), where=size > 0)
         self.cells_ = np.where(margins.rows[:, :, None] > 0, cells, self.shares_[None])
-        self._store_facts(margins)
-
-    def _store_facts(self, margins: Margins) -> None:
         if margins.row_sd is not None and margins.row_sd.any() and not self.uses_row_sd:
             warnings.warn(
                 f"{type(self).__name__} takes the counts by group as exact: its intervals don't include row_sd. "

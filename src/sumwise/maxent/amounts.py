@@ -66,7 +66,9 @@ def amount_tables(
     table = frames.to_pandas(frame, [*attributes, checks.name_of_column(amount, "amount")])
     values = frames.numeric(table, [amount], "amounts")[:, 0]
     scaled = (np.clip(values, low, high) - low) / (high - low)
-    name = _free_name(attributes)
+    name = "weight"
+    while name in attributes:
+        name += "_"
     powers = [np.ones(len(values)), scaled, *([scaled**2] if squares else [])]
     counted = [
         Tables.from_frame(table.assign(**{name: w}), attributes, order=order, weight=name, domain=domain)
@@ -148,10 +150,3 @@ def _as_binary(table: Table) -> Table:
     if table.label_noise is not None:
         two = Gaussian(noise.scale * np.sqrt(2.0)) if isinstance(noise, Gaussian) else Summed(noise, 2)  # type: ignore[arg-type]
     return Table(table.attributes, table.counts, sums[..., 1] + sums[..., 2], table.noise, label_noise=two)
-
-
-def _free_name(taken: Sequence[str]) -> str:
-    name = "weight"
-    while name in taken:
-        name += "_"
-    return name

@@ -12,7 +12,7 @@ from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.maxent.kernels.loglinear import class_scores, layout
 from sumwise.maxent.kernels.table_logistic import cell_design, fit_softmax
-from sumwise.maxent.naive_bayes import split_classes
+from sumwise.maxent.naive_bayes import class_counts
 from sumwise.maxent.sufficient_statistics import SufficientStatistics, sufficient_statistics
 from sumwise.maxent.tables_classifier import TablesClassifier
 from sumwise.tables import Tables
@@ -86,11 +86,8 @@ class BestPair(TablesClassifier):
 
 def _fit_pair(found: SufficientStatistics, pair: tuple[int, ...], penalty: float):
     """Coefficients, offsets, and the penalised log-likelihood less the parameters in use, per individual."""
-    lay = found.layout
-    t = lay.terms.index(pair)
-    part = slice(lay.term_starts[t], lay.term_starts[t + 1])
-    counts, classes = split_classes(found.data.counts[part], found.data.sums[:, part])
-    sizes = lay.shape(pair)
+    counts, classes = class_counts(found, pair)
+    sizes = found.layout.shape(pair)
     own = layout(sizes, [(0, 1), (0,), (1,)])
     cells = np.indices(sizes).reshape(2, math.prod(sizes)).T
     used = counts > 0

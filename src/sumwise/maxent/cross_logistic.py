@@ -15,7 +15,7 @@ from sumwise.maxent.hashed_crosses import arranged_domain, crossed_features
 from sumwise.maxent.kernels.loglinear import Crossed, Layout, class_scores, layout
 from sumwise.maxent.kernels.table_logistic import cell_design, fit_softmax
 from sumwise.maxent.max_ent import MaxEntClassifier
-from sumwise.maxent.penalties import usual_penalties
+from sumwise.maxent.penalties import penalties_by_order, usual_penalties
 from sumwise.maxent.tables_classifier import TablesClassifier
 from sumwise.tables import Tables
 
@@ -56,11 +56,8 @@ class CrossLogistic(TablesClassifier):
         known = (codes >= 0).all(axis=1)
         if not known.all():
             raise DataError(f"{int((~known).sum())} of {len(codes)} rows have a level that no table has.")
-        orders = np.repeat([lay.order(t) for t in range(len(lay.terms))], np.diff(lay.term_starts))
         given = usual_penalties(len(lay.sizes)) if penalty_theta is None else penalty_theta
-        given = given if np.ndim(given) else [given]
-        by_order = np.array([checks.at_least(p, "penalty_theta", 0, whole_number=False) for p in given], dtype=float)
-        penalty = by_order[np.minimum(orders, len(by_order)) - 1]
+        penalty = penalties_by_order(lay, given, "penalty_theta")
         counts = np.eye(len(self.classes_))[y]
         design = cell_design(codes, lay.terms, lay.term_starts, lay.levels)
         penalty[~lay.own_places()] = NO_PARAMETER

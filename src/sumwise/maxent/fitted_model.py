@@ -9,10 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import softmax
 
-from sumwise import checks
 from sumwise.domain import Domain
 from sumwise.encoding import Encoding
-from sumwise.errors import DataError
 from sumwise.fit import Fit
 from sumwise.maxent.engines import Parameters
 from sumwise.maxent.hashed_crosses import arranged_domain, crossed_features
@@ -28,7 +26,7 @@ from sumwise.maxent.kernels.loglinear import (
     term_scores,
 )
 from sumwise.maxent.sparse_terms import full_table
-from sumwise.maxent.tables_classifier import codes_of
+from sumwise.maxent.tables_classifier import class_codes, codes_of
 from sumwise.tables import Tables
 
 BURN_IN = 20  # sweeps from where training left the chains
@@ -62,13 +60,7 @@ class Schema(NamedTuple):
 
     def label_codes(self, labels: Any, n_rows: int) -> np.ndarray:
         """Class codes (n_rows,) of labels."""
-        position = {checks.plain(c): k for k, c in enumerate(self.classes)}
-        given = [checks.plain(v) for v in np.asarray(labels)]
-        if len(given) != n_rows:
-            raise DataError(f"There are {len(given)} labels for {n_rows} rows.", hint="give one for each row.")
-        for v in given:
-            checks.known(v, position, "class")
-        return np.array([position[v] for v in given])
+        return class_codes(labels, self.classes, n_rows)
 
 
 @dataclass(frozen=True)

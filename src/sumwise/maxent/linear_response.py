@@ -18,6 +18,7 @@ from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.hessian_products import hessian_products
 from sumwise.maxent.kernels.loglinear import Layout
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
+from sumwise.maxent.thinning import sums_by_cell
 
 STEPS = 50  # of conjugate gradients at most
 TOL = 1e-3  # relative residual at which they end
@@ -67,13 +68,13 @@ class LinearResponse:
         self.cells, self.weights = term_places(lay, codes), weights
         self.seen = Moments(stats.seen.counts * lay.own_places(), stats.seen.sums * lay.own_places())
         self.penalties, n = penalties, weights.sum()
-        counts = self._sums(np.ones(len(codes)), lay.n_params)
-        sums = np.stack([self._sums(s, lay.n_params) for s in self.shares.T], axis=1)
+        counts = sums_by_cell(lay, codes, weights)
+        sums = np.stack([sums_by_cell(lay, codes, weights * s) for s in self.shares.T], axis=1)
         rates = np.clip(sums / np.maximum(counts, 1e-12)[:, None], EDGE, 1 - EDGE)
         self.rates = np.ascontiguousarray(np.where(counts[:, None] > 0, rates, 0.0)) if rescale else np.zeros_like(sums)
         totals = np.array([np.sum(weights * s) for s in self.shares.T])
         self.expected = Moves(counts[:, None], np.ascontiguousarray(sums.T)[:, :, None], totals[:, None])
-        spread = np.stack([self._sums(s * (1 - s), lay.n_params) for s in self.shares.T])
+        spread = np.stack([sums_by_cell(lay, codes, weights * (s * (1 - s))) for s in self.shares.T])
         whole = np.stack([np.sum(weights * s * (1 - s)) for s in self.shares.T])[:, None]
         diagonal = counts * np.maximum(1 - counts / n, 0.05) + 2 * penalties.counts
         self.scale = Moves(
@@ -81,13 +82,6 @@ class LinearResponse:
             1.0 / np.maximum(spread + 2 * penalties.sums, 1e-9)[:, :, None],
             1.0 / np.maximum(whole, 1e-9),
         )
-
-    def _sums(self, values: np.ndarray, n_params: int) -> np.ndarray:
-        """Sums (P,) of weighted values over the rows of every cell."""
-        out = np.zeros(n_params)
-        for column in self.cells.T:
-            out += np.bincount(column, weights=self.weights * values, minlength=n_params)
-        return out
 
     def times(self, moves: Moves) -> Moves:
         """H_P times the moves."""

@@ -61,7 +61,7 @@ class NaiveBayesTables(TablesClassifier):
         smoothing = checks.at_least(self.smoothing, "smoothing", 0, whole_number=False)
         parts = []
         for a in range(len(tables.domain)):
-            counts, sums = one_way(found, a)
+            counts, sums = class_counts(found, (a,))
             if self.penalty is None:
                 parts.append(_log_ratios(counts, sums, found.shares, smoothing))
             else:
@@ -78,28 +78,10 @@ class NaiveBayesTables(TablesClassifier):
         return class_scores(lay, self.log_ratios_, self.offsets_, codes)
 
 
-def one_way(found: SufficientStatistics, attribute: int) -> tuple[np.ndarray, np.ndarray]:
-    """Counts (S,) and class counts (S, K) of an attribute's levels; noisy counts are cut at 0.
-
-    Examples
-    --------
-    >>> from sumwise.maxent.naive_bayes import one_way
-    >>> from sumwise.maxent.sufficient_statistics import sufficient_statistics
-    >>> from sumwise.tables import Tables
-    >>> found = sufficient_statistics(Tables.from_frame({"a": [0, 1, 1], "y": [0, 1, 0]}, ["a"], label="y", order=1))
-    >>> one_way(found, 0)[1]
-    array([[1., 0.],
-           [1., 1.]])
-    """
-    lay = found.layout
-    t = lay.terms.index((attribute,))
-    part = slice(lay.term_starts[t], lay.term_starts[t + 1])
-    return split_classes(found.data.counts[part], found.data.sums[:, part])
-
-
-def split_classes(counts: Any, sums: Any) -> tuple[np.ndarray, np.ndarray]:
-    """Counts (S,) and class counts (S, K) from counts and label sums (C, S), cut at 0 and at the counts."""
-    counts = np.maximum(counts, 0.0)
+def class_counts(found: SufficientStatistics, attributes: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """Counts (S,) and class counts (S, K) of the cells of a table, cut at 0 and at the counts."""
+    at = found.part(found.layout.terms.index(attributes))
+    counts, sums = np.maximum(found.data.counts[at], 0.0), found.data.sums[:, at]
     if len(sums) == 1:
         ones = np.clip(sums[0], 0.0, counts)
         return counts, np.column_stack([counts - ones, ones])

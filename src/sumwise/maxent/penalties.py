@@ -15,6 +15,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.maxent.kernels.contrastive import Moments
+from sumwise.maxent.kernels.loglinear import Layout
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
 
 PER_OTHER = 3.0  # penalty of pairs, for each attribute that one is paired with
@@ -46,7 +47,8 @@ def penalties_of(
     >>> penalties_of(sufficient_statistics(t), (1.0, 48.0), 1.0).sums  # of a x b, then a, then b
     array([[48., 48., 48., 48.,  1.,  1.,  1.,  1.]])
     """
-    theta, mu = _by_order(stats, penalty_theta, "penalty_theta"), _by_order(stats, penalty_mu, "penalty_mu")
+    both = ((penalty_theta, "penalty_theta"), (penalty_mu, "penalty_mu"))
+    theta, mu = (penalties_by_order(stats.layout, penalty, name) for penalty, name in both)
     theta = np.broadcast_to(theta, stats.data.sums.shape)
     if large:
         theta = large_penalties(stats, theta, most=float(np.max(penalty_theta)))
@@ -56,15 +58,12 @@ def penalties_of(
     return Moments(mu * association_penalty(stats) * (1 + less.counts), theta * (1 + less.sums))
 
 
-def _by_order(stats: SufficientStatistics, penalty: Any, name: str) -> np.ndarray:
+def penalties_by_order(lay: Layout, penalty: Any, name: str) -> np.ndarray:
     """Penalties (P,): one for tables of one attribute, of two, and so on, the last also for larger ones."""
     given = penalty if np.ndim(penalty) else [penalty]
     if not len(given):
         raise DataError(f"{name} is empty.", hint="give a number, or one for each order of tables.")
-    by_order = np.array([checks.at_least(p, name, 0, whole_number=False) for p in given], dtype=float)
-    lay = stats.layout
-    orders = np.repeat([lay.order(t) for t in range(len(lay.terms))], np.diff(lay.term_starts))
-    return by_order[np.minimum(orders, len(by_order)) - 1]
+    return lay.by_order(np.array([checks.at_least(p, name, 0, whole_number=False) for p in given], dtype=float))
 
 
 def usual_penalties(n_attributes: int) -> tuple[float, float]:

@@ -12,10 +12,10 @@ from sumwise import checks
 from sumwise.errors import NotConverged
 from sumwise.maxent.engines import Parameters
 from sumwise.maxent.fitted_model import LogLinearModel, Schema
-from sumwise.maxent.kernels.loglinear import Layout, class_scores, log_sum
+from sumwise.maxent.kernels.loglinear import class_scores, log_sum
 from sumwise.maxent.penalties import usual_penalties
 from sumwise.maxent.sufficient_statistics import SufficientStatistics, added
-from sumwise.maxent.thinning import redrawn, thin
+from sumwise.maxent.thinning import redrawn, sums_by_cell, thin
 from sumwise.maxent.trainers import Settings, Start, train
 
 TRAIN = 0.8  # share of the individuals that is trained on, where tables are thinned
@@ -64,8 +64,12 @@ class TableScorer:
             self.shares, self.residual = self.labels.mean(axis=0), np.zeros_like(held_out.data.sums)
             return
         self.shares = held_out.shares
-        binary = len(held_out.data.sums) == 1
-        rates = _cell_rates(codes, lay, self.labels[:, 1:] if binary else self.labels)
+        labels = self.labels[:, 1:] if len(held_out.data.sums) == 1 else self.labels
+        n, sums = (
+            sums_by_cell(lay, codes, np.ones(len(codes))),
+            np.stack([sums_by_cell(lay, codes, y) for y in labels.T]),
+        )
+        rates = np.where(n > 0, sums / np.maximum(n, 1), labels.mean(axis=0)[:, None])  # a cell without rows: of all
         residual = (held_out.data.sums - rates * held_out.data.counts) * held_out.seen.sums * held_out.seen.counts
         self.residual = residual / held_out.n
 
@@ -82,22 +86,6 @@ class TableScorer:
     def entropy(self) -> float:
         """Of the held-out labels."""
         return -float(self.shares @ np.log(self.shares))
-
-
-def _cell_rates(codes: np.ndarray, lay: Layout, labels: np.ndarray) -> np.ndarray:
-    """Mean label (C, P) of the rows in every cell; of all rows where a cell has none."""
-    out = np.empty((labels.shape[1], lay.n_params))
-    overall = labels.mean(axis=0)
-    for t, term in enumerate(lay.terms):
-        at = slice(lay.term_starts[t], lay.term_starts[t + 1])
-        cell = np.ravel_multi_index(tuple(codes[:, a] for a in term), lay.shape(term))
-        cell = lay.parameters(t, cell) - at.start
-        size = int(at.stop - at.start)
-        n = np.bincount(cell, minlength=size)
-        for k in range(labels.shape[1]):
-            sums = np.bincount(cell, weights=labels[:, k], minlength=size)
-            out[k, at] = np.where(n > 0, sums / np.maximum(n, 1), overall[k])
-    return out
 
 
 def penalty_search(

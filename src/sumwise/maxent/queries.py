@@ -71,7 +71,13 @@ def expected_tables(
             rows, weights = standing_rows(model, model.draw(ROWS, rng)[0])
         else:
             rows, weights = source[0], np.full(n, 1.0 / n)
-        standing = Standing(rows, weights, _score_moves(model, replicates, rows))
+        # How far log p(x, y) of rows moves under each replicate's parameters, (n, K) each
+        now, out = model.parameters, []
+        each = zip(replicates["mu"], replicates["theta"], replicates["offsets"])
+        for mu, theta, offsets in track(each, "Replicates", len(replicates["mu"])):
+            step = Parameters(mu - now.mu, theta - now.theta, offsets - now.offsets)
+            out.append(term_scores(model.layout, rows, step.mu[None]) + model.scores(rows, step))
+        standing = Standing(rows, weights, out)
     each = track(zip(asked, axes), "Tables", len(asked))
     return [_expected(model, names, at, source, standing, replicates, level) for names, at in each]
 
@@ -142,16 +148,6 @@ def hidden_by_noise(share: np.ndarray, n: float, noises: Sequence[np.ndarray]) -
         others = share.sum(axis=(axis, classes), keepdims=True) / share.sum()  # where nobody is left
         within = np.where(n * whole > 1e-9, share / np.maximum(whole, 1e-300), others)
         out += np.where(n * whole < np.sqrt(variance), variance / n**2 * within**2, 0.0)
-    return out
-
-
-def _score_moves(model: LogLinearModel, replicates: dict[str, np.ndarray], rows: np.ndarray) -> list[np.ndarray]:
-    """How far log p(x, y) of rows moves under each replicate's parameters, (n, K) each."""
-    now, out = model.parameters, []
-    each = zip(replicates["mu"], replicates["theta"], replicates["offsets"])
-    for mu, theta, offsets in track(each, "Replicates", len(replicates["mu"])):
-        step = Parameters(mu - now.mu, theta - now.theta, offsets - now.offsets)
-        out.append(term_scores(model.layout, rows, step.mu[None]) + model.scores(rows, step))
     return out
 
 

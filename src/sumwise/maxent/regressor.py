@@ -118,19 +118,6 @@ class MaxEntRegressor(Estimator):
         if y is not None:
             raise DataError("fit takes tables, whose label sums hold the amounts.", hint="leave y out.")
         parts = parts_of(tables)
-        low, high = self._checked_range(parts)
-        self.family_ = ("gaussian" if low < 0 else "poisson") if self.family == "auto" else self.family
-        rng = checks.generator(self.random_state)
-        of_x: Any = MaxEntClassifier() if self.model is None else clone(self.model)
-        binary = [as_binary(t) for t in parts]
-        of_x.set_params(random_state=int(rng.integers(2**31))).fit(binary)
-        self.x_model_, self.range_ = of_x, (low, high)
-        self.domain_, self.encoding_, self.label_, self.n_ = parts[0].domain, parts[0].encoding, parts[0].label, of_x.n_
-        stats = of_x.statistics(binary, shared=all(t.by_class for part in parts for t in part))
-        self._learn(of_x.model_, stats, _mean_square(parts, low, high), rng)
-        return self
-
-    def _checked_range(self, parts: list[Tables]) -> tuple[float, float]:
         ranges = {amount_range(t) for t in parts}
         if len(ranges) > 1:
             raise DataError(
@@ -141,7 +128,16 @@ class MaxEntRegressor(Estimator):
             raise DataError(
                 f"Amounts go down to {low:g}; those of family 'poisson' are never negative.", hint="use 'gaussian'."
             )
-        return low, high
+        self.family_ = ("gaussian" if low < 0 else "poisson") if self.family == "auto" else self.family
+        rng = checks.generator(self.random_state)
+        of_x: Any = MaxEntClassifier() if self.model is None else clone(self.model)
+        binary = [as_binary(t) for t in parts]
+        of_x.set_params(random_state=int(rng.integers(2**31))).fit(binary)
+        self.x_model_, self.range_ = of_x, (low, high)
+        self.domain_, self.encoding_, self.label_, self.n_ = parts[0].domain, parts[0].encoding, parts[0].label, of_x.n_
+        stats = of_x.statistics(binary, shared=all(t.by_class for part in parts for t in part))
+        self._learn(of_x.model_, stats, _mean_square(parts, low, high), rng)
+        return self
 
     def _learn(self, model: LogLinearModel, stats: SufficientStatistics, squares: Any, rng: Any) -> None:
         low, lay, width = self.range_[0], stats.layout, self.range_[1] - self.range_[0]
@@ -195,7 +191,6 @@ class MaxEntRegressor(Estimator):
     def _prior(self, stats: SufficientStatistics, given: Amounts, rng: np.random.Generator) -> np.ndarray:
         """Penalties (P, 1 + draws) of theta, for amounts of variance 1 or on the logarithmic scale: as trained with,
         and as drawn from what the tables say of the variance of effects."""
-        lay = stats.layout
         if self.penalty_theta is None:
             unit = given.variance if self.family_ == "gaussian" else given.mean**2
             found = [effect_sizes(stats, given, k, unit) for k in (1, 2)]
@@ -205,8 +200,7 @@ class MaxEntRegressor(Estimator):
             one = np.array([float(checks.positive(p, "penalty_theta")) for p in asked])
             by_order = np.repeat(one[:, None], 1 + DRAWS, axis=1)
         self.penalty_theta_ = tuple(by_order[:, 0].tolist())
-        orders = np.repeat([lay.order(t) for t in range(len(lay.terms))], np.diff(lay.term_starts))
-        return by_order[np.minimum(orders, len(by_order)) - 1]
+        return stats.layout.by_order(by_order)
 
     def _variance(self, squares: tuple[float, float] | None, mean: float) -> float:
         """Variance of all amounts; where noise hides it, a standard error more, so that intervals aren't too short."""

@@ -95,13 +95,7 @@ class TablesClassifier(Estimator):
         """
         self._fitted("domain_")
         logs = log_softmax(self._frame_scores(frame), axis=1)
-        position = {checks.plain(c): k for k, c in enumerate(self.classes_)}
-        given = [checks.plain(v) for v in np.asarray(labels)]
-        if len(given) != len(logs):
-            raise DataError(f"There are {len(given)} labels for {len(logs)} rows.", hint="give one for each row.")
-        for v in given:
-            checks.known(v, position, "class")
-        return float(np.mean(logs[np.arange(len(logs)), [position[v] for v in given]]))
+        return float(np.mean(logs[np.arange(len(logs)), class_codes(labels, self.classes_, len(logs))]))
 
     def individuals(self) -> Any:
         """Return the model as a fitted scikit-learn classifier of rows, for displays, scorers and calibration.
@@ -151,6 +145,17 @@ def refuse_amounts(tables: Tables) -> None:
     """A classifier learns from sums of classes, not of an amount."""
     if tables.provenance.amount is not None:
         raise DataError("The label sums are of an amount, not of classes.", hint="use MaxEntRegressor.")
+
+
+def class_codes(labels: Any, classes: np.ndarray, n_rows: int) -> np.ndarray:
+    """Class codes (n_rows,) of labels."""
+    position = {checks.plain(c): k for k, c in enumerate(classes)}
+    given = [checks.plain(v) for v in np.asarray(labels)]
+    if len(given) != n_rows:
+        raise DataError(f"There are {len(given)} labels for {n_rows} rows.", hint="give one for each row.")
+    for v in given:
+        checks.known(v, position, "class")
+    return np.array([position[v] for v in given])
 
 
 def codes_of(frame: Any, domain: Domain, encoding: Encoding | None = None) -> np.ndarray:

@@ -43,20 +43,14 @@ def thin(
     >>> round(train.n), round(rest.n)
     (80, 20)
     """
-    lay, n_classes = stats.layout, len(stats.shares)
-    drift = _drift(labels, n_classes, share, rng) * np.sqrt(stats.n / len(codes))
-    binary = len(stats.data.sums) == 1
-    sides = [labels == k for k in range(1 if binary else 0, n_classes)]
-    scale = np.sqrt(share * (1 - share))
-    noise = drawn_noise(stats, rng)
-    counts = _sums(lay, codes, drift) + scale * noise.counts
-    sums = np.stack([_sums(lay, codes, drift * side) for side in sides]) + scale * noise.sums
+    drift = _drift(labels, len(stats.shares), share, rng) * np.sqrt(stats.n / len(codes))
+    counts, sums = _noisy_sums(stats, codes, labels, drift, rng, np.sqrt(share * (1 - share)))
     move = Moments(counts * stats.seen.counts, sums * stats.seen.sums)
 
     def part(p: float, sign: float) -> SufficientStatistics:
         data = Moments(*(p * d + sign * z for d, z in zip(stats.data, move)))
         noise, shared = Moments(*(p * v for v in stats.noise)), None if stats.shared is None else p * stats.shared
-        return SufficientStatistics(lay, data, stats.seen, p * stats.n, stats.shares, noise, shared=shared)
+        return SufficientStatistics(stats.layout, data, stats.seen, p * stats.n, stats.shares, noise, shared=shared)
 
     return part(share, 1.0), part(1.0 - share, -1.0)
 
@@ -77,15 +71,10 @@ def redrawn(
     >>> redrawn(sufficient_statistics(t), np.array([[0], [1], [1]]), np.array([0, 1, 1]), rng).data.counts
     array([1., 2.])
     """
-    lay, n_classes = stats.layout, len(stats.shares)
-    weight = np.full(len(codes), stats.n / len(codes))
-    sides = [labels == k for k in range(1 if len(stats.data.sums) == 1 else 0, n_classes)]
-    noise = drawn_noise(stats, rng)
-    counts = _sums(lay, codes, weight) + noise.counts
-    sums = np.stack([_sums(lay, codes, weight * side) for side in sides]) + noise.sums
-    shares = np.bincount(labels, minlength=n_classes) / len(labels)
+    counts, sums = _noisy_sums(stats, codes, labels, np.full(len(codes), stats.n / len(codes)), rng)
+    shares = np.bincount(labels, minlength=len(stats.shares)) / len(labels)
     data = Moments(counts * stats.seen.counts, sums * stats.seen.sums)
-    return SufficientStatistics(lay, data, stats.seen, stats.n, shares, stats.noise, shared=stats.shared)
+    return SufficientStatistics(stats.layout, data, stats.seen, stats.n, shares, stats.noise, shared=stats.shared)
 
 
 def jittered(
@@ -107,21 +96,28 @@ def jittered(
     >>> other.data.counts.sum().round(9)
     np.float64(3.0)
     """
-    lay, n_classes = stats.layout, len(stats.shares)
     weight = rng.standard_normal(len(codes))
     weight = (weight - weight.mean()) * np.sqrt(stats.n / len(codes))
-    sides = [labels == k for k in range(1 if len(stats.data.sums) == 1 else 0, n_classes)]
-    noise = drawn_noise(stats, rng)
-    counts = _sums(lay, codes, weight) + noise.counts
-    sums = np.stack([_sums(lay, codes, weight * side) for side in sides]) + noise.sums
+    counts, sums = _noisy_sums(stats, codes, labels, weight, rng)
     totals = drawn_totals(stats, rng)
-    sums += spread_totals(lay, totals)
+    sums += spread_totals(stats.layout, totals)
     data = Moments(stats.data.counts + counts * stats.seen.counts, stats.data.sums + sums * stats.seen.sums)
-    shares = stats.shares + np.bincount(labels, weights=weight, minlength=n_classes) / stats.n
+    shares = stats.shares + np.bincount(labels, weights=weight, minlength=len(stats.shares)) / stats.n
     shares = shares + (np.array([-totals[0], totals[0]]) if len(totals) == 1 else totals - totals.mean()) / stats.n
     shares = np.maximum(shares, 1.0 / (stats.n + 1.0))
     shares = shares / shares.sum()
     return replace(stats, data=data, shares=shares, centre=None)
+
+
+def _noisy_sums(
+    stats: SufficientStatistics, codes: np.ndarray, labels: np.ndarray, weights: np.ndarray, rng, noisy: float = 1.0
+) -> Moments:
+    """Weights (m,) summed over the rows in every cell, and over those of each class, with `noisy` times new noise."""
+    classes = range(1 if len(stats.data.sums) == 1 else 0, len(stats.shares))
+    noise = drawn_noise(stats, rng)
+    counts = sums_by_cell(stats.layout, codes, weights) + noisy * noise.counts
+    sums = np.stack([sums_by_cell(stats.layout, codes, weights * (labels == k)) for k in classes])
+    return Moments(counts, sums + noisy * noise.sums)
 
 
 def _drift(labels: np.ndarray, n_classes: int, share: float, rng: np.random.Generator) -> np.ndarray:
@@ -134,7 +130,7 @@ def _drift(labels: np.ndarray, n_classes: int, share: float, rng: np.random.Gene
     return out
 
 
-def _sums(lay: Layout, codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
+def sums_by_cell(lay: Layout, codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Sums (P,) of weights (m,) over the rows in every cell."""
     out = np.zeros(lay.n_params)
     for t, term in enumerate(lay.terms):

@@ -8,8 +8,8 @@ import numpy as np
 from scipy.sparse.csgraph import breadth_first_order, minimum_spanning_tree
 
 from sumwise import checks
-from sumwise.maxent.naive_bayes import one_way, split_classes
-from sumwise.maxent.sufficient_statistics import SufficientStatistics, sufficient_statistics
+from sumwise.maxent.naive_bayes import class_counts
+from sumwise.maxent.sufficient_statistics import sufficient_statistics
 from sumwise.maxent.tables_classifier import TablesClassifier
 from sumwise.tables import Tables
 
@@ -53,14 +53,15 @@ class TreeAugmentedNaiveBayes(TablesClassifier):
         smoothing = float(checks.at_least(self.smoothing, "smoothing", 0, whole_number=False))
         found = sufficient_statistics(tables, margins=True)
         d, names = len(tables.domain), tables.domain.attributes
-        pairs = {t: _pair_counts(found, t) for t in found.layout.terms if len(t) == 2}
+        lay = found.layout
+        pairs = {t: class_counts(found, t)[1].reshape(*lay.shape(t), -1) for t in lay.terms if len(t) == 2}
         parent = _tree(d, pairs)
         self._remember(tables, found.n)
         self.parents_ = {names[a]: None if p is None else names[p] for a, p in parent.items()}
         self.log_levels_ = {}
         self.log_conditionals_ = {}
         for a, p in parent.items():
-            _, classes = one_way(found, a)
+            _, classes = class_counts(found, (a,))
             pool = (classes.sum(axis=1) + 0.5) / (classes.sum(axis=1) + 0.5).sum()
             share = (classes + smoothing * pool[:, None] + 1e-12) / (classes.sum(axis=0) + smoothing + 1e-12)
             self.log_levels_[names[a]] = np.log(share)  # (S_a, K)
@@ -83,14 +84,6 @@ class TreeAugmentedNaiveBayes(TablesClassifier):
                 plain = np.where((other >= 0)[:, None], tied, plain)  # a parent of unknown level is left out
             scores += np.where((own >= 0)[:, None], plain, 0.0)
         return scores
-
-
-def _pair_counts(found: SufficientStatistics, pair: tuple[int, ...]) -> np.ndarray:
-    lay = found.layout
-    t = lay.terms.index(pair)
-    part = slice(lay.term_starts[t], lay.term_starts[t + 1])
-    _, classes = split_classes(found.data.counts[part], found.data.sums[:, part])
-    return classes.reshape(*lay.shape(pair), -1)
 
 
 def _tree(d: int, pairs: dict) -> dict[int, int | None]:

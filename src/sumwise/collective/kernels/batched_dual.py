@@ -410,7 +410,8 @@ def _newton(
     free = batch.seen & (batch.logs > -np.inf) & ~stuck
     rhs = _where(free, -point.gradient, 0.0)
     system = Sweeps(batch, point, curvature, free)
-    first = _sum(rhs * _own_blocks(system, rhs))
+    pull = (system.u * rhs).sum(-1, keepdim=True) / system.rest[..., None]
+    first = _sum(rhs * (system.inverse * rhs + system.u * pull))
     forcing = first.new_full(first.shape, 0.5)
     if last is not None:
         forcing = (0.9 * first / _positive(last)).clamp(min=1e-3, max=0.5)
@@ -459,12 +460,6 @@ def _add_product(x: torch.Tensor, v: torch.Tensor, kernel: torch.Tensor) -> None
         x.addmm_(v, kernel)
     else:
         x.unsqueeze(1).baddbmm_(v.unsqueeze(1), kernel)
-
-
-def _own_blocks(system: Sweeps, rhs: torch.Tensor) -> torch.Tensor:
-    """Each node's own block solved for."""
-    pull = (system.u * rhs).sum(-1, keepdim=True) / system.rest[..., None]
-    return system.inverse * rhs + system.u * pull
 
 
 def gather_batch(problems: list[CountProblem], device: str) -> Batch:

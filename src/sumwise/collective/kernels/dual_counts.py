@@ -351,7 +351,8 @@ def _step(
     Returns the step, the decrease that the model promises, and the size of the first preconditioned gradient.
     """
     observations = problem.observations
-    foot, top = _room(problem, point, low, high)
+    foot, top = low - point.g, high - point.g
+    top[observations.slices()[1]] *= 0.99  # short of the Poisson counts' pole
     movable = observations.pick(problem.base) > -np.inf  # a count that underflows to zero may still have to grow
     # Without noise of its own a rare cell has hardly any curvature; what is added vanishes with the gradient.
     curvature = point.curvature + np.abs(point.gradient) / np.minimum(reach, high - low)
@@ -492,16 +493,6 @@ def conjugate_gradients(
         p *= rz / before
         p += z
     return x, residual
-
-
-def _room(
-    problem: CountProblem | GaussianProblem, point: _Point, low: np.ndarray, high: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """How far each multiplier may move down and up: within its box, and short of the poisson pole."""
-    foot, top = low - point.g, high - point.g
-    _, p, _ = problem.observations.slices()
-    top[p] *= 0.99
-    return foot, top
 
 
 def _limits(x: np.ndarray, p: np.ndarray, foot: np.ndarray, top: np.ndarray) -> np.ndarray:

@@ -193,7 +193,7 @@ class DenseEdge(_ScaledEdge):
         return table.sum(axis=-1), table.sum(axis=-2)
 
     def draw(self, parents: np.ndarray, inner: np.ndarray, back: bool, rng: np.random.Generator) -> tuple[Any, Any]:
-        """A table and counts of the child, given those of the parent; `back`: the child, of log belief inner, is second."""
+        """A table and the child's counts, given the parent's; `back`: the child, of log belief `inner`, is second."""
         theta = self.theta if back else self.theta.T
         table = np.zeros(theta.shape, dtype=np.int64)
         busy = np.flatnonzero(parents)

@@ -152,14 +152,6 @@ class _Messages:
         self.to_first = [np.zeros(g.first.shape) for g in problem.groups]
         self.to_second = [np.zeros(g.second.shape) for g in problem.groups]
 
-    def arriving(self) -> np.ndarray:
-        """Sum of the messages into every cell."""
-        total = np.zeros(len(self.log_cells))
-        for g, first, second in zip(self.problem.groups, self.to_first, self.to_second):
-            np.add.at(total, g.first.ravel(), first.ravel())
-            np.add.at(total, g.second.ravel(), second.ravel())
-        return total
-
     def cavities(self, i: int) -> tuple[np.ndarray, np.ndarray]:
         """What the ends of the edges of a group believe but for these edges' own messages."""
         g = self.problem.groups[i]
@@ -167,7 +159,11 @@ class _Messages:
 
     def pulled(self) -> np.ndarray:
         """Log-counts that messages and potentials ask for, before the loss: of nodes, and of observed edges."""
-        out = self.problem.base + self.arriving()
+        total = np.zeros(len(self.log_cells))  # of the messages into every cell
+        for g, first, second in zip(self.problem.groups, self.to_first, self.to_second):
+            np.add.at(total, g.first.ravel(), first.ravel())
+            np.add.at(total, g.second.ravel(), second.ravel())
+        out = self.problem.base + total
         for i, g in enumerate(self.problem.groups):
             if (g.cells >= 0).any():
                 out[g.cells[g.cells >= 0]] = self.joint(i, g.theta)[g.cells >= 0]

@@ -82,13 +82,8 @@ def naive_nlbp(run: Run) -> Solution:
         if near and run.n_iter % 10 == 0:
             run.lower(cells, value, gradient)
         done = _record_naive(run, cells, tables, objective, violation)
-    return _finish_naive(run, done)
-
-
-def _finish_naive(run: Run, done: bool) -> Solution:
-    """Where margins still differ the objective may lie below every feasible one: it then has no gap."""
     found = run.finish(done)
-    if found.violation > 1e-9 * run.problem.total:
+    if found.violation > 1e-9 * run.problem.total:  # the objective may lie below every feasible one: it has no gap
         found.gap, found.distance = np.nan, abs(found.objective - run.bound)
     return found
 
@@ -191,13 +186,10 @@ class _NaiveSweep:
             for other, _ in self.incident[receiver]:
                 x, y = self._tilts(other, self.tables[other])
                 self.tables[other] = (1.0 - damping) * self.tables[other] + damping * self._table(other, x, y)
-        self._lonely_nodes(damping)
-        moves = [np.abs(a - b).max() for a, b in zip(before, self.tables)]
-        return max(moves, default=0.0) / self.problem.total
-
-    def _lonely_nodes(self, damping: float) -> None:
         gradient = self.run.loss(self.current)[1]
         for i, incident in enumerate(self.incident):
-            if not incident:
+            if not incident:  # a node without an edge
                 a, b = self.problem.offsets[i], self.problem.offsets[i + 1]
                 self._alone[i] = (1.0 - damping) * self._alone[i] + damping * np.clip(gradient[a:b], -1e3, 1e3)
+        moves = [np.abs(a - b).max() for a, b in zip(before, self.tables)]
+        return max(moves, default=0.0) / self.problem.total

@@ -16,20 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sumwise.ecological.kernels.entropic_em import extrapolated, normalised, settled, subtract_pull, unit_scales
+from sumwise.ecological.kernels.entropic_em import SharesSolution, accelerated, normalised, subtract_pull, unit_scales
 from sumwise.ecological.kernels.raking import LEAST, tilt
 from sumwise.kernels.compiled import njit
-
-
-class CovariateSolution(NamedTuple):
-    """As SharesSolution, with the slopes (k, C)."""
-
-    log_shares: np.ndarray
-    slopes: np.ndarray
-    divergence: np.ndarray
-    objectives: np.ndarray
-    changes: np.ndarray
-    converged: bool
 
 
 @njit(cache=True)
@@ -153,7 +142,7 @@ def covariate_shares(
     max_iter: int = 200,
     tol: float = 1e-4,
     slopes: np.ndarray | None = None,
-) -> CovariateSolution:
+) -> SharesSolution:
     """Minimise F over the shares (R, C) at covariates 0 and the slopes (k, C), from shares `start` and `slopes`.
 
     rows (n, R), cols (n, C), weight (n,), covariates (n, k), best centred. Every second EM step is followed by squared
@@ -194,32 +183,6 @@ def covariate_shares(
 
     first_shares = normalised(np.log(np.maximum(start, 1e-7)))
     here = np.vstack([first_shares, np.zeros((k, n_cols)) if slopes is None else slopes])
-    safe, best, longest, taken_back = here, np.inf, 4.0, False
-    objectives, changes, converged = [], [], False
-    for _ in range(max_iter):
-        first, value, _ = em(here)
-        if value > best + 1e-6 * abs(best) and not taken_back:
-            here, longest, taken_back = safe, max(longest / 4, 1.0), True
-            continue
-        taken_back, best = False, value
-        objectives.append(value)
-        changes.append(_moved(first, here, n_rows))
-        if changes[-1] < tol or settled(objectives, n):
-            here, converged = first, True
-            break
-        second, between, _ = em(first)
-        safe = second
-        if between > value + 1e-6 * abs(value):
-            here = second
-            continue
-        here, longest = extrapolated(here, first, second, longest, n_rows)
+    here, course = accelerated(em, here, n_rows, n, max_iter, tol, np.zeros(0))
     _, _, divergence = em(here, 50.0)
-    return CovariateSolution(
-        here[:n_rows], here[n_rows:], divergence, np.asarray(objectives), np.asarray(changes), converged
-    )
-
-
-def _moved(new: np.ndarray, old: np.ndarray, n_rows: int) -> float:
-    """The largest change of a share, or of a slope on the scale of shares."""
-    shares = np.abs(np.exp(new[:n_rows]) - np.exp(old[:n_rows])).max()
-    return float(max(shares, 0.25 * np.abs(new[n_rows:] - old[n_rows:]).max()))
+    return SharesSolution(here[:n_rows], divergence, *course, slopes=here[n_rows:])

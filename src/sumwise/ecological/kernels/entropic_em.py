@@ -13,7 +13,8 @@ and columns up to the determinant.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba import prange
@@ -36,6 +37,7 @@ class SharesSolution(NamedTuple):
     objectives: np.ndarray
     changes: np.ndarray
     converged: bool
+    slopes: np.ndarray | None = None  # (k, C), where there are covariates
 
 
 def unit_scales(totals: np.ndarray, weights: np.ndarray, rho: float) -> np.ndarray:
@@ -201,29 +203,47 @@ def common_shares(
     def em(point: np.ndarray) -> tuple[np.ndarray, float]:
         return em_step(units, point, options, alpha)
 
-    here = normalised(np.log(np.maximum(start, 1e-7)))
-    safe, safe_tilts, best, longest, taken_back = here, units.tilts.copy(), np.inf, 4.0, False
+    first = normalised(np.log(np.maximum(start, 1e-7)))
+    here, course = accelerated(em, first, len(first), n, max_iter, tol, units.tilts)
+    em_step(units, here, np.array([gamma, 50.0, 1e-9]), alpha)
+    return SharesSolution(here, units.divergence, *course)
+
+
+def accelerated(
+    em: Callable[..., Any],
+    here: np.ndarray,
+    n_rows: int,
+    n_units: int,
+    max_iter: int,
+    tol: float,
+    tilts: np.ndarray,
+) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, bool]]:
+    """The point that EM steps lead to, by squared extrapolation; F and the change at every step; whether it settled.
+
+    Rows of a point after `n_rows` are slopes. `tilts` are taken back with a point, in place.
+    """
+    safe, safe_tilts, best, longest, taken_back = here, tilts.copy(), np.inf, 4.0, False
     objectives, changes, converged = [], [], False
     for _ in range(max_iter):
-        first, value = em(here)
+        first, value = em(here)[:2]
         if value > best + 1e-6 * abs(best) and not taken_back:
             here, longest, taken_back = safe, max(longest / 4, 1.0), True
-            units.tilts[:] = safe_tilts
+            tilts[:] = safe_tilts
             continue
         taken_back, best = False, value
         objectives.append(value)
-        changes.append(float(np.abs(np.exp(first) - np.exp(here)).max()))
-        if changes[-1] < tol or settled(objectives, n):
+        moved = np.exp(first[:n_rows]) - np.exp(here[:n_rows]), 0.25 * (first[n_rows:] - here[n_rows:])
+        changes.append(max(float(np.abs(m).max(initial=0.0)) for m in moved))
+        if changes[-1] < tol or settled(objectives, n_units):
             here, converged = first, True
             break
-        second, between = em(first)
-        safe, safe_tilts = second, units.tilts.copy()
+        second, between = em(first)[:2]
+        safe, safe_tilts = second, tilts.copy()
         if between > value + 1e-6 * abs(value):
-            here = normalised(0.5 * (first + second))
+            here = second if n_rows < len(here) else normalised(0.5 * (first + second))
             continue
-        here, longest = extrapolated(here, first, second, longest, len(here))
-    em_step(units, here, np.array([gamma, 50.0, 1e-9]), alpha)
-    return SharesSolution(here, units.divergence, np.asarray(objectives), np.asarray(changes), converged)
+        here, longest = extrapolated(here, first, second, longest, n_rows)
+    return here, (np.asarray(objectives), np.asarray(changes), converged)
 
 
 def settled(objectives: list[float], n_units: int) -> bool:

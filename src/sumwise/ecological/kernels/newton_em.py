@@ -121,7 +121,10 @@ def newton_shares(
         if before is not None:
             _broyden(inverse, active, here.ravel() - before[0], before[1] - residual)
         before = here.ravel(), residual
-        active = _without_small(inverse, active, here)
+        gone = np.flatnonzero(active & (np.exp(here).ravel() < SMALL / 2))  # they take no Newton steps any more
+        inverse[gone], inverse[:, gone] = 0.0, 0.0
+        inverse[gone, gone] = 1.0
+        active = active & ~np.isin(np.arange(len(active)), gone)
         step = np.where(active, np.clip(inverse @ residual, -LONGEST, LONGEST), HALF * residual)
         step *= 1.0 if k < UNDAMPED else HALF
         here = normalised(here + step.reshape(here.shape))
@@ -130,14 +133,6 @@ def newton_shares(
             break
     em(best, 50.0, 1e-9)
     return SharesSolution(best, divergence, np.asarray(objectives), np.asarray(changes), converged)
-
-
-def _without_small(inverse: np.ndarray, active: np.ndarray, log_shares: np.ndarray) -> np.ndarray:
-    """The cells that still take Newton steps; the others' part of the inverse becomes the identity, in place."""
-    gone = np.flatnonzero(active & (np.exp(log_shares).ravel() < SMALL / 2))
-    inverse[gone], inverse[:, gone] = 0.0, 0.0
-    inverse[gone, gone] = 1.0
-    return active & ~np.isin(np.arange(len(active)), gone)
 
 
 def _broyden(inverse: np.ndarray, active: np.ndarray, moved: np.ndarray, fell: np.ndarray) -> None:

@@ -71,6 +71,11 @@ class Layout(NamedTuple):
         """Number of attributes that term `t` depends on."""
         return len(attributes_of(self.terms[t], len(self.sizes), self.crossed))
 
+    def by_order(self, values: np.ndarray) -> np.ndarray:
+        """Values by the order of tables, the last also for those of higher order, as one per parameter, (P, ...)."""
+        orders = np.repeat([self.order(t) for t in range(len(self.terms))], np.diff(self.term_starts))
+        return values[np.minimum(orders, len(values)) - 1]
+
     def is_crossed(self, t: int) -> bool:
         """Whether term `t` is over a crossed feature."""
         return any(a >= len(self.sizes) for a in self.terms[t])
