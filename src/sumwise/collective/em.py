@@ -197,10 +197,7 @@ class CollectiveEM(Estimator):
         """
         covariance = self._fitted("theta_").covariance_
         if covariance is None:
-            raise DataError(
-                "This fit has no standard errors.",
-                hint="set standard_errors=True, with e_step='dual'.",
-            )
+            raise DataError("This fit has no standard errors.", hint="set standard_errors=True, with e_step='dual'.")
         edges = self.model(realisation).edges
 
         def probabilities(theta):

@@ -131,8 +131,7 @@ def map_counts(  # noqa: PLR0911  one per kind of method
     checks.at_least(smoothing, "smoothing", 0, whole_number=False)
     if damping is not None and (method not in ("nlbp", "nlbp-loopy") or not 0 < damping <= 1):
         raise DataError(
-            f"damping is {damping!r} with method {method!r}.",
-            hint="give 0 < damping <= 1 with 'nlbp' or 'nlbp-loopy'.",
+            f"damping is {damping!r} with method {method!r}.", hint="give 0 < damping <= 1 with 'nlbp' or 'nlbp-loopy'."
         )
     if isinstance(model, LoopyModel) != (method == "nlbp-loopy"):
         raise DataError(

@@ -23,13 +23,7 @@ ARRAYS = 40  # of batch x times x states, held at once
 
 
 def map_counts_batch(
-    models: Any,
-    tables: Any,
-    n: Any = None,
-    *,
-    tol: float = 1e-6,
-    max_iter: int = 100,
-    device: str = "cpu",
+    models: Any, tables: Any, n: Any = None, *, tol: float = 1e-6, max_iter: int = 100, device: str = "cpu"
 ) -> list[CountsFit]:
     """Find the most likely counts of many populations in one call: bootstraps, species, or years.
 

@@ -25,7 +25,4 @@ def default_method(counts: Any) -> tuple[str, str]:
     'FlowModel'
     """
     n_times, n_places = np.shape(getattr(counts, "counts", counts))
-    return (
-        "FlowModel",
-        f"{n_times} times and {n_places} places: the flows between successive times are unknown.",
-    )
+    return ("FlowModel", f"{n_times} times and {n_places} places: the flows between successive times are unknown.")

@@ -19,8 +19,7 @@ def read_potentials(given: Any, domain: Domain) -> dict[tuple[str, ...], Any]:
         return {}
     if not isinstance(given, Mapping):
         raise DataError(
-            f"The log-potentials are a {type(given).__name__}.",
-            hint="give a dict: {('a', 'b'): array, 'a': array}.",
+            f"The log-potentials are a {type(given).__name__}.", hint="give a dict: {('a', 'b'): array, 'a': array}."
         )
     out: dict[tuple[str, ...], Any] = {}
     read: dict[tuple, Any] = {}  # one table for many steps is checked and held once

@@ -193,11 +193,7 @@ def _n_rows(stats: SufficientStatistics) -> int:
 
 
 def train_quietly(
-    stats: SufficientStatistics,
-    schema: Schema,
-    settings: Settings,
-    penalty: Any,
-    begin: Start | None = None,
+    stats: SufficientStatistics, schema: Schema, settings: Settings, penalty: Any, begin: Start | None = None
 ) -> LogLinearModel:
     """Train at the penalties given, by the chains alone, without a warning where that stops early."""
     with warnings.catch_warnings():

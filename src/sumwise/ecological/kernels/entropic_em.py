@@ -210,13 +210,7 @@ def common_shares(
 
 
 def accelerated(
-    em: Callable[..., Any],
-    here: np.ndarray,
-    n_rows: int,
-    n_units: int,
-    max_iter: int,
-    tol: float,
-    tilts: np.ndarray,
+    em: Callable[..., Any], here: np.ndarray, n_rows: int, n_units: int, max_iter: int, tol: float, tilts: np.ndarray
 ) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray, bool]]:
     """The point that EM steps lead to, by squared extrapolation; F and the change at every step; whether it settled.
 

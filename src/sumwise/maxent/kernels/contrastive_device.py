@@ -74,13 +74,7 @@ class State:
     """Parameters, their mean over late steps, usual moments and running gradients by half, changed in place."""
 
     def __init__(
-        self,
-        params: Tensor,
-        offsets: Tensor,
-        mean: Tensor,
-        mean_offsets: Tensor,
-        usual: Tensor,
-        running: list[Tensor],
+        self, params: Tensor, offsets: Tensor, mean: Tensor, mean_offsets: Tensor, usual: Tensor, running: list[Tensor]
     ) -> None:
         self.params, self.offsets, self.mean, self.mean_offsets = params, offsets, mean, mean_offsets
         self.usual, self.running = usual, running

@@ -154,12 +154,7 @@ def bytes_needed(lay: Layout, n_classes: int, n_chains: int, n_scores: int, half
 
 
 def sweep_halves(
-    chains: DeviceChains,
-    plan: DevicePlan,
-    weights: Tensor,
-    theta: Tensor,
-    offsets: Tensor,
-    marginal: bool = True,
+    chains: DeviceChains, plan: DevicePlan, weights: Tensor, theta: Tensor, offsets: Tensor, marginal: bool = True
 ) -> list[tuple[Tensor, Tensor, int]]:
     """Redraw every site of every chain, then its label; return (counts, label sums, chains) of each half.
 
@@ -249,11 +244,7 @@ def cells_of(c: int, codes: Tensor, plan: DevicePlan) -> Tensor:
 
 
 def clique_sums(
-    codes: Tensor,
-    rows: Tensor | None,
-    values: Tensor,
-    plan: DevicePlan,
-    cliques: Tensor | None = None,
+    codes: Tensor, rows: Tensor | None, values: Tensor, plan: DevicePlan, cliques: Tensor | None = None
 ) -> Tensor:
     """Sum over cliques of ``values[rows, cell]`` for every chain (n,); without rows, of each row of values (n, C)."""
     torch = _torch()
@@ -267,12 +258,7 @@ def clique_sums(
 
 
 def _propose(
-    jump: DeviceJump,
-    plan: DevicePlan,
-    codes: Tensor,
-    labels: Tensor,
-    weights: Tensor,
-    generator: torch.Generator,
+    jump: DeviceJump, plan: DevicePlan, codes: Tensor, labels: Tensor, weights: Tensor, generator: torch.Generator
 ) -> None:
     """Propose several attributes at once from their tree; accept by the ratio of model to proposal. In place."""
     torch = _torch()
@@ -294,13 +280,7 @@ def _propose(
 
 
 def _labels_and_counts(
-    codes: Tensor,
-    labels: Tensor,
-    uniforms: Tensor,
-    plan: DevicePlan,
-    theta: Tensor,
-    offsets: Tensor,
-    marginal: bool,
+    codes: Tensor, labels: Tensor, uniforms: Tensor, plan: DevicePlan, theta: Tensor, offsets: Tensor, marginal: bool
 ) -> tuple[Tensor, Tensor]:
     """Draw labels given codes, in place; return counts (n_cells,) and label sums (C, n_cells)."""
     torch = _torch()
