@@ -15,6 +15,8 @@ import numpy as np
 from sumwise.kernels.compiled import njit
 from sumwise.maxent.kernels.gibbs_moves import (
     FAST,
+    Rules,
+    Work,
     class_shares,
     draw_class,
     exact,
@@ -201,7 +203,7 @@ def _sweep(  # noqa: C901, PLR0912, PLR0915
     codes, labels, streams, steps = chains.codes, chains.labels, chains.streams, chains.steps
     sizes, visits, parts, theta = plan.sizes, plan.visits, plan.parts, tables.theta
     factors, cliques, jumps, sparse = plan.factors, plan.cliques, plan.jumps, plan.sparse
-    pair_jumps = plan.pair_jumps
+    pair_jumps, rules = plan.pair_jumps, Rules(sizes, parts, factors, cliques, sparse)
     n, d = codes.shape
     n_groups = sums.shape[0]
     per = (n + n_groups - 1) // n_groups
@@ -213,7 +215,8 @@ def _sweep(  # noqa: C901, PLR0912, PLR0915
     two, two_stride = cliques.attribute[begin_of + 1], cliques.stride[begin_of + 1]
     for g in range(begin, end):
         w, w2, starts = np.empty(buffers.widest), np.empty(buffers.widest), np.empty(buffers.factors, np.uint64)
-        x, proposed = np.empty(d, np.uint64), np.empty(d, np.uint64)
+        x = np.empty(d, np.uint64)
+        work = Work(x, np.empty(d, np.uint64), w, w2, starts)
         cells = np.empty(n_cliques, np.uint64)
         z, p = np.empty(theta.shape[1]), np.empty(theta.shape[1])
         for r in range(g * per, min(n, (g + 1) * per)):
@@ -240,19 +243,17 @@ def _sweep(  # noqa: C901, PLR0912, PLR0915
                 else:
                     t = np.int64(sizes[b])
                     if sparse.joint[i] >= 0:
-                        k = listed_pair(i, parts[i], m, t, table, x, u, w, w2, starts, ratio, factors, sparse)
+                        k = listed_pair(i, m, t, u, table, ratio, work, rules)
                     else:
-                        k = pair(i, parts[i], m, t, table, x, u, w, w2, starts, ratio, factors, sparse)
+                        k = pair(i, m, t, u, table, ratio, work, rules)
                         if k < 0:
-                            k = pair_logs(i, parts[i], m, t, table, x, u, w, w2, ratio, factors, sparse)
+                            k = pair_logs(i, m, t, u, table, ratio, work, rules)
                     x[a] = np.uint64(k // t)
                     x[b] = np.uint64(k % t)
             for j in range(jumps.ends.size - 1):
-                state = jump(j, x, proposed, state, step, tables.weights[labels[r]], sizes, jumps, cliques, sparse)
+                state = jump(j, work, state, step, tables.weights[labels[r]], jumps, rules)
             for j in range(pair_jumps.ends.size - 1):
-                state = pair_jump(
-                    j, x, proposed, state, step, tables.weights[labels[r]], sizes, pair_jumps, cliques, sparse
-                )
+                state = pair_jump(j, work, state, step, tables.weights[labels[r]], pair_jumps, rules)
             score = 0.0
             for c in range(n_cliques):
                 cell = cliques.start[c] + x[one[c]] * one_stride[c] + x[two[c]] * two_stride[c]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,26 @@ FAST = {
     "nsz",
     "arcp",
 }  # sums may be reordered (the same way every time); NaN and infinities count
+
+
+class Rules(NamedTuple):
+    """What moves read of a `Plan`."""
+
+    sizes: np.ndarray
+    parts: np.ndarray
+    factors: Factors
+    cliques: Cliques
+    sparse: SparsePlan
+
+
+class Work(NamedTuple):
+    """Levels x (D,) of a chain, and buffers: for proposed ones, for weights of levels, and for where rows start."""
+
+    x: np.ndarray
+    proposed: np.ndarray
+    w: np.ndarray
+    w2: np.ndarray
+    starts: np.ndarray
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
@@ -94,25 +114,13 @@ def pick_logs(w: np.ndarray, m: int, u: float) -> int:
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def pair(
-    i: int,
-    parts: np.ndarray,
-    m: int,
-    n: int,
-    table: np.ndarray,
-    x: np.ndarray,
-    u: float,
-    w: np.ndarray,
-    w2: np.ndarray,
-    starts: np.ndarray,
-    ratio: np.ndarray,
-    factors: Factors,
-    sparse: SparsePlan,
-) -> int:
+def pair(i: int, m: int, n: int, u: float, table: np.ndarray, ratio: np.ndarray, work: Work, rules: Rules) -> int:
     """Redraw two attributes of m and n levels together given the rest; return the position in m * n, or -1.
 
     One inverse-CDF draw in two stages: the first level by the sums of the rows, the second with what is left.
     """
+    x, w, w2, starts = work.x, work.w, work.w2, work.starts
+    parts, factors, sparse = rules.parts[i], rules.factors, rules.sparse
     multiply(parts[2, 0], parts[2, 1], m * n, table, w, starts, x, factors)
     multiply(parts[1, 0], parts[1, 1], n, table, w2, starts, x, factors)
     apply_ratios(i, 1, x, ratio, w2, sparse)
@@ -148,20 +156,9 @@ def pair(
 
 
 @njit(error_model="numpy", cache=True)
-def pair_logs(
-    i: int,
-    parts: np.ndarray,
-    m: int,
-    n: int,
-    table: np.ndarray,
-    x: np.ndarray,
-    u: float,
-    w: np.ndarray,
-    w2: np.ndarray,
-    ratio: np.ndarray,
-    factors: Factors,
-    sparse: SparsePlan,
-) -> int:
+def pair_logs(i: int, m: int, n: int, u: float, table: np.ndarray, ratio: np.ndarray, work: Work, rules: Rules) -> int:
+    """As `pair`, with logs."""
+    x, w, w2, parts, factors, sparse = work.x, work.w, work.w2, rules.parts[i], rules.factors, rules.sparse
     multiply_logs(parts[2, 0], parts[2, 1], m * n, table, w, x, factors)
     multiply_logs(parts[0, 0], parts[0, 1], m, table, w2, x, factors)
     apply_logs(i, 0, x, ratio, w2, sparse)
@@ -178,21 +175,11 @@ def pair_logs(
 
 @njit(error_model="numpy", cache=True)
 def listed_pair(
-    i: int,
-    parts: np.ndarray,
-    m: int,
-    n: int,
-    table: np.ndarray,
-    x: np.ndarray,
-    u: float,
-    w: np.ndarray,
-    w2: np.ndarray,
-    starts: np.ndarray,
-    ratio: np.ndarray,
-    factors: Factors,
-    sparse: SparsePlan,
+    i: int, m: int, n: int, u: float, table: np.ndarray, ratio: np.ndarray, work: Work, rules: Rules
 ) -> int:
     """As `pair`, for two attributes whose table lists its cells."""
+    x, w, w2, starts = work.x, work.w, work.w2, work.starts
+    parts, factors, sparse = rules.parts[i], rules.factors, rules.sparse
     multiply(parts[0, 0], parts[0, 1], m, table, w, starts, x, factors)
     apply_ratios(i, 0, x, ratio, w, sparse)
     multiply(parts[1, 0], parts[1, 1], n, table, w2, starts, x, factors)
@@ -220,20 +207,12 @@ def unlogged(w: np.ndarray, m: int) -> None:
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def energy_change(
-    x: np.ndarray,
-    proposed: np.ndarray,
-    begin: int,
-    end: int,
-    touched_cliques: np.ndarray,
-    weights: np.ndarray,
-    cliques: Cliques,
-    sparse: SparsePlan,
-) -> float:
+def energy_change(j: int, work: Work, weights: np.ndarray, jumps: Jumps | PairJumps, rules: Rules) -> float:
     """Log-weight of the proposed levels less that of the current ones, over the cliques that they change."""
+    x, proposed, cliques, sparse = work.x, work.proposed, rules.cliques, rules.sparse
     ratio = 0.0
-    for t in range(begin, end):
-        c = touched_cliques[t]
+    for t in range(jumps.touched[j], jumps.touched[j + 1]):
+        c = jumps.touched_cliques[t]
         q = cliques.members[c]
         a, b = cliques.attribute[q], cliques.attribute[q + 1]
         before = x[a] * cliques.stride[q] + x[b] * cliques.stride[q + 1]
@@ -269,19 +248,9 @@ def proposal_share(j: int, a: int, b: int, n: int, jumps: PairJumps) -> np.ndarr
 
 
 @njit(error_model="numpy", cache=True)
-def pair_jump(
-    j: int,
-    x: np.ndarray,
-    proposed: np.ndarray,
-    state: int,
-    step: int,
-    weights: np.ndarray,
-    sizes: np.ndarray,
-    jumps: PairJumps,
-    cliques: Cliques,
-    sparse: SparsePlan,
-) -> int:
+def pair_jump(j: int, work: Work, state: int, step: int, weights: np.ndarray, jumps: PairJumps, rules: Rules) -> int:
     """Propose two attributes at once, a cell in use or two independent levels; accept as `jump` does. In place."""
+    x, proposed, sizes = work.x, work.proposed, rules.sizes
     a, b = jumps.pairs[j, 0], jumps.pairs[j, 1]
     m, n = np.int64(sizes[a]), np.int64(sizes[b])
     state += step
@@ -305,28 +274,16 @@ def pair_jump(
     proposed[a], proposed[b] = np.uint64(first), np.uint64(second)
     ratio = math.log(proposal_share(j, old_first, old_second, n, jumps))
     ratio -= math.log(proposal_share(j, first, second, n, jumps))
-    ratio += energy_change(
-        x, proposed, jumps.touched[j], jumps.touched[j + 1], jumps.touched_cliques, weights, cliques, sparse
-    )
+    ratio += energy_change(j, work, weights, jumps, rules)
     if ratio >= 0.0 or uniform(state) < math.exp(ratio):
         x[a], x[b] = proposed[a], proposed[b]
     return state
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST)
-def jump(
-    j: int,
-    x: np.ndarray,
-    proposed: np.ndarray,
-    state: int,
-    step: int,
-    weights: np.ndarray,
-    sizes: np.ndarray,
-    jumps: Jumps,
-    cliques: Cliques,
-    sparse: SparsePlan,
-) -> int:
+def jump(j: int, work: Work, state: int, step: int, weights: np.ndarray, jumps: Jumps, rules: Rules) -> int:
     """Propose several attributes at once from their tree; accept by the ratio of model to proposal. In place."""
+    x, proposed, sizes = work.x, work.proposed, rules.sizes
     ratio, moved = 0.0, False
     for a in range(x.size):  # a loop: assigning slices costs more than these few levels
         proposed[a] = x[a]
@@ -346,9 +303,7 @@ def jump(
     state += step
     if not moved:
         return state
-    ratio += energy_change(
-        x, proposed, jumps.touched[j], jumps.touched[j + 1], jumps.touched_cliques, weights, cliques, sparse
-    )
+    ratio += energy_change(j, work, weights, jumps, rules)
     if ratio >= 0.0 or uniform(state) < math.exp(ratio):
         for i in range(jumps.ends[j], jumps.ends[j + 1]):
             x[jumps.attribute[i]] = proposed[jumps.attribute[i]]
