@@ -23,8 +23,9 @@ from sumwise.maxent.engines import Parameters
 from sumwise.maxent.export import coefficient_frame, effect_frame
 from sumwise.maxent.fitted_model import LogLinearModel
 from sumwise.maxent.kernels.contrastive import Moments
+from sumwise.maxent.kernels.hessian_products import Moves
 from sumwise.maxent.kernels.loglinear import Layout
-from sumwise.maxent.linear_response import LinearResponse, Moves
+from sumwise.maxent.linear_response import LinearResponse
 from sumwise.maxent.penalties import interaction_penalty, penalties_of, usual_penalties
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
 from sumwise.maxent.thinning import jittered

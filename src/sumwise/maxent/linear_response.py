@@ -8,14 +8,12 @@ different data differ by the data alone.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from sumwise.fit import warn_not_converged
 from sumwise.maxent.fitted_model import LogLinearModel
 from sumwise.maxent.kernels.contrastive import Moments
-from sumwise.maxent.kernels.hessian_products import hessian_products
+from sumwise.maxent.kernels.hessian_products import Moves, hessian_products
 from sumwise.maxent.kernels.loglinear import Layout
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
 from sumwise.maxent.thinning import sums_by_cell
@@ -26,22 +24,6 @@ TOL = 1e-3  # relative residual at which they end
 # average as large as after six times as many steps but for .4% (theta) and 2.4% (mu); at .15 for 4.5% and 7%.
 LOOSE = 0.1
 EDGE = 1e-4  # rates are kept this far from 0 and 1
-
-
-class Moves(NamedTuple):
-    """Moves of parameters, or data, for B vectors: mu (P, B), theta (C, P, B), offsets (C, B)."""
-
-    mu: np.ndarray
-    theta: np.ndarray
-    offsets: np.ndarray
-
-    def plus(self, other: Moves, factor: np.ndarray) -> Moves:
-        """self + factor * other, a factor per vector."""
-        return Moves(*(a + factor * b for a, b in zip(self, other)))
-
-    def dot(self, other: Moves) -> np.ndarray:
-        """Inner products (B,)."""
-        return sum(np.sum(a * b, axis=tuple(range(a.ndim - 1))) for a, b in zip(self, other))  # type: ignore[return-value]
 
 
 class LinearResponse:
@@ -92,8 +74,7 @@ class LinearResponse:
         given = Moves(*(np.ascontiguousarray(v, np.float32) for v in (shifted, moves.theta, moves.offsets)))
         out = Moves(*(np.zeros_like(v) for v in given))
         weights, shares, mean = (v.astype(np.float32) for v in (self.weights, self.shares, mean))
-        products = out.mu, out.theta, out.offsets
-        hessian_products(self.cells, weights, shares, mean, given.mu, given.theta, given.offsets, *products)
+        hessian_products(self.cells, weights, shares, mean, given, out)
         mu = out.mu + 2 * self.penalties.counts[:, None] * moves.mu
         theta = out.theta - self.rates.T[:, :, None] * out.mu
         theta += 2 * self.penalties.sums[:, :, None] * moves.theta

@@ -16,9 +16,10 @@ def test_counts_are_those_of_the_individuals_after_any_moves(seed):
     walk = walk_of(seen, model, np.zeros(seen.problem.observations.size))
     t = walk.trellis._replace(log=np.log(np.arange(100) + 0.01))
     rng = np.random.default_rng(seed)
-    states, entries, counts = draw_population(t, 40, rng)
+    people = draw_population(t, 40, rng)
+    states, entries, counts = people
     mix = np.array([0.5, 0.5, 1.0, 1.0])
-    done, tried = sweep_paths(t, counts, states, entries, mix, 30, rng)
+    done, tried = sweep_paths(t, people, mix, 30, rng)
     n_cells = len(t.base)
     again = np.zeros_like(counts)
     np.add.at(again, (t.node_start[:-1] + states).ravel(), 1)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sumwise.maxent.kernels.hessian_products import hessian_products
+from sumwise.maxent.kernels.hessian_products import Moves, hessian_products
 
 
 @pytest.mark.parametrize("n_scores", [1, 3])
@@ -30,7 +30,7 @@ def test_products_are_those_of_the_covariance_of_features(n_scores):
     parts = np.split(vectors, [n_params, size - n_scores])
     given = (parts[0], parts[1].reshape(n_scores, n_params, n_vectors), parts[2])
     out = tuple(np.zeros_like(v) for v in given)
-    hessian_products(cells, weights, shares, mean @ vectors, *given, *out)
+    hessian_products(cells, weights, shares, mean @ vectors, Moves(*given), Moves(*out))
     found = np.concatenate([out[0], out[1].reshape(-1, n_vectors), out[2]])
     wanted = hessian @ vectors
     np.testing.assert_allclose(found, wanted, atol=1e-10)

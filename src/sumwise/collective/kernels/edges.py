@@ -213,7 +213,7 @@ class DenseEdge(_ScaledEdge):
         return (self._open & mask[None, :]).any(axis=1) if back else (self._open & mask[:, None]).any(axis=0)
 
 
-def _scaled_to(logs: np.ndarray, total: Any, axes: int | tuple[int, ...]) -> Any:
+def _scaled_to(logs: np.ndarray, total: float | np.ndarray, axes: int | tuple[int, ...]) -> Any:
     """``exp(logs)`` scaled to sum to `total` over some axes."""
     xp = namespace(logs)
     weights = xp.exp(logs - xp.amax(logs, axis=axes, keepdims=True))

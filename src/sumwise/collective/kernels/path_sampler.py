@@ -9,7 +9,7 @@ tight: one state is redrawn between its neighbours, and two individuals exchange
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -20,9 +20,17 @@ if TYPE_CHECKING:
     from sumwise.collective.kernels.trellis import Trellis
 
 
+class Individuals(NamedTuple):
+    """States (n, N) and entries (n, K) of n individuals, and the counts (C + E,) that they add up to."""
+
+    states: np.ndarray
+    entries: np.ndarray
+    counts: np.ndarray
+
+
 @njit(cache=True)
-def draw_population(t: Trellis, n: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """States (n, N), entries (n, K) and counts (C + E,) of `n` individuals of the guide."""
+def draw_population(t: Trellis, n: int, rng: np.random.Generator) -> Individuals:
+    """`n` individuals of the guide."""
     n_cells, n_steps = t.base.shape[0], t.parent.shape[0]
     states = np.empty((n, t.up.shape[0]), dtype=np.int32)
     entries = np.empty((n, n_steps), dtype=np.int32)
@@ -33,7 +41,7 @@ def draw_population(t: Trellis, n: int, rng: np.random.Generator) -> tuple[np.nd
             counts[t.node_start[node] + states[m, node]] += 1
         for k in range(n_steps):
             counts[n_cells + entries[m, k]] += 1
-    return states, entries, counts
+    return Individuals(states, entries, counts)
 
 
 @njit(cache=True)
@@ -50,17 +58,10 @@ def _shift(counts: np.ndarray, old: int, new: int) -> None:
 
 
 @njit(cache=True)
-def _redraw(  # noqa: C901 (plain loops compile best)
-    t: Trellis,
-    counts: np.ndarray,
-    states: np.ndarray,
-    entries: np.ndarray,
-    node: int,
-    fresh_state: np.ndarray,
-    fresh_entry: np.ndarray,
-    rng: np.random.Generator,
-) -> bool:
-    """Redraw one individual at `node` and below it."""
+def _redraw(t: Trellis, people: Individuals, m: int, node: int, fresh: Individuals, rng: np.random.Generator) -> bool:  # noqa: C901 (plain loops compile best)
+    """Redraw one individual at `node` and below it; `fresh` is a buffer for another."""
+    counts, states, entries = people.counts, people.states[m], people.entries[m]
+    fresh_state, fresh_entry = fresh.states[0], fresh.entries[0]
     n_cells = t.base.shape[0]
     begin, end, value = t.below[node, 0], t.below[node, 1], 0.0
     if t.up[node] >= 0:
@@ -100,10 +101,9 @@ def _redraw(  # noqa: C901 (plain loops compile best)
 
 
 @njit(cache=True)
-def _restate(
-    t: Trellis, counts: np.ndarray, states: np.ndarray, entries: np.ndarray, node: int, rng: np.random.Generator
-) -> bool:
+def _restate(t: Trellis, people: Individuals, m: int, node: int, rng: np.random.Generator) -> bool:
     """Redraw the state of one individual at `node` alone."""
+    counts, states, entries = people.counts, people.states[m], people.entries[m]
     n_cells, step = t.base.shape[0], t.up[node]
     start, old = t.node_start[node], states[node]
     if step >= 0:
@@ -144,17 +144,9 @@ def _restate(
 
 
 @njit(cache=True)
-def _exchange(
-    t: Trellis,
-    counts: np.ndarray,
-    states: np.ndarray,
-    entries: np.ndarray,
-    one: int,
-    two: int,
-    step: int,
-    rng: np.random.Generator,
-) -> bool:
+def _exchange(t: Trellis, people: Individuals, one: int, two: int, step: int, rng: np.random.Generator) -> bool:
     """Let two individuals exchange everything below `step`."""
+    states, entries, counts = people.states, people.entries, people.counts
     n_cells, p, c = t.base.shape[0], t.parent[step], t.child[step]
     if states[one, p] == states[two, p] or states[one, c] == states[two, c]:
         return False
@@ -180,37 +172,31 @@ def _exchange(
 
 @njit(cache=True)
 def sweep_paths(
-    t: Trellis,
-    counts: np.ndarray,
-    states: np.ndarray,
-    entries: np.ndarray,
-    mix: np.ndarray,
-    n_sweeps: int,
-    rng: np.random.Generator,
+    t: Trellis, people: Individuals, mix: np.ndarray, n_sweeps: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """Move every individual `n_sweeps` times, in place.
 
     `mix` has the chance of each kind of move: a whole new path, a new one from a node on, one state, an exchange.
     Returns the moves that were accepted and tried, by kind.
     """
-    n, n_nodes = states.shape
+    n, n_nodes = people.states.shape
     n_steps = t.parent.shape[0]
-    fresh_state, fresh_entry = np.empty(n_nodes, dtype=np.int32), np.empty(n_steps, dtype=np.int32)
+    fresh = Individuals(np.empty((1, n_nodes), np.int32), np.empty((1, n_steps), np.int32), people.counts)
     done, tried = np.zeros(4, dtype=np.int64), np.zeros(4, dtype=np.int64)
     roots = np.flatnonzero(t.up < 0)
     for _ in range(n_sweeps):
         for m in range(n):
             kind = 0 if rng.random() < mix[0] / (mix[0] + mix[1]) else 1
             node = roots[rng.integers(0, len(roots))] if kind == 0 else rng.integers(0, n_nodes)
-            done[kind] += _redraw(t, counts, states[m], entries[m], node, fresh_state, fresh_entry, rng)
+            done[kind] += _redraw(t, people, m, node, fresh, rng)
             tried[kind] += 1
             if mix[2] >= 1.0 or rng.random() < mix[2]:
-                done[2] += _restate(t, counts, states[m], entries[m], rng.integers(0, n_nodes), rng)
+                done[2] += _restate(t, people, m, rng.integers(0, n_nodes), rng)
                 tried[2] += 1
             if n_steps > 0 and n > 1 and (mix[3] >= 1.0 or rng.random() < mix[3]):
                 step = rng.integers(0, n_steps)
                 if t.swaps[step]:
                     other = (m + 1 + rng.integers(0, n - 1)) % n
-                    done[3] += _exchange(t, counts, states, entries, m, other, step, rng)
+                    done[3] += _exchange(t, people, m, other, step, rng)
                     tried[3] += 1
     return done, tried

@@ -83,8 +83,8 @@ class PathChain(_Chain):
     """Gives every individual a new path once per sweep (see `path_sampler`)."""
 
     def _draw_start(self) -> None:
-        self.states, self.entries, self.counts = draw_population(self.trellis, self.total, self.rng)
-        self.mix = _MIXED
+        self.people = draw_population(self.trellis, self.total, self.rng)
+        self.counts, self.mix = self.people.counts, _MIXED
 
     def settle(self) -> None:
         """Choose the moves by how often a whole new path is taken."""
@@ -92,7 +92,7 @@ class PathChain(_Chain):
         self.mix = _MOSTLY_WHOLE if done[0] > 0.5 * tried[0] else _MIXED
 
     def _moves(self, trellis: Trellis, n_sweeps: int) -> tuple[np.ndarray, np.ndarray]:
-        return sweep_paths(trellis, self.counts, self.states, self.entries, self.mix, n_sweeps, self.rng)
+        return sweep_paths(trellis, self.people, self.mix, n_sweeps, self.rng)
 
 
 class CycleChain(_Chain):

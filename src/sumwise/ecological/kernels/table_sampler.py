@@ -166,20 +166,13 @@ def sweep_concentrations(
 
 
 @njit(cache=True)
-def _run_chain(
-    tables: np.ndarray,
-    alpha: np.ndarray,
-    thin: int,
-    shape: float,
-    rate: float,
-    rng: np.random.Generator,
-    totals: np.ndarray,
-    kept: np.ndarray,
-    mean: np.ndarray,
-) -> None:
-    """Write every draw into totals and kept (n_keep, R, C), and add the mean of the tables to mean (n, R, C)."""
+def sample_chain(
+    tables: np.ndarray, alpha: np.ndarray, n_keep: int, thin: int, shape: float, rate: float, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Run one chain in place; returns totals and concentrations (n_keep, R, C), and mean tables (n, R, C)."""
     n, n_rows, n_cols = tables.shape
-    n_keep = totals.shape[0]
+    totals, kept = np.zeros((n_keep, n_rows, n_cols)), np.empty((n_keep, n_rows, n_cols))
+    mean = np.zeros(tables.shape)
     for k in range(n_keep):
         for _ in range(thin):
             sweep_tables(tables, alpha, rng)
@@ -190,15 +183,6 @@ def _run_chain(
                 for i in range(n):
                     totals[k, r, c] += tables[i, r, c]
                     mean[i, r, c] += tables[i, r, c] / n_keep
-
-
-def sample_chain(
-    tables: np.ndarray, alpha: np.ndarray, n_keep: int, thin: int, shape: float, rate: float, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Run one chain in place; returns totals and concentrations (n_keep, R, C), and mean tables (n, R, C)."""
-    totals, kept = np.zeros((n_keep, *alpha.shape)), np.empty((n_keep, *alpha.shape))
-    mean = np.zeros(tables.shape)
-    _run_chain(tables, alpha, thin, shape, rate, rng, totals, kept, mean)
     return totals, kept, mean
 
 

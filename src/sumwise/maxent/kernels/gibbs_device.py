@@ -21,7 +21,6 @@ from sumwise.maxent.kernels.gibbs_device_plan import COPIES, Counting, Site, cou
 from sumwise.maxent.kernels.loglinear import Layout
 
 if TYPE_CHECKING:
-    import torch
     from torch import Tensor
 
     from sumwise.maxent.kernels.gibbs_plan import Jump  # which loads Numba
@@ -169,7 +168,7 @@ def sweep_halves(
         fill_rows(site, weights, plan.kernels)
         redraw(site, codes, labels, u, plan.kernels)
     for jump in plan.jumps:
-        _propose(jump, plan, codes, labels, weights, generator)
+        _propose(jump, plan, chains, weights)
     half = (n + 1) // 2
     out = []
     for part in (slice(0, half), slice(half, n)):
@@ -257,13 +256,11 @@ def clique_sums(
     return total.T if rows is None else total
 
 
-def _propose(
-    jump: DeviceJump, plan: DevicePlan, codes: Tensor, labels: Tensor, weights: Tensor, generator: torch.Generator
-) -> None:
+def _propose(jump: DeviceJump, plan: DevicePlan, chains: DeviceChains, weights: Tensor) -> None:
     """Propose several attributes at once from their tree; accept by the ratio of model to proposal. In place."""
-    torch = _torch()
+    torch, codes, labels = _torch(), chains.codes, chains.labels
     n = codes.shape[1]
-    uniforms = torch.rand((len(jump.plan.attributes) + 1, n), generator=generator, device=codes.device)
+    uniforms = torch.rand((len(jump.plan.attributes) + 1, n), generator=chains.generator, device=codes.device)
     proposed = codes.clone()
     ratio = torch.zeros(n, device=codes.device)
     for i, (a, parent) in enumerate(zip(jump.plan.attributes, jump.plan.parents)):

@@ -6,23 +6,32 @@ as Hessian.
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from sumwise.kernels.compiled import njit
 
 
+class Moves(NamedTuple):
+    """Moves of parameters, or data, for B vectors: mu (P, B), theta (C, P, B), offsets (C, B)."""
+
+    mu: np.ndarray
+    theta: np.ndarray
+    offsets: np.ndarray
+
+    def plus(self, other: Moves, factor: np.ndarray) -> Moves:
+        """self + factor * other, a factor per vector."""
+        return Moves(*(a + factor * b for a, b in zip(self, other)))
+
+    def dot(self, other: Moves) -> np.ndarray:
+        """Inner products (B,)."""
+        return sum(np.sum(a * b, axis=tuple(range(a.ndim - 1))) for a, b in zip(self, other))  # type: ignore[return-value]
+
+
 @njit(error_model="numpy", fastmath={"reassoc", "contract"}, cache=True)
 def hessian_products(  # noqa: C901, PLR0912 - one loop over rows
-    cells: np.ndarray,
-    weights: np.ndarray,
-    shares: np.ndarray,
-    mean: np.ndarray,
-    counts: np.ndarray,
-    labels: np.ndarray,
-    offsets: np.ndarray,
-    out_counts: np.ndarray,
-    out_labels: np.ndarray,
-    out_offsets: np.ndarray,
+    cells: np.ndarray, weights: np.ndarray, shares: np.ndarray, mean: np.ndarray, given: Moves, out: Moves
 ) -> None:
     """Add the covariance of features times vectors to the three outputs.
 
@@ -30,6 +39,7 @@ def hessian_products(  # noqa: C901, PLR0912 - one loop over rows
     classes that have a row of theta. Vectors, B of them: counts (P, B), labels (C, P, B), offsets (C, B); outputs of
     the same shapes. mean (B,): expected score of an individual under each vector.
     """
+    counts, labels, offsets = given.mu, given.theta, given.offsets
     m, n_terms = cells.shape
     n_scores, _, n_vectors = labels.shape
     base, score = np.empty(n_vectors, counts.dtype), np.empty((n_scores, n_vectors), counts.dtype)
@@ -53,10 +63,10 @@ def hessian_products(  # noqa: C901, PLR0912 - one loop over rows
         for t in range(n_terms):
             c = cells[i, t]
             for b in range(n_vectors):
-                out_counts[c, b] += base[b]
+                out.mu[c, b] += base[b]
             for k in range(n_scores):
                 for b in range(n_vectors):
-                    out_labels[k, c, b] += score[k, b]
+                    out.theta[k, c, b] += score[k, b]
         for k in range(n_scores):
             for b in range(n_vectors):
-                out_offsets[k, b] += score[k, b]
+                out.offsets[k, b] += score[k, b]
