@@ -63,10 +63,6 @@ class EcologicalEstimator(Estimator):
     uses_row_sd = False
     can_sample = True  # whether there is a probability model to draw from
 
-    cells_: np.ndarray
-    total_: np.ndarray
-    shares_: np.ndarray
-    dispersion_: float
     fit_: Fit
 
     def fit(self, margins: Margins, y: Any = None) -> EcologicalEstimator:

@@ -15,7 +15,6 @@ from sumwise import checks
 from sumwise.checkpoint import fingerprint
 from sumwise.errors import DataError
 from sumwise.estimate import Estimate
-from sumwise.fit import Fit
 from sumwise.maxent import bootstrap, engines, queries
 from sumwise.maxent.calibration import fit_calibration
 from sumwise.maxent.engines import Parameters
@@ -113,18 +112,6 @@ class MaxEntClassifier(TablesClassifier):
     array([0.1, 0.9])
     """
 
-    mu_: np.ndarray
-    theta_: np.ndarray
-    offsets_: np.ndarray
-    terms_: list
-    listed_: list
-    chains_: dict[str, np.ndarray] | None
-    blocks_: list
-    engine_: str
-    penalty_theta_: Any
-    choice_: dict[str, np.ndarray] | None
-    fit_: Fit | None
-    replicates_: dict[str, np.ndarray]
     calibration_: np.ndarray
 
     def __init__(

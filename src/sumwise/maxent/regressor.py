@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy.special import stdtrit
 
 from sumwise import checks, frames
-from sumwise.domain import Domain
-from sumwise.encoding import Encoding
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.fit import Fit, warn_not_converged
@@ -90,12 +88,6 @@ class MaxEntRegressor(Estimator):
     penalty_theta: Any = None
     model: MaxEntClassifier | None = None
     random_state: Any = None
-    theta_: np.ndarray = field(init=False)
-    offset_: float = field(init=False)
-    domain_: Domain = field(init=False)
-    encoding_: Encoding | None = field(init=False)
-    n_: float = field(init=False)
-    family_: str = field(init=False)
 
     @classmethod
     def _migrated(cls, attributes: dict[str, Any]) -> dict[str, Any]:

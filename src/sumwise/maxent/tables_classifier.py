@@ -47,11 +47,6 @@ class TablesClassifier(Estimator):
     True
     """
 
-    classes_: np.ndarray
-    domain_: Domain
-    encoding_: Encoding | None
-    n_: float
-
     def fit(self, tables: Tables) -> TablesClassifier:
         """Learn from tables with label sums."""
         raise NotImplementedError
