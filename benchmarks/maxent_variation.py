@@ -248,6 +248,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=[*KINDS, *KINDS_OF_MORE])
     parser.add_argument("--more", action="store_true")
+    parser.add_argument("--skip", nargs="+", default=[], metavar="WORD", help="leave out rules whose name has one")
     parser.add_argument("--chains", type=int, default=10_000)
     parser.add_argument("--seconds", type=float, default=float("inf"))
     parser.add_argument("--out", type=Path, default=Path(__file__).parent / "results" / "maxent_variation.json")
@@ -272,6 +273,7 @@ def main() -> None:
             if time.process_time() > given.seconds:
                 return
             rules = rules_of(kind) if given.more else RULES
+            rules = {name: rule for name, rule in rules.items() if not any(word in name for word in given.skip)}
             if kind not in found:
                 private_tables.CHAINS, kept = 100, private_tables.CHAINS
                 figures(kind, 10_000, 500, {})  # compiles what this kind needs
