@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sumwise.aggregate.plan import CountPlan
-from sumwise.aggregate.sql import Column, Dialect, condition
+from sumwise.aggregate.sql import Column, condition
 from sumwise.errors import DataError
 
 
@@ -29,25 +29,19 @@ def bound_rows(plan: CountPlan, engine: Any, columns: Sequence[str]) -> None:
         )
     used = [engine.columns[c] for c in columns]
     counted = [engine.columns[c] for c in columns if c not in (plan.person, plan.weight)]
-    engine.replace_rows(_statement(plan, person, used, counted, where, engine.dialect))
-
-
-def _statement(
-    plan: CountPlan, person: Column, used: list[Column], counted: list[Column], where: str, dialect: Dialect
-) -> str:
-    """Rows in an order that is random by person: by a hash of the seed, the row, and which of its like it is."""
+    # in an order that is random by person: by a hash of the seed, the row, and which of its like it is
     names = ", ".join(c.sql for c in used)
     like = ", ".join(dict.fromkeys([person.sql, *(c.sql for c in (used if plan.max_cells is None else counted))]))
-    text = ", ".join(f"coalesce(CAST({c.sql} AS {dialect.text}), '')" for c in used)
+    text = ", ".join(f"coalesce(CAST({c.sql} AS {engine.dialect.text}), '')" for c in used)
     order = f"md5(concat_ws('|', '{int(plan.seed)}', {text}))"
     inner = (
         f"SELECT {names}, row_number() OVER (PARTITION BY {like} ORDER BY {order}, {names}) AS sumwise_copy "
-        f"FROM {dialect.source} AS s{where}"
+        f"FROM {engine.dialect.source} AS s{where}"
     )
     once = "" if plan.max_cells is None else " WHERE sumwise_copy = 1"
-    key = f"md5(concat_ws('|', '{int(plan.seed)}', CAST(sumwise_copy AS {dialect.text}), {text}))"
+    key = f"md5(concat_ws('|', '{int(plan.seed)}', CAST(sumwise_copy AS {engine.dialect.text}), {text}))"
     ranked = (
         f"SELECT {names}, row_number() OVER (PARTITION BY {person.sql} ORDER BY {key}, {names}, sumwise_copy) "
         f"AS sumwise_place FROM ({inner}) AS t{once}"
     )
-    return f"SELECT {names} FROM ({ranked}) AS r WHERE sumwise_place <= {int(plan.rows_per_person or 1)}"
+    engine.replace_rows(f"SELECT {names} FROM ({ranked}) AS r WHERE sumwise_place <= {int(plan.rows_per_person or 1)}")

@@ -25,7 +25,15 @@ def bags_from_frame(
     """
     checks.name_of_column(bag, "bag")
     checks.name_of_column(weight, "weight")
-    columns = _feature_columns(frame, bag, features, weight)
+    if features is None:
+        features = [c for c in frames.column_names(frames.to_pandas(frame)) if c not in (bag, weight)]
+    columns = list(checks.unique(checks.listing(features, "features", "give a list of columns."), "features"))
+    if not columns:
+        raise DataError("There are no feature columns besides the bag.", hint="name at least one.")
+    if bag in columns:
+        raise DataError(f"Column {bag!r} is the bag and a feature.", hint="leave it out of features.")
+    if weight is not None and (weight in columns or weight == bag):
+        raise DataError(f"Column {weight!r} is the weight and plays another part.", hint="name each column once.")
     table = frames.to_pandas(frame, [bag, *columns] + ([] if weight is None else [weight]))
     if not len(table):
         raise DataError("The frame has no rows, so there are no bags.")
@@ -45,19 +53,6 @@ def bags_from_frame(
     if weight is not None:
         weights = checks.counts(frames.numeric(table, [weight], "weights")[:, 0], f"column {weight!r}")[order]
     return cls(values, offsets, weights, ids, columns, levels)
-
-
-def _feature_columns(frame: Any, bag: str, features: Sequence | None, weight: str | None) -> list:
-    if features is None:
-        features = [c for c in frames.column_names(frames.to_pandas(frame)) if c not in (bag, weight)]
-    columns = list(checks.unique(checks.listing(features, "features", "give a list of columns."), "features"))
-    if not columns:
-        raise DataError("There are no feature columns besides the bag.", hint="name at least one.")
-    if bag in columns:
-        raise DataError(f"Column {bag!r} is the bag and a feature.", hint="leave it out of features.")
-    if weight is not None and (weight in columns or weight == bag):
-        raise DataError(f"Column {weight!r} is the weight and plays another part.", hint="name each column once.")
-    return columns
 
 
 def _bag_codes(column: Any, name: str) -> tuple[np.ndarray, list]:

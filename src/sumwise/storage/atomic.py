@@ -75,7 +75,12 @@ def new_file(path: str | os.PathLike) -> Iterator[IO[bytes]]:
         with contextlib.suppress(OSError):
             os.unlink(temporary)
         raise
-    _sync_folder(folder)
+    with contextlib.suppress(OSError):  # the new name survives a loss of power, where a folder can be opened
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
 
 
 @contextlib.contextmanager
@@ -231,16 +236,6 @@ def _clear_files(folder: str, name: str) -> None:
 def _literal(name: str) -> str:
     """A name with the signs of patterns taken as they are."""
     return re.sub(r"[*?\[]", r"[\g<0>]", name)
-
-
-def _sync_folder(folder: str) -> None:
-    """Make the new name survive a loss of power, where the system lets a folder be opened."""
-    with contextlib.suppress(OSError):
-        descriptor = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 @contextmanager
