@@ -159,9 +159,6 @@ RULES = {
     "regression with at most three groups": Rule(
         partial(elections, small_and_merged), {}, {(calibration, "REGRESSED"): 0}
     ),
-    "prior of slopes": Rule(
-        partial(elections, with_covariates), {}, {(em, "SLOPE_SD"): 1e6}, {"covariates": "all"}
-    ),
     "narrower with covariates": Rule(
         partial(elections, with_covariates), {}, {(calibration, "COVARIATES"): 1.0}, {"covariates": "all"}
     ),

@@ -38,7 +38,6 @@ N_REFIT = 200  # EM steps of a refit, where Newton steps did not converge or the
 N_REMEASURED = 12  # refits with the groups' counts drawn again, where they have a stated error
 DOUBT = 0.5  # of the correction for noisy counts: a stated row_sd may be wrong by about a quarter
 UNRELIABLE = 0.2  # part of a group's variation between units that is not noise, below which a fit warns
-SLOPE_SD = 2.0  # prior standard deviation of a slope, per standard deviation of its covariate
 FIRST_WEIGHT = 0.5  # of the determinant at most, in the first fit, which finds the overdispersion
 
 
@@ -388,8 +387,7 @@ class EcologicalEM(EcologicalEstimator):
         options = self._options(data, rho, gamma) | {"max_iter": max_iter or self.max_iter, "tol": tol or self.tol}
         if data.covariates is None:
             return common_shares(*sides, **options)
-        ridge = _mean_spread(data, rho) / SLOPE_SD**2
-        return covariate_shares(*sides, data.covariates, ridge=ridge, slopes=getattr(self, "slopes_", None), **options)
+        return covariate_shares(*sides, data.covariates, slopes=getattr(self, "slopes_", None), **options)
 
     def _found(self, data: _Data, divergence: np.ndarray) -> float:
         n, n_cols = data.cols.shape
