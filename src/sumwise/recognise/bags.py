@@ -11,8 +11,7 @@ import pandas as pd
 
 from sumwise.errors import DataError
 from sumwise.recognise.guess import Guess, refused
-from sumwise.recognise.not_features import is_row_number, is_weight, not_features
-from sumwise.recognise.profile_file import Column, FileProfile
+from sumwise.recognise.profile_file import Column, FileProfile, is_row_number, is_weight, not_features
 
 BAGS = (
     "bag*", "puma*", "region*", "area*", "district*", "county*", "sample*", "molecule*", "patient*", "school*",

@@ -13,8 +13,7 @@ from sumwise.readers.numerals import is_withheld
 from sumwise.recognise.guess import Guess, refused
 from sumwise.recognise.margins.sums import clean_rows, sums_of_others
 from sumwise.recognise.margins.words import is_total_row
-from sumwise.recognise.not_features import is_row_number
-from sumwise.recognise.profile_file import Column, FileProfile
+from sumwise.recognise.profile_file import Column, FileProfile, is_row_number
 from sumwise.time_order import time_scale
 
 TIMES = ("time*", "week*", "day*", "date*", "hour*", "month*", "year*", "step*", "t", "period*", "wk*")

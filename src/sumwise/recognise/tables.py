@@ -14,8 +14,7 @@ from sumwise.readers.numerals import is_withheld
 from sumwise.recognise.bags import COUNTED
 from sumwise.recognise.guess import Guess
 from sumwise.recognise.margins.words import is_total_row
-from sumwise.recognise.not_features import not_features
-from sumwise.recognise.profile_file import Column, FileProfile
+from sumwise.recognise.profile_file import Column, FileProfile, not_features
 
 COUNTS = ("count", "counts", "n", "impressions", "displays", "people", "freq*")
 SUMS = ("label_sum", "clicks", "conversions", "positives", "sales", "label sum")
