@@ -139,12 +139,27 @@ def beta_alone(shares, sd, level, lower, upper):
 
 
 class Rule(NamedTuple):
-    """How to leave a rule out, the sets to do so on, and how fits are made with it and without it."""
+    """How to leave a rule out, the sets to do so on, and how fits are made with it and without it.
+
+    options: of the estimator without the rule, or a function that gives them for a case.
+    """
 
     sets: Callable[[], dict[str, list[Case]]]
-    options: Mapping[str, Any] = MappingProxyType({})
+    options: Any = MappingProxyType({})
     modules: Mapping[tuple[Any, str], Any] = MappingProxyType({})
     common: Mapping[str, Any] = MappingProxyType({})
+
+
+def with_scotland() -> dict[str, list[Case]]:
+    """Every third contest of the three elections, and of Scotland, which the weight was chosen on."""
+    scotland = [c for c in datasets.contests() if c.dataset == "SCO_2007"]
+    return elections(as_they_are) | {"SCO_2007": [Case(c.margins, c.total) for c in scotland[::EVERY]]}
+
+
+def by_overdispersion(case: Case, power: float = 1.0) -> dict[str, float]:
+    """The weight of the determinant in a likelihood of units that vary this much more than multinomial draws."""
+    rho = EcologicalEM(n_groups=0).fit(case.margins).overdispersion_
+    return {"determinant": float((1 + rho * (case.margins.totals.mean() - 1)) ** power)}
 
 
 POINT = {"common": {"n_groups": 0}}
@@ -156,6 +171,9 @@ RULES = {
     "determinant's weight, elections": Rule(partial(elections, as_they_are, 1), {"determinant": 1.0}, **POINT),
     "determinant's weight, units alike": Rule(alike, {"determinant": 1.0}, **POINT),
     "determinant's weight, other sets": Rule(varied, {"determinant": 1.0}, **POINT),
+    "weight derived: overdispersion": Rule(with_scotland, by_overdispersion, **POINT),
+    "weight derived: its root": Rule(with_scotland, partial(by_overdispersion, power=0.5), **POINT),
+    "weight 1 and a smaller pseudo-count": Rule(with_scotland, {"determinant": 1.0, "prior": 0.6}, **POINT),
     "regression with at most three groups": Rule(
         partial(elections, small_and_merged), {}, {(calibration, "REGRESSED"): 0}
     ),
@@ -212,7 +230,8 @@ def left_out(rule: Rule) -> dict[str, dict]:
         pairs = []
         for case in cases:
             used = figures(case, rule.common, {})
-            pairs.append((used, figures(case, {**rule.common, **rule.options}, rule.modules)))
+            changes = rule.options(case) if callable(rule.options) else rule.options
+            pairs.append((used, figures(case, {**rule.common, **changes}, rule.modules)))
         out[name] = {"draws": len(pairs)}
         for key in pairs[0][0]:
             lost = np.array([without[key] - used[key] for used, without in pairs])
