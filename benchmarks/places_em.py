@@ -38,7 +38,7 @@ from sumwise.collective.kernels.chain_potentials import balanced
 from sumwise.collective.realisations import read_realisations
 from sumwise.noise import Laplace
 
-GAP, MOST_GAP, SHARE, INNER = 1e-3, 10.0, 0.02, 400  # of E steps: gaps between which a share of the last gain is enough
+MOST_GAP, SHARE, INNER = 10.0, 0.02, 400  # of E steps: the largest gap; that share of the last gain is enough
 NEWTON, M_STEPS, MEMORY, TRIES, DESCENT = 30, 40, 10, 12, 1e-4  # steps at most; pairs of L-BFGS; Armijo's share
 PENALTY = 0.01  # of FreeTables
 NOTED = 25  # iterations between notes
@@ -268,7 +268,11 @@ def newton_steps(seen: Observed, theta, dual, enough) -> Tables:
             tried = over(done, new, seen.allowed(dual + length.view(-1, 1, 1) * way))
             found = seen.tables(theta, tried)
             values = seen.value(found, tried)
-            good = ~done & (values >= value + DESCENT * total(slope * (tried - dual)) - 1e-9 * value.abs())
+            good = (
+                ~done
+                & torch.isfinite(values)
+                & (values >= value + DESCENT * total(slope * (tried - dual)) - 1e-9 * value.abs())
+            )
             new, value = over(good, tried, new), over(good, values, value)
             done = done | good
             if bool(done.all()):
@@ -324,7 +328,7 @@ def m_step(seen: Observed, theta, given, enough, most=M_STEPS) -> tuple[torch.Te
         for _ in range(TRIES):
             tried = over(taken, new, theta - length[:, None] * q)
             values, tilts, _ = loss(tried)
-            good = ~taken & (values <= value - DESCENT * length * falls)
+            good = ~taken & torch.isfinite(values) & (values <= value - DESCENT * length * falls)
             new, lower, slopes = over(good, tried, new), over(good, values, lower), over(good, tilts, slopes)
             taken = taken | good
             if bool(taken.all()):
@@ -359,7 +363,7 @@ class EM:
     def enough(self):
         """What an E or an M step may leave: a share of the last gain, and less than would count as converged."""
         least = 0.1 * places_moves.TOL * (self.first - self.values[-1]) if self.values else 0.0 * self.gained
-        return torch.maximum((SHARE * self.gained).clamp(max=MOST_GAP), least.clamp(TINY, GAP))
+        return torch.maximum((SHARE * self.gained).clamp(max=MOST_GAP), least.clamp_min(TINY))
 
     def evaluated(self, theta):
         """F, an upper bound within the gap, and the tables."""
@@ -376,7 +380,7 @@ class EM:
         value, found = self.evaluated(theta)
         if leap:
             self.dual = found.dual
-            worse = ~self.done & (value > self.values[-1])
+            worse = ~self.done & ~(torch.isfinite(value) & (value <= self.values[-1]))
             if bool(worse.any()):
                 theta = over(worse, self.theta, theta)
                 value, found = self.evaluated(theta)
@@ -391,7 +395,7 @@ class EM:
         self.steps += ~self.done
         if self.values:
             value = over(self.done, self.values[-1], value)
-            self.gained = self.values[-1] - value
+            self.gained = over(self.done, self.gained, self.values[-1] - value)
             calm = self.gained <= places_moves.TOL * (self.first - value)
             self.calm = torch.where(calm, self.calm + 1, torch.zeros_like(self.calm))
             self.done = self.done | (self.accelerate & (self.calm >= 2))
@@ -429,6 +433,19 @@ def ignoring_noise(seen: Observed) -> torch.Tensor:
     return m_step(seen, theta, given, torch.full_like(theta[:, 0], 1e-2), most=300)[0]
 
 
+def starts(kind, seen: Observed, tables) -> torch.Tensor:
+    """Where EM begins, as `CollectiveEM` does: at the fit that ignores the noise, or at random."""
+    if kind != "moves":
+        rng, like = np.random.default_rng, seen.y
+        first = np.stack([FreeTables().first(read_realisations(each), rng(0)) for each in tables])
+        return torch.as_tensor(first, dtype=like.dtype, device=like.device)
+    theta = ignoring_noise(seen)
+    for k in torch.nonzero(~torch.isfinite(seen.plain(theta).log_z))[:, 0].tolist():
+        found = FreeTables().ignoring_noise(read_realisations(tables[k]))
+        theta[k] = torch.as_tensor(found, dtype=theta.dtype, device=theta.device)
+    return theta
+
+
 def errors(theta, mornings):
     """Pairwise and node MAE of each problem."""
     out, size = [], len(mornings[0].node_marginals[0])
@@ -444,8 +461,9 @@ def errors(theta, mornings):
 
 def fit(kind, given):
     """All draws and scales of a kind; kept every NOTED iterations."""
+    step = "torch" if given.direct else "dual"
     heads = [
-        {"size": given.size, "plain": given.plain, "step": "dual", "b": b, "seed": seed, "from": kind}
+        {"size": given.size, "plain": given.plain, "step": step, "b": b, "seed": seed, "from": kind}
         for seed, b in product(range(given.first, given.first + given.draws), given.scales)
     ]
     size = places_moves.SIZES[given.size]
@@ -463,15 +481,16 @@ def fit(kind, given):
         em.done |= torch.as_tensor(held["done"], device=given.device)
         em.gained = torch.as_tensor(held["gained"], device=given.device)
     else:
+        theta = starts(kind, seen, tables)
         if kind == "moves":
-            theta = ignoring_noise(seen)
             base = [h | {"from": "moves, ignoring noise", "converged": True, "steps": 0, "cpu_s": 0.0} for h in heads]
             places_moves.keep([b | e for b, e in zip(base, errors(theta, mornings))])
-        else:
-            rng = np.random.default_rng
-            starts = [FreeTables().first(read_realisations(each), rng(0)) for each in tables]
-            theta = torch.as_tensor(np.stack(starts), dtype=torch.float64, device=given.device)
         em = EM(seen, theta, not given.plain)
+    if given.direct:
+        em.step()  # what is gained is counted from here
+        theta = np.load(given.direct / f"{given.size}-{kind.replace(', ', '-')}.npy")
+        em = EM(seen, torch.as_tensor(theta, dtype=torch.float64, device=given.device), True, em.first)
+        em.gained = torch.ones_like(em.gained)
     course, n, last = [], int(em.steps.max()), given.plain or given.iterations
     while perf_counter() - began < given.seconds and n < last and not bool(em.done.all()):
         em.step()
@@ -483,6 +502,9 @@ def fit(kind, given):
                 state.parent.mkdir(exist_ok=True)
                 held = {name: getattr(em, name).cpu().numpy() for name in ("first", "steps", "done", "gained")}
                 np.savez(state, theta=em.theta.cpu().numpy().astype(np.float32), **held)
+    if em.values:
+        course.append((em.steps.tolist(), errors(em.theta, mornings)))
+        keep(heads, em, course, perf_counter() - began)
 
 
 def keep(heads, em, course, seconds):
@@ -517,6 +539,7 @@ def main():
     parser.add_argument("--seconds", type=float, default=300.0, help="most seconds of a kind")
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--state", type=Path, help="folder, from which a run goes on, or 250 plain iterations")
+    parser.add_argument("--direct", type=Path, help="folder of places_direct.py's parameters, from which EM goes on")
     parser.add_argument("--results", type=Path, help="file of results in place of the committed one")
     given = parser.parse_args()
     places_moves.RESULTS = given.results or places_moves.RESULTS
