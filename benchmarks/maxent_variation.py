@@ -19,8 +19,6 @@ CPU time saved.
 
 import argparse
 import json
-import os
-import subprocess
 import time
 import warnings
 from dataclasses import replace
@@ -31,6 +29,7 @@ import numpy as np
 import pandas as pd
 import private_tables
 from maxent_heuristics import FIRST, public, rows, with_noise
+from run_record import run_record
 
 from sumwise import NotConverged, Tables, synthetic
 from sumwise.maxent import (
@@ -222,10 +221,9 @@ def summary(found: dict[str, list[dict]]) -> dict[str, dict]:
     return out
 
 
-def write(path: Path, found: dict, cpu_s: float, chains: int) -> None:
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
-    commit = os.environ.get("SUMWISE_COMMIT") or commit.stdout.strip()
-    record = {"command": "python benchmarks/maxent_variation.py", "commit": commit, "seed": FIRST}
+def write(path: Path, found: dict, cpu_s: float, chains: int, commit: str = "") -> None:
+    commit = commit or run_record()["commit"]
+    record = {"command": "python benchmarks/maxent_variation.py, in parts", "commit": commit, "seed": FIRST}
     record |= {"cpu_s": round(cpu_s), "chains": chains, "summary": summary(found), "figures": found}
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
 
@@ -266,7 +264,8 @@ def main() -> None:
         for kind, draws in part["figures"].items():
             found.setdefault(kind, []).extend(draws)
     if parts:
-        write(given.out, found, sum(part["cpu_s"] for part in parts), parts[0]["chains"])
+        commits = ", ".join(dict.fromkeys(part["commit"] for part in parts))
+        write(given.out, found, sum(part["cpu_s"] for part in parts), parts[0]["chains"], commits)
         return
     for draw in range(given.first, given.first + given.draws):
         for kind in given.kinds:
