@@ -49,7 +49,7 @@ def check_response(bags: Any, y: Any, least: int = 3) -> tuple[Bags, np.ndarray]
 
 
 def weighted_bags(bags: Bags, beside: tuple, sample_weight: Any, least: int = 3) -> tuple[Bags, tuple, Any]:
-    """Return the bags of some weight, what belongs to them, and their weights; None where all count alike.
+    """Return the bags whose weight is not zero, what belongs to them, and their weights; None where all count alike.
 
     Examples
     --------
@@ -167,7 +167,7 @@ class BagRegressor(RegressorMixin, Estimator):
             settings are chosen: siblings that stay would make a model look good that has learned them by heart.
         sample_weight : array of shape (n_bags,), optional
             How much each bag's error counts: weight 2 is that of two such bags, 0 leaves it out. What embeddings and
-            kernels learn (scales, widths) comes from all bags of some weight alike.
+            kernels learn (scales, widths) comes from all bags of non-zero weight alike.
 
         Returns
         -------

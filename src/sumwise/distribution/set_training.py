@@ -118,7 +118,7 @@ class Network:
                     tensor.copy_(self._place(given[name]))
 
     def outputs(self, source: RowSource) -> np.ndarray:
-        """Return what the network says of every bag, (n_bags, n_outputs) float64."""
+        """Return the network's output for every bag, (n_bags, n_outputs) float64."""
         with self.torch.no_grad():
             said = [
                 forward(self.plan, self.weights, embed(self.plan, self.weights, *block), self.statistics)

@@ -258,7 +258,7 @@ def beta_interval(shares, sd, level: float, lower, upper) -> tuple[np.ndarray, n
 def beta_sample(shares, sd, lower, upper, n_draws: int, *, sizes, rng: np.random.Generator) -> np.ndarray:
     """Draws (n_draws, R, C) of row shares whose quantiles are those of `beta_interval`, inside the bounds.
 
-    The totals of both sides are known, and so are errors: those of a row sum to zero, and what one group, of `sizes`
+    The totals of both sides are known, so errors are tied: those of a row sum to zero, and what one group, of `sizes`
     (R,), has too much of an outcome the others have too little of. Draws that ignored this covered differences between
     groups in 90 percent of real contests, not 97 (``benchmarks/ecological_intervals.py draws``).
 

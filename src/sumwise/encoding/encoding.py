@@ -232,7 +232,7 @@ class Encoding:
         return {name: codes[name] for name in self.rules}
 
     def unseen(self, df) -> dict[str, Unseen]:
-        """How many values of each column of listed levels are none of them, wherever such values go."""
+        """For each column with listed levels, how many values are not among them, wherever such values go."""
         ruled = {n: r for n, r in self.rules.items() if _listed(r) is not None}
         frame = frames.to_pandas(df, tuple(dict.fromkeys(r.column for r in ruled.values())))
         found = {}

@@ -129,8 +129,8 @@ def hidden_by_noise(share: np.ndarray, n: float, noises: Sequence[np.ndarray]) -
     """Variances of the shares (*levels, classes) of a table that refits miss: of levels whose count noise hides.
 
     noises: variances of the noise in the counts of each axis' levels, of all classes together. Refits change
-    log-densities, so that the shares of a level that has next to nobody hardly move, whatever the noise. How many
-    people of a class are there may be anything that noise hides; over the other axes they are spread as in the model.
+    log-densities, so that the shares of a level that has next to nobody hardly move, whatever the noise. As
+    many people of a class as noise hides may be there; over the other axes they are spread as in the model.
 
     Examples
     --------

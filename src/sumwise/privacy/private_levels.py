@@ -198,7 +198,7 @@ def _first_rows(frame: pd.DataFrame, person: str | None, most: int) -> pd.DataFr
 
 
 def _promise(loss: LevelsLoss, lists: bool, bounds: PersonBounds) -> dict[str, Any]:
-    """What the tables that are counted with the encoding state of it."""
+    """What tables counted with the encoding say about it."""
     whole = 2 * loss.delta if lists else loss.delta
     return {
         "mechanism": loss.mechanism.name,
