@@ -168,9 +168,6 @@ def paper_order(groups, column):
     return np.mean(pairs)
 
 
-GRID = ("dual", "gaussian", "nlbp", "accelerated-rda", "nlbp-naive")
-
-
 def own(size, em, b):
     """Single-place error from places with noise of their own less that from moves, and its standard error."""
     (row,) = rows("places_moves.json", "rows", size=size, EM=em, b=float(b), **{"from": "places, own noise"})
@@ -579,13 +576,16 @@ CLAIMS = {
     ("000", "Our sampler needs some hundred times as long"): lambda: all(
         70 < r["ratio"] < 200 for r in rows("collective_learning.json", "gibbs means", weights=5.0)
     ),
-    ("000", "Feasible belief propagation is five to thirteen times as fast as the naive schedule"): lambda: (
-        5 < grid("nlbp-naive").min() < grid("nlbp-naive").max() < 13
+    ("000", "Feasible belief propagation is about five to thirteen times as fast as the naive schedule"): lambda: (
+        4.5 < grid("nlbp-naive").min() < grid("nlbp-naive").max() < 13
     ),
-    ("000", "from 8 x 8 places on the naive schedule does not always come within the gap in 200 steps"): lambda: all(
-        (r["nlbp-naive, got there"] < 10) == (r["cells"] >= 64)
-        for r in rows("cgm_figures.json", "grids/rows")
-        if "nlbp-naive" in r
+    (
+        "000",
+        "From 8 x 8 places on the naive schedule does not always come within the gap in 200 steps, and on 19 x 19 "
+        "places, the paper's largest grid, it never does",
+    ): lambda: (
+        [r["nlbp-naive, got there"] == 10 for r in rows("cgm_figures.json", "grids/rows")] == 2 * [True] + 4 * [False]
+        and one("cgm_figures.json", "grids/rows", "nlbp-naive, got there", cells=361) == 0
     ),
     (
         "000",
@@ -596,15 +596,6 @@ CLAIMS = {
         == [(9, 0), (25, 0)]
         and one("cgm_figures.json", "grids/rows", "generic", cells=25)
         > 10 * one("cgm_figures.json", "grids/rows", "generic", cells=9)
-    ),
-    (
-        "000",
-        "at 15 x 15 ten draws of these methods take four CPU minutes, more than two of them for the naive schedule, "
-        "which hardly ever comes within the gap",
-    ): lambda: (
-        210 < 10 * sum(r for k, r in rows("cgm_figures.json", "grids/rows", cells=225)[0].items() if k in GRID) < 270
-        and 10 * one("cgm_figures.json", "grids/rows", "nlbp-naive", cells=225) > 120
-        and one("cgm_figures.json", "grids/rows", "nlbp-naive, got there", cells=225) <= 2
     ),
     (
         "000",
