@@ -35,3 +35,17 @@ def test_classes_get_classifiers():
     found, _ = default_candidates(synthetic.shapes(304, 5, random_state=0).bags, "classification", 3)
     assert found["DeepSets"].task == "classification"
     assert found["moments"].target == "classes"
+
+
+def test_the_forest_of_classes_is_seeded_and_learns():
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 120)
+    rows = rng.normal(size=(120, 8, 3))
+    rows[labels == 1, 0, 0] += 4.0
+    bags = Bags.from_arrays(list(rows))
+    found = [default_candidates(bags, "classification", seed)[0]["random forest"] for seed in (3, 3, 4)]
+    chances = [forest.fit(bags[:90], labels[:90]).predict_proba(bags[90:]) for forest in found]
+    np.testing.assert_array_equal(chances[0], chances[1])
+    assert np.abs(chances[0] - chances[2]).max() > 0
+    assert found[0].score(bags[90:], labels[90:]) > 0.8
+    assert "random forest" not in default_candidates(bags, "regression", 3)[0]

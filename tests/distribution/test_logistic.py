@@ -1,8 +1,9 @@
 import numpy as np
+import pandas as pd
 import pytest
 
 from sumwise import Bags
-from sumwise.distribution import BagLogistic, LinearEmbedding, MomentEmbedding
+from sumwise.distribution import BagLogistic, KernelEmbedding, LinearEmbedding, MomentEmbedding, logistic
 from sumwise.errors import DataError, NotConverged
 
 
@@ -79,3 +80,30 @@ def test_shares_that_hardly_differ_are_learned():
     assert model.score(bags, shares) > 0.95
     losses = model.tried_["cross_entropy"]
     assert losses[0] > losses[1] > losses[2]  # penalties are told apart
+
+
+def test_default_takes_the_embedding_that_predicts_held_out_bags(monkeypatch):
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 120)
+    rows = rng.normal(size=(120, 15, 2))
+    rows[:, :, 1] = np.where(labels, 0.7, -0.7)[:, None] * rows[:, :, 0] + 0.7 * rows[:, :, 1]
+    related = BagLogistic(random_state=0).fit(Bags.from_arrays(list(rows)), labels)
+    assert type(related.embedding_).__name__ in ("MomentEmbedding", "FourierEmbedding")  # the kernel sees no pairs
+    rows, side = rng.normal(size=(160, 10, 4)), rng.integers(0, 2, 160)
+    labels = rng.integers(0, 2, 160)
+    rows[np.arange(160), 0, side] += 4.0
+    rows[np.arange(160), 1, 1 - side] += 4.0 * labels
+    bags = Bags.from_arrays(list(rows))
+    paired = BagLogistic(random_state=0).fit(bags[:120], labels[:120])
+    assert isinstance(paired.embedding_, KernelEmbedding)
+    assert paired.score(bags[120:], labels[120:]) > 0.7
+    monkeypatch.setattr(logistic, "KERNEL_BAGS", 100)
+    assert not isinstance(BagLogistic(random_state=0).fit(bags, labels).embedding_, KernelEmbedding)
+
+
+def test_default_takes_columns_of_text_alone():
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"bag": np.repeat(np.arange(40), 6), "job": rng.choice(list("abc"), 240)})
+    frame.loc[(frame["bag"] % 2 == 0) & (rng.random(240) < 0.6), "job"] = "a"
+    bags, labels = Bags.from_frame(frame, bag="bag"), np.arange(40) % 2
+    assert BagLogistic(random_state=0).fit(bags, labels).score(bags, labels) > 0.6

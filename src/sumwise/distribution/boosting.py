@@ -25,6 +25,21 @@ MOST_COLUMNS = 10  # up to which covariances and Fourier features are worth thei
 QUANTILES = 9
 
 
+def tree_features(bags: Bags, random_state: Any = None) -> list[Embedding]:
+    """Return the embeddings whose features trees are grown on, not fitted.
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.distribution.boosting import tree_features
+    >>> [type(e).__name__ for e in tree_features(synthetic.gamma(5, 5, random_state=0).bags)]
+    ['MomentEmbedding', 'QuantileEmbedding', 'FourierEmbedding']
+    """
+    few = Columns.learn(bags).dimension <= MOST_COLUMNS
+    parts: list[Embedding] = [MomentEmbedding(4, cross=few), QuantileEmbedding(QUANTILES)]
+    return [*parts, FourierEmbedding(8, (1.0, 0.5), random_state=random_state)] if few else parts
+
+
 @dataclass(eq=False, repr=False)
 class BagBoosting(BagRegressor):
     """Gradient boosted trees (scikit-learn's HistGradientBoosting) on moments, quantiles and Fourier features of bags.
@@ -134,9 +149,7 @@ class BagBoosting(BagRegressor):
     def _parts(self, bags: Bags) -> list[Embedding]:
         if self.embeddings is not None:
             return list(checks.listing(self.embeddings, "embeddings", "give a list of embeddings."))
-        few = Columns.learn(bags).dimension <= MOST_COLUMNS
-        parts: list[Embedding] = [MomentEmbedding(4, cross=few), QuantileEmbedding(QUANTILES)]
-        return [*parts, FourierEmbedding(8, (1.0, 0.5))] if few else parts
+        return tree_features(bags)
 
     def _features(self, bags: Bags) -> np.ndarray:
         return np.hstack([embedding.vectors(bags) for embedding in self.embeddings_])

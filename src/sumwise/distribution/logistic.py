@@ -18,13 +18,16 @@ from sumwise.distribution.embedding import Embedding
 from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.kernel_embedding import KernelEmbedding
 from sumwise.distribution.kernels.logistic import LogisticSolution, cross_entropy, fit_logistic
+from sumwise.distribution.moments import MomentEmbedding
 from sumwise.distribution.parts import fresh
 from sumwise.distribution.regressor import AS_X, accuracy, as_classifier, weighted_bags
+from sumwise.distribution.wasserstein import WassersteinKernel
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.features import name_columns
 from sumwise.fit import Fit, warn_not_converged
 
+KERNEL_BAGS = 2000  # up to which the default tries kernels, which then take seconds
 PENALTIES = 10.0 ** np.arange(-1, -7.01, -1.0)  # relative to the mean square of the features, strongest first
 
 
@@ -47,7 +50,9 @@ class BagLogistic(Estimator):
 
     Parameters
     ----------
-    embedding : Embedding, default FourierEmbedding()
+    embedding : Embedding, optional
+        By default the one with the least cross entropy on held-out bags: moments, Fourier features with moments or, up
+        to 2,000 bags, `WassersteinKernel(spread=True)` at every width.
     kernel : BagKernel, optional
         In place of an embedding: kernel logistic regression, through `KernelEmbedding`.
     widths : sequence of float, default (0.03, 0.1, 0.3, 1, 3)
@@ -130,9 +135,9 @@ class BagLogistic(Estimator):
         if (shares.max(axis=0) == 0).any():
             absent = [checks.plain(c) for c in self.classes_[shares.max(axis=0) == 0]]
             raise DataError(f"No bag of some weight has a class of {absent}.", hint="leave out its bags, or weigh one.")
-        chosen = None
-        for embedding in self._embeddings():
-            tried = self._prepare(embedding, bags, shares, weights)
+        chosen, embeddings = None, self._embeddings(len(bags))
+        for embedding in embeddings:
+            tried = self._prepare(embedding, bags, shares, weights, len(embeddings) > 1)
             chosen = tried if chosen is None or tried.loss < chosen.loss else chosen
         assert chosen is not None
         self.embedding_, self.mean_, self.scale_ = chosen.embedding, chosen.mean, chosen.scale
@@ -146,17 +151,24 @@ class BagLogistic(Estimator):
             warn_not_converged(found.n_iter, found.slope, tol)
         return self
 
-    def _embeddings(self) -> list[Embedding]:
-        """Return what may be used: the embedding, or the kernel at every width."""
-        if self.kernel is None:
-            return [fresh(self.embedding, FourierEmbedding, self.random_state)]
+    def _embeddings(self, n_bags: int) -> list[Embedding]:
+        """Return what may be used: the embedding, the kernel at every width, or what is tried by default."""
         if self.embedding is not None:
-            raise DataError("There is an embedding and a kernel.", hint="give one of the two.")
-        widths = checks.positive(self.widths, "widths", ndim=1).tolist() if self.kernel.has_width else [1.0]
-        return [KernelEmbedding(self.kernel, width=width, random_state=self.random_state) for width in widths]
+            if self.kernel is not None:
+                raise DataError("There is an embedding and a kernel.", hint="give one of the two.")
+            return [fresh(self.embedding, FourierEmbedding, self.random_state)]
+        kernel = WassersteinKernel(spread=True) if self.kernel is None else self.kernel
+        widths = checks.positive(self.widths, "widths", ndim=1).tolist() if kernel.has_width else [1.0]
+        kernels = [KernelEmbedding(kernel, width=width, random_state=self.random_state) for width in widths]
+        if self.kernel is not None:
+            return [*kernels]
+        plain = [MomentEmbedding(), fresh(FourierEmbedding(moments=True), FourierEmbedding, self.random_state)]
+        return [*plain, *(kernels if n_bags <= KERNEL_BAGS else [])]
 
-    def _prepare(self, embedding: Embedding, bags: Bags, shares: np.ndarray, weights: np.ndarray | None) -> _Prepared:
-        """Embed the bags, and choose the penalty where it isn't given."""
+    def _prepare(
+        self, embedding: Embedding, bags: Bags, shares: np.ndarray, weights: np.ndarray | None, several: bool
+    ) -> _Prepared:
+        """Embed the bags, and choose the penalty where it isn't given; with a loss, where it is one of several."""
         features = embedding.fit(bags).vectors(bags)
         mean = np.average(features, axis=0, weights=weights)
         features = features - mean
@@ -170,7 +182,7 @@ class BagLogistic(Estimator):
         else:
             grid = np.array([checks.positive(self.penalty, "penalty", ndim=0)], dtype=float)
         losses = np.zeros(1)
-        if len(grid) > 1 or self.kernel is not None:
+        if len(grid) > 1 or several:
             losses = self._held_out_losses(features, shares, weights, grid, min(1e-4, 10 * tol))
         history = {"penalty": grid.tolist(), "cross_entropy": losses.tolist()}
         best = int(np.argmin(losses))
