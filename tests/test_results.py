@@ -30,7 +30,7 @@ STORED = {  # parts whose run recorded no commit
     "growth_between.json": {"families"},
     "growth_foreseen.json": {"families"},
     "place_process.json": {"rows"},
-    "distribution.json": {"statistics", "statistics_draws", "gamma", "variable", "election", "points", "verdicts"},
+    "distribution.json": {"gamma", "variable", "election", "points", "verdicts"},
 }
 SUMMARIES = ("summary", "means")  # of the parts beside them
 
