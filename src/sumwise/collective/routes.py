@@ -265,10 +265,8 @@ def _chain(counts: Any) -> list[tuple[str, str]]:
     edges = list(counts.edges)
     broken = [k for k in range(1, len(edges)) if edges[k][0] != edges[k - 1][1]]
     if not edges or broken:
-        why = (
-            "there are no moves"
-            if not edges
-            else f"{' to '.join(edges[broken[0]])} doesn't go on where the last step ended"
-        )
+        why = "there are no moves"
+        if edges:
+            why = f"{' to '.join(edges[broken[0]])} doesn't go on where the last step ended"
         raise DataError(f"Routes and flux need a chain of times: {why}.")
     return edges

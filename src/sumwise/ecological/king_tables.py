@@ -145,12 +145,8 @@ def fit_multivariate(margins: Margins, priors, n_draws: int, max_iter: int, rng,
     cells = np.zeros((margins.n_units, margins.n_rows, margins.n_cols))
     cells[margins.totals > 0] = average
     size = np.maximum(units.rows.sum(axis=0)[:, None], 1e-300)
-    fit = Fit(
-        answer=mode.phi,
-        n_iter=len(mode.course),
-        converged=mode.distance < DISTANCE and error < UNCERTAIN,
-        history={"distance": mode.course},
-    )
+    done = mode.distance < DISTANCE and error < UNCERTAIN
+    fit = Fit(mode.phi, n_iter=len(mode.course), converged=done, history={"distance": mode.course})
     return TableResult(cells, sums / size, fit, mode.distance, DISTANCE, integration_error=error)
 
 

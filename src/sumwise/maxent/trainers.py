@@ -43,10 +43,8 @@ CALMING = 0.02  # decay of those steps
 BRIEF = 1e-9  # relative change of the loss at which a refit ends: a thirtieth of a standard error from the optimum
 FEWER, FEW_CHAINS = 5, 1000  # chains move at first: one in so many, but so many at least
 BASE = 40 * 2**20  # bytes of chains and scores, whatever the tables
-ARRAYS, PER_SCORE = (
-    54,
-    42,
-)  # numbers for every cell that training holds at its peak, and besides for every score; growth.json
+# Numbers for every cell that training holds at its peak, and besides for every score; growth.json
+ARRAYS, PER_SCORE = 54, 42
 LATE, FARTHER = 20, 1.15  # steps whose mean moment error must not be this many times the first
 BACK_OFF = 2  # times that training starts again with a third of the steps where it moved away from the tables
 SECONDS = 1.0  # at least, between two checkpoints
@@ -382,17 +380,8 @@ def _model(problem: Problem, parameters: Parameters, engine: Any = None, fit: Fi
     common = ~stats.layout.own_places()
     parameters = parameters.copy()
     parameters.mu[common] = parameters.theta[:, common] = 0.0  # of no cell in particular, so added to none
-    sampled = problem.engine in SAMPLING
-    return LogLinearModel(
-        problem.schema,
-        stats.layout,
-        parameters,
-        stats.n,
-        problem.engine,
-        chains=engine.named() if sampled else None,
-        blocks=tuple(engine.blocks) if sampled else (),
-        fit=fit,
-    )
+    chains, blocks = (engine.named(), tuple(engine.blocks)) if problem.engine in SAMPLING else (None, ())
+    return LogLinearModel(problem.schema, stats.layout, parameters, stats.n, problem.engine, chains, blocks, fit)
 
 
 def step_options(problem: Problem, options: SolverOptions) -> StepOptions:

@@ -119,20 +119,10 @@ def evaluate(batch: Batch, g: torch.Tensor) -> Point:
     value, first, second = conjugate(batch, g)
     gap = fenchel(batch, g, cells)
     gap = gap.masked_fill(lost.any(-1).any(0).any(0) | ~gap.isfinite(), np.inf)
-    return Point(
-        g,
-        batch.constant - value - batch.total * log_z,
-        _where(batch.seen, first - cells, 0.0),
-        second,
-        cells,
-        gap,
-        log_z,
-        nodes,
-        forth[:-1].transpose(0, 1),
-        back[1:].transpose(0, 1),
-        weights,
-        1.0 / _positive(sums),
-    )
+    dual, gradient = batch.constant - value - batch.total * log_z, _where(batch.seen, first - cells, 0.0)
+    inner, cavity = forth[:-1].transpose(0, 1), back[1:].transpose(0, 1)
+    passed = weights, 1.0 / _positive(sums)
+    return Point(g, dual, gradient, second, cells, gap, log_z, nodes, inner, cavity, *passed)
 
 
 def _where(mask: torch.Tensor, x: torch.Tensor, other: float) -> torch.Tensor:

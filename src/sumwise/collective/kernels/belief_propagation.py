@@ -44,9 +44,8 @@ class Forest:
 
     sizes: tuple[Any, ...]
     edges: tuple[Any, ...]
-    steps: tuple[Any, ...] = field(
-        init=False
-    )  # (child, parent, edge, back): message child -> parent is sent with `back`
+    # (child, parent, edge, back): message child -> parent is sent with `back`
+    steps: tuple[Any, ...] = field(init=False)
     roots: tuple[Any, ...] = field(init=False)
     component: np.ndarray = field(init=False)
     children: tuple[Any, ...] = field(init=False)  # per node: indices into steps

@@ -17,12 +17,8 @@ if TYPE_CHECKING:
 
 HALF = 1.0 / 2**53
 APART = 0.1  # share of proposals for a large pair that take its levels independently, so that every cell can be reached
-FAST = {
-    "reassoc",
-    "contract",
-    "nsz",
-    "arcp",
-}  # sums may be reordered (the same way every time); NaN and infinities count
+# Sums may be reordered (the same way every time); NaN and infinities count
+FAST = {"reassoc", "contract", "nsz", "arcp"}
 
 
 class Rules(NamedTuple):
