@@ -55,6 +55,11 @@ def _transposed(table, order):
     return table.T.tocsr() if sparse.issparse(table) else np.transpose(table, order)
 
 
+def dense(table: Any) -> np.ndarray:
+    """A table, sparse or not, as an array of numbers."""
+    return np.asarray(table.toarray() if sparse.issparse(table) else table, dtype=float)
+
+
 @dataclass(frozen=True, repr=False)
 class Counts:
     """Tables of a population: of every node, of every edge and, for general graphs, of every clique.

@@ -15,8 +15,9 @@ from scipy import sparse
 
 from sumwise import checks
 from sumwise.checkpoint import Checkpoint, fingerprint
+from sumwise.collective.counts import dense
 from sumwise.collective.forecast import transitions
-from sumwise.collective.free_tables import FreeTables, dense_table
+from sumwise.collective.free_tables import FreeTables
 from sumwise.collective.log_linear import LogLinear
 from sumwise.collective.map_counts import METHODS, map_counts
 from sumwise.collective.realisations import Realisations, read_realisations
@@ -196,7 +197,7 @@ class CollectiveEM(Estimator):
         edges = self.model(realisation).edges
 
         def probabilities(theta):
-            return np.stack([dense_table(p) for p in transitions(self.model(realisation, theta).marginals())])
+            return np.stack([dense(p) for p in transitions(self.model(realisation, theta).marginals())])
 
         now, slopes = probabilities(self.theta_), []
         for k in range(len(covariance)):

@@ -11,6 +11,7 @@ import pandas as pd
 from scipy import sparse
 
 from sumwise import checks
+from sumwise.collective.counts import dense
 from sumwise.collective.flow_results import FlowResults
 from sumwise.collective.places import Places
 from sumwise.errors import DataError
@@ -46,7 +47,7 @@ def od_table(given: Any, places: Places) -> np.ndarray:
            [1., 7.]])
     """
     if not (is_frame(given) or isinstance(given, dict)):
-        return np.asarray(given.toarray() if sparse.issparse(given) else given, dtype=float)
+        return dense(given)
     n = len(places)
     names = list(given) if isinstance(given, dict) else list(given.columns)
     if set(FLOW_COLUMNS) <= set(names):
@@ -118,9 +119,8 @@ class FlowExchange(FlowResults):
             table = self._step(self._step_after(k, from_time))
         else:
             table = sparse.diags_array(np.maximum(self.nodes_[k], 0.0)) @ self.transitions(from_time, to_time)
-        dense = np.asarray(table.toarray() if sparse.issparse(table) else table)
-        names = list(self.places_.names)
-        return pd.DataFrame(dense, index=pd.Index(names, name="origin"), columns=pd.Index(names, name="destination"))
+        rows, columns = (pd.Index(list(self.places_.names), name=side) for side in ("origin", "destination"))
+        return pd.DataFrame(dense(table), index=rows, columns=columns)
 
     def flow_frame(self, from_time: Any, least: float = 0.05) -> pd.DataFrame:
         """Return the flows of a step with the columns of scikit-mobility: origin, destination, flow."""
@@ -175,7 +175,7 @@ class FlowExchange(FlowResults):
                 hint="write single steps with flow_frame, or regions with connectivity.",
             )
         names = [str(a) if not isinstance(a, (int, float, str)) else a for a in self.places_.names]
-        flows = np.stack([_dense(self._step(k)) for k in range(steps)])
+        flows = np.stack([dense(self._step(k)) for k in range(steps)])
         place: dict[str, Any] = {"place": names, "origin": names, "destination": names}
         given = self.places_
         pairs = {"lon": given.lon, "lat": given.lat, "x": given.x, "y": given.y}
@@ -201,10 +201,6 @@ class FlowExchange(FlowResults):
                 hint="give Places(lon=..., lat=...), or Places.from_projected(x, y, crs).",
             )
         return places.positions
-
-
-def _dense(table: Any) -> np.ndarray:
-    return np.asarray(table.toarray() if sparse.issparse(table) else table, dtype=float)
 
 
 def _feature(kind: str, coordinates: list, properties: dict[str, Any]) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from scipy import sparse
 from scipy.stats import norm
 
 from sumwise import checks
-from sumwise.collective.counts import Counts
+from sumwise.collective.counts import Counts, dense
 from sumwise.collective.flow_problem import FlowProblem, StepMoves
 from sumwise.collective.forecast import forecast, forecast_each, row_shares
 from sumwise.collective.intervals import count_ends, weighted_intervals
@@ -378,7 +378,7 @@ class FlowResults(Estimator):
             for key, given in parts.items():
                 of_flows = isinstance(key, tuple) and len(key) == 2
                 k = self._time(key[0] if of_flows else key)
-                if of_flows and np.count_nonzero(given.toarray() if sparse.issparse(given) else given) > 1:
+                if of_flows and np.count_nonzero(dense(given)) > 1:
                     raise DataError(
                         f"{name!r} sums several flows; beside counts of moves only single flows have intervals.",
                         hint="ask for the flow between two places, or fit without moves=.",
@@ -413,7 +413,7 @@ class FlowResults(Estimator):
                 (asked.of_flows if of_flows else asked.of_counts).setdefault(k, []).append((f, weights))
                 at = self._step(self._step_after(k, key[0])) if of_flows else self.nodes_[k]
                 inside = weights[:n, :n] if of_flows else weights[:n]
-                at = at.toarray() if sparse.issparse(at) else np.asarray(at)
+                at = dense(at)
                 values[f] += (inside * at).sum()
                 square[f] += (inside**2 * at).sum()
                 signed[f] |= bool((inside < 0).any())
@@ -429,7 +429,7 @@ class FlowResults(Estimator):
 
 def _padded(weights: Any, n: int, problem: FlowProblem, ndim: int) -> np.ndarray:
     """Weights over the places, with zeros for what is outside."""
-    given = np.asarray(weights.toarray() if sparse.issparse(weights) else weights, dtype=float)
+    given = dense(weights)
     if given.shape != (n,) * ndim:
         raise DataError(f"Weights have shape {given.shape}; there are {n} places.")
     return np.pad(given, (0, problem.n_states - n))

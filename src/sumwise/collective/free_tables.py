@@ -8,6 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from sumwise import checks
+from sumwise.collective.counts import dense
 from sumwise.collective.kernels.chain_potentials import balanced, chain_moments, fit_chain
 from sumwise.collective.kernels.edges import log_sum_exp
 from sumwise.collective.realisations import Realisations
@@ -98,7 +99,7 @@ class FreeTables:
     def improve(self, theta: np.ndarray, data: Realisations, counts: list) -> np.ndarray:
         """The M step: by L-BFGS with a shared psi, in closed form else."""
         begin = sum(np.asarray(fit.nodes[data.weeks[0]]) for fit in counts)
-        moves = [sum(dense_table(fit.edges[e]) for fit in counts) for e in data.edges]
+        moves = [sum(dense(fit.edges[e]) for fit in counts) for e in data.edges]
         if not self.shared:
             return self._closed(begin, moves)
         end = sum(np.asarray(fit.nodes[data.weeks[-1]]) for fit in counts)
@@ -114,7 +115,7 @@ class FreeTables:
     def gradient(self, theta: np.ndarray, data: Realisations, counts: list) -> np.ndarray:
         """The gradient of F in the parameters, at tables that are most likely under `theta`."""
         begin = np.sum([fit.nodes[data.weeks[0]] for fit in counts], axis=0)
-        moves = [np.sum([dense_table(fit.edges[e]) for fit in counts], axis=0) for e in data.edges]
+        moves = [np.sum([dense(fit.edges[e]) for fit in counts], axis=0) for e in data.edges]
         if self.shared:
             end = np.sum([fit.nodes[data.weeks[-1]] for fit in counts], axis=0)
             given = np.concatenate([begin, end, np.sum(moves, axis=0).ravel()])
@@ -162,10 +163,6 @@ class FreeTables:
 
 def _moves(sizes):
     return sum(a * b for a, b in pairwise(sizes))
-
-
-def dense_table(table):
-    return np.asarray(table.todense() if hasattr(table, "todense") else table)
 
 
 def _observed(tables, edge):

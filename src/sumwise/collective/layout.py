@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from sumwise.collective.counts import Counts, LazyTables
+from sumwise.collective.counts import Counts, LazyTables, dense
 from sumwise.collective.kernels.belief_propagation import Forest, edge_counts, support
 from sumwise.collective.kernels.count_problem import CountProblem
 from sumwise.collective.kernels.edges import SparseEdge, softmax, to_host
@@ -103,7 +103,7 @@ class Layout:
         for e, (first, _, operator) in enumerate(self.forest.edges):
             if e in names:
                 table = counts.edges[names[e]]
-                tables.append(_stored(operator, table) if isinstance(operator, SparseEdge) else _dense(table))
+                tables.append(_stored(operator, table) if isinstance(operator, SparseEdge) else dense(table))
             else:  # a margin: its table is the first node's
                 tables.append(np.asarray(counts.table(*self.labels[first]), float).ravel())
         return cells, tables
@@ -115,10 +115,6 @@ def _edge_table(operator, table):
             return [operator.matrix(t) for t in table]
         return operator.matrix(table)
     return table
-
-
-def _dense(table):
-    return np.asarray(table.todense() if hasattr(table, "todense") else table, dtype=float)
 
 
 def _stored(operator, table):

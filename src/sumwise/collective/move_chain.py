@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from sumwise.collective.counts import dense
 from sumwise.collective.forecast import row_shares
 
 
@@ -96,10 +97,10 @@ class MoveChain:
             stay = lengths[here] == 0
             out[here[stay]] = at[stay, ends[here[stay]]]
             for k in range(int(lengths[here].max())):
-                at = _dense(at @ (self.follow(start + k) if k else self.begin(start)))
+                at = dense(at @ (self.follow(start + k) if k else self.begin(start)))
                 done = lengths[here] == k + 1
                 if done.any():
-                    out[here[done]] = _dense(self.arrive(at[done]))[np.arange(done.sum()), ends[here[done]]]
+                    out[here[done]] = dense(self.arrive(at[done]))[np.arange(done.sum()), ends[here[done]]]
         return out
 
     def returning_probabilities(self, tracks: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -113,18 +114,14 @@ class MoveChain:
             seen = np.where((lengths[here] == 0) & (places[here] == ends[here]), 1.0, 0.0)[:, None] * at
             for k in range(len(self.steps)):
                 step = self.follow(start + k) if k else self.begin(start)
-                at, seen = _dense(at @ step), _dense(seen @ step)
+                at, seen = dense(at @ step), dense(seen @ step)
                 for row in np.flatnonzero(lengths[here] == k + 1):
                     seen[row] = np.where(self.where(ends[here[row]]), at[row], 0.0)
             rows = np.arange(len(here)), places[here]
-            joint[here], whole[here] = _dense(self.arrive(seen))[rows], _dense(self.arrive(at))[rows]
+            joint[here], whole[here] = dense(self.arrive(seen))[rows], dense(self.arrive(at))[rows]
         return joint, whole
 
 
 def chain_of(flows: list[Any], pairs: list[Any] | None = None, moves: Any = None) -> MoveChain:
     """The chain of a population's flows (L, L) per step, and (E, E) per two steps between `moves` (from, to)."""
     return MoveChain([row_shares(f) for f in flows], pairs and [row_shares(p) for p in pairs], moves)
-
-
-def _dense(at: Any) -> np.ndarray:
-    return at.toarray() if sparse.issparse(at) else np.asarray(at)

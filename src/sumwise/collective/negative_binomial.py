@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import gammaln
 
-from sumwise.collective.counts import CountsFit
+from sumwise.collective.counts import CountsFit, dense
 from sumwise.fit import warn_not_converged
 from sumwise.noise import Gaussian, NegativeBinomial, Poisson
 from sumwise.table import Table
@@ -37,7 +37,7 @@ def solve_overdispersed(tables: Tables, solve: Callable[[Tables], CountsFit], to
     for _ in range(ROUNDS):
         made = Tables([_as_poisson(t, factors.get(k, 1.0)) for k, t in enumerate(tables)], tables.domain, n=tables.n)
         fit = solve(made)
-        at = {k: _cells(fit, t.attributes) for k, t in enumerate(tables) if isinstance(t.noise, NegativeBinomial)}
+        at = {k: dense(fit.table(*t.attributes)) for k, t in enumerate(tables) if isinstance(t.noise, NegativeBinomial)}
         history.append(fit.objective + sum(_excess(tables.tables[k], factors.get(k, 1.0), c) for k, c in at.items()))
         if len(history) > 1 and abs(history[-2] - history[-1]) <= tol * max(abs(history[-1]), 1e-300):
             return _finished(fit, history, True)
@@ -48,12 +48,7 @@ def solve_overdispersed(tables: Tables, solve: Callable[[Tables], CountsFit], to
 
 def gaussian_twin(tables: Tables, fit: CountsFit) -> Tables:
     """The tables with normal noise of the variance at the fitted counts: same gradient there, Fisher's curvature."""
-    return Tables([_as_gaussian(t, _cells(fit, t.attributes)) for t in tables], tables.domain, n=tables.n)
-
-
-def _cells(fit: CountsFit, attributes: tuple) -> np.ndarray:
-    table = fit.table(*attributes)
-    return np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=float)
+    return Tables([_as_gaussian(t, dense(fit.table(*t.attributes))) for t in tables], tables.domain, n=tables.n)
 
 
 def _as_poisson(table: Table, factor: Any) -> Table:

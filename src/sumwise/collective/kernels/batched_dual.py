@@ -16,7 +16,7 @@ import numpy as np
 from sumwise.collective.kernels.dual_counts import first_multipliers
 
 if TYPE_CHECKING:
-    import torch
+    from torch import Tensor
 
     from sumwise.collective.kernels.count_problem import CountProblem
 
@@ -52,7 +52,7 @@ class Batch:
     constant: Any  # (B,) added to the dual
 
     @property
-    def seen(self) -> torch.Tensor:
+    def seen(self) -> Tensor:
         """Which cells have a multiplier."""
         return self.gaussian | self.poisson | self.linear
 
@@ -75,7 +75,7 @@ class Point:
     inverse_sums: Any
 
 
-def both_ways(x: torch.Tensor) -> torch.Tensor:
+def both_ways(x: Tensor) -> Tensor:
     """(B, N, L) as (N, 2, B, L): forth, and back from the last time to the first."""
     import torch
 
@@ -83,14 +83,14 @@ def both_ways(x: torch.Tensor) -> torch.Tensor:
     return torch.stack([forth, forth.flip(0)], 1)
 
 
-def product(kernel: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+def product(kernel: Tensor, v: Tensor) -> Tensor:
     """``v K`` of every chain, both ways: v is (2, B, L)."""
     if kernel.ndim == 3:
         return v @ kernel
     return (v[:, :, None, :] @ kernel)[:, :, 0]
 
 
-def evaluate(batch: Batch, g: torch.Tensor) -> Point:
+def evaluate(batch: Batch, g: Tensor) -> Point:
     """One pass of belief propagation at multipliers `g`, with its proven gap.
 
     Messages forth and back don't need each other, so they are sent side by side. Each is normalised as it goes; its
@@ -125,16 +125,16 @@ def evaluate(batch: Batch, g: torch.Tensor) -> Point:
     return Point(g, dual, gradient, second, cells, gap, log_z, nodes, inner, cavity, *passed)
 
 
-def _where(mask: torch.Tensor, x: torch.Tensor, other: float) -> torch.Tensor:
+def _where(mask: Tensor, x: Tensor, other: float) -> Tensor:
     return x.masked_fill(~mask, other)
 
 
-def _positive(x: torch.Tensor) -> torch.Tensor:
+def _positive(x: Tensor) -> Tensor:
     """Ones for zeros: what is divided by them is zero, too."""
     return x.masked_fill(x <= 0, 1.0)
 
 
-def conjugate(batch: Batch, g: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+def conjugate(batch: Batch, g: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Sum of the conjugate losses of every chain, their slopes and curvatures (see `kernels.observations`)."""
     q = _where(batch.poisson, batch.rate - g, 1.0)
     y = _where(batch.poisson, batch.y, 1.0)
@@ -147,7 +147,7 @@ def conjugate(batch: Batch, g: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor
     return _sum(value), first, second
 
 
-def fenchel(batch: Batch, g: torch.Tensor, cells: torch.Tensor) -> torch.Tensor:
+def fenchel(batch: Batch, g: Tensor, cells: Tensor) -> Tensor:
     """Sum of ``l(n) + l*(g) - g n`` of every chain: its gap, never negative."""
     off = cells - batch.y
     gaussian = 0.5 * (off - batch.var * g) ** 2 / batch.var
@@ -159,13 +159,11 @@ def fenchel(batch: Batch, g: torch.Tensor, cells: torch.Tensor) -> torch.Tensor:
     return _sum(both + _where(batch.linear, linear, 0.0))
 
 
-def _sum(x: torch.Tensor) -> torch.Tensor:
+def _sum(x: Tensor) -> Tensor:
     return x.flatten(1).sum(1)
 
 
-def covariance_product(
-    batch: Batch, direction: torch.Tensor, cells: torch.Tensor, weights: torch.Tensor, inverse_sums: torch.Tensor
-) -> torch.Tensor:
+def covariance_product(batch: Batch, direction: Tensor, cells: Tensor, weights: Tensor, inverse_sums: Tensor) -> Tensor:
     """``total * Cov(indicators) @ direction`` of every chain, by one pass of derivatives, both ways at once."""
     moved = weights * both_ways(direction)[:-1]
     passed = weights[1:] * inverse_sums[:-1]
@@ -184,7 +182,7 @@ def covariance_product(
 class Sweeps:
     """``(curvature + covariance) x = r`` on the free cells of every chain (see `path_sweeps.PathSystem`)."""
 
-    def __init__(self, batch: Batch, point: Point, curvature: torch.Tensor, free: torch.Tensor) -> None:
+    def __init__(self, batch: Batch, point: Point, curvature: Tensor, free: Tensor) -> None:
         self.diagonal = _where(free, curvature + point.cells, 0.0)
         self.inverse = _where(free, 1.0 / self.diagonal.clamp(min=1e-300), 0.0)
         self.n = _where(free, point.cells, 0.0)
@@ -201,7 +199,7 @@ class Sweeps:
         own = [self.diagonal, self.inverse, self.n, self.u, self.whole, self.rest]
         return own + [v for way in self.ways for name, v in way.items() if name != "kernels"]
 
-    def _way(self, batch: Batch, point: Point, mean: torch.Tensor, way: int) -> dict[str, Any]:
+    def _way(self, batch: Batch, point: Point, mean: Tensor, way: int) -> dict[str, Any]:
         """What the substitution of one way needs of every time, in its order (N, B, L)."""
         u, mean = (_ordered(v, way) for v in (self.u, mean))
         weights, over = (v[:, way].clone() for v in (point.weights, point.inverse_sums))
@@ -217,10 +215,10 @@ class Sweeps:
             "pulled": send_all(kernels, weights * u[:-1]),
         }
 
-    def block(self, x: torch.Tensor) -> torch.Tensor:
+    def block(self, x: Tensor) -> Tensor:
         return self.diagonal * x - self.n * ((self.n * x).sum(-1, keepdim=True) / self.whole[..., None])
 
-    def substitute(self, rhs: torch.Tensor, down: bool) -> torch.Tensor:
+    def substitute(self, rhs: Tensor, down: bool) -> Tensor:
         """Solve with the lower (first time to last) or the upper triangle of blocks.
 
         With r what a node receives, its part is ``inverse rhs + u (k - r)``, where k is one number: the mean of r, and
@@ -241,7 +239,7 @@ class Sweeps:
         return (own.flip(0) if down else own).transpose(0, 1)
 
 
-def is_recorded(tensor: torch.Tensor) -> bool:
+def is_recorded(tensor: Tensor) -> bool:
     """Whether calls with such a tensor are recorded."""
     return tensor.is_cuda
 
@@ -293,13 +291,8 @@ class ConjugateGradients:
 
     @staticmethod
     def _step(
-        system: Sweeps,
-        x: torch.Tensor,
-        residual: torch.Tensor,
-        p: torch.Tensor,
-        size: torch.Tensor,
-        active: torch.Tensor,
-    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor, torch.Tensor]:
+        system: Sweeps, x: Tensor, residual: Tensor, p: Tensor, size: Tensor, active: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
         t = system.substitute(p, down=True)
         w = t + system.substitute(p - system.block(t), down=False)
         steep = _sum(p * w)
@@ -312,7 +305,7 @@ class ConjugateGradients:
         p = moved + p * _where(active, new / _where(size > 0, size, 1.0), 0.0)[:, None, None]
         return x, residual, p, size.where(~active, new), active
 
-    def solve(self, system: Sweeps, rhs: torch.Tensor, forcing: torch.Tensor, active: torch.Tensor) -> torch.Tensor:
+    def solve(self, system: Sweeps, rhs: Tensor, forcing: Tensor, active: Tensor) -> Tensor:
         """Conjugate gradients until every active chain has its residual at `forcing` (B,) of the first."""
         if self.held and is_recorded(rhs):  # what was recorded reads the tensors of the first system
             for old, new in zip(self.held[0].tensors(), system.tensors()):
@@ -339,7 +332,7 @@ class Passes:
         self.at = Recorded(lambda g: evaluate(batch, g))
         self.moved = Recorded(lambda *given: covariance_product(batch, *given))
 
-    def covariance(self, point: Point, direction: torch.Tensor) -> torch.Tensor:
+    def covariance(self, point: Point, direction: Tensor) -> Tensor:
         return self.moved(direction, point.cells, point.weights, point.inverse_sums)
 
 
@@ -369,7 +362,7 @@ def maximise_batch(batch: Batch, tol: float, max_iter: int) -> tuple[Point, Any,
     return point, done, steps
 
 
-def _enough(point: Point, start: torch.Tensor, tol: float, total: torch.Tensor) -> torch.Tensor:
+def _enough(point: Point, start: Tensor, tol: float, total: Tensor) -> Tensor:
     """Whether the gap is below `tol` of the objective, and of what it has dropped since the start."""
     objective = point.dual + point.gap
     size = objective.abs()
@@ -377,7 +370,7 @@ def _enough(point: Point, start: torch.Tensor, tol: float, total: torch.Tensor) 
     return (point.gap <= (tol * scale).maximum(1e-13 * (total + size))) & point.gap.isfinite()
 
 
-def _choose(mask: torch.Tensor, new: Point, old: Point) -> Point:
+def _choose(mask: Tensor, new: Point, old: Point) -> Point:
     """The new point of some chains, the old one of the others."""
     made = {}
     for f in fields(Point):
@@ -388,8 +381,8 @@ def _choose(mask: torch.Tensor, new: Point, old: Point) -> Point:
 
 
 def _newton(
-    passes: Passes, point: Point, reach: torch.Tensor, last: torch.Tensor | None, active: torch.Tensor
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    passes: Passes, point: Point, reach: Tensor, last: Tensor | None, active: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
     """A step inside the box of every chain, what it promises, and the size of the preconditioned gradient."""
     batch = passes.batch
     foot, top = batch.low - point.g, batch.high - point.g
@@ -407,7 +400,7 @@ def _newton(
         forcing = (0.9 * first / _positive(last)).clamp(min=1e-3, max=0.5)
     x = passes.gradients.solve(system, rhs, forcing, active)
 
-    def promise(v: torch.Tensor) -> torch.Tensor:
+    def promise(v: Tensor) -> Tensor:
         v = _where(batch.seen, v, 0.0)
         curved = curvature * v + _where(batch.seen, passes.covariance(point, v), 0.0)
         return -_sum(v * (point.gradient + 0.5 * curved))
@@ -427,13 +420,13 @@ def _newton(
     return step, promised, first
 
 
-def _ordered(x: torch.Tensor, way: int) -> torch.Tensor:
+def _ordered(x: Tensor, way: int) -> Tensor:
     """(B, N, L) as (N, B, L), in the order of messages forth (0) or back (1)."""
     forth = x.transpose(0, 1)
     return forth.flip(0) if way else forth.contiguous()
 
 
-def send_all(kernels: list[torch.Tensor], v: torch.Tensor) -> torch.Tensor:
+def send_all(kernels: list[Tensor], v: Tensor) -> Tensor:
     """``v K`` of every time, (N - 1, B, L): in one product where all times share their kernel, given once."""
     if len(kernels) == 1:
         shared = kernels[0].ndim == 2
@@ -444,7 +437,7 @@ def send_all(kernels: list[torch.Tensor], v: torch.Tensor) -> torch.Tensor:
     return out
 
 
-def _add_product(x: torch.Tensor, v: torch.Tensor, kernel: torch.Tensor) -> None:
+def _add_product(x: Tensor, v: Tensor, kernel: Tensor) -> None:
     """Add ``v K`` of every chain to x, in place."""
     if kernel.ndim == 2:
         x.addmm_(v, kernel)

@@ -17,7 +17,7 @@ from sumwise.collective.kernels.edges import log_sum_exp
 from sumwise.errors import DataError
 
 if TYPE_CHECKING:
-    import torch
+    from torch import Tensor
 
     from sumwise.collective.kernels.edges import Edge
 
@@ -147,7 +147,7 @@ def support(forest: Forest, masks: list[np.ndarray]) -> list[np.ndarray]:
     return up
 
 
-def propagate(forest: Forest, logs: list[np.ndarray | torch.Tensor], masks: list[np.ndarray] | None = None) -> Beliefs:
+def propagate(forest: Forest, logs: list[np.ndarray | Tensor], masks: list[np.ndarray] | None = None) -> Beliefs:
     """All node beliefs and log Z of ``p(x) prop. to prod_i exp(logs_i) prod_e exp(theta_e)``.
 
     Parameters
@@ -189,8 +189,8 @@ def propagate(forest: Forest, logs: list[np.ndarray | torch.Tensor], masks: list
 def _cavities(
     forest: Forest,
     node: int,
-    logs: list[np.ndarray | torch.Tensor],
-    up: list[np.ndarray | torch.Tensor],
+    logs: list[np.ndarray | Tensor],
+    up: list[np.ndarray | Tensor],
     down: list[Any],
     cavity: list[Any],
 ) -> None:

@@ -23,13 +23,14 @@ from scipy import sparse
 
 if TYPE_CHECKING:
     import torch
+    from torch import Tensor
 
 # Scaled potentials lie in [0, 1]; a message below this may have lost terms to underflow and is summed again in logs.
 _TINY = 1e-280
 _FLUSH = 1e-300
 
 
-def namespace(x: np.ndarray | torch.Tensor) -> Any:
+def namespace(x: np.ndarray | Tensor) -> Any:
     """The module whose functions work on `x`: numpy, or torch when `x` is a tensor."""
     if isinstance(x, np.ndarray) or np.isscalar(x):
         return np
@@ -37,7 +38,7 @@ def namespace(x: np.ndarray | torch.Tensor) -> Any:
     return torch if torch is not None and isinstance(x, torch.Tensor) else np
 
 
-def log_sum_exp(x: np.ndarray | torch.Tensor, axis: int = -1) -> Any:
+def log_sum_exp(x: np.ndarray | Tensor, axis: int = -1) -> Any:
     """``log sum exp`` along an axis; ``-inf`` where all entries are."""
     xp = namespace(x)
     top = xp.amax(x, axis=axis, keepdims=True)
@@ -59,7 +60,7 @@ def probabilities(x: np.ndarray) -> np.ndarray:
     return p / p.sum(axis=-1, keepdims=True)
 
 
-def _log(x: np.ndarray | torch.Tensor) -> Any:
+def _log(x: np.ndarray | Tensor) -> Any:
     xp = namespace(x)
     if xp is np:
         with np.errstate(divide="ignore"):
@@ -67,14 +68,14 @@ def _log(x: np.ndarray | torch.Tensor) -> Any:
     return xp.log(x)
 
 
-def _shift(x: np.ndarray | torch.Tensor) -> tuple[Any, Any]:
+def _shift(x: np.ndarray | Tensor) -> tuple[Any, Any]:
     """``(exp(x - s), s)`` with s the largest entry of each vector."""
     xp = namespace(x)
     top = xp.amax(x, axis=-1, keepdims=True)
     return xp.exp(x - top), top
 
 
-def _not_zero(total: np.ndarray | torch.Tensor) -> Any:
+def _not_zero(total: np.ndarray | Tensor) -> Any:
     """Ones for zeros: what is divided by them is zero, too."""
     if total.min() > 0:
         return total
@@ -88,18 +89,16 @@ class _ScaledEdge:
     rows: Any  # (L_first,) logs that the table was divided by
     cols: Any  # (L_second,)
 
-    def _product(self, v: np.ndarray | torch.Tensor, back: bool) -> Any:
+    def _product(self, v: np.ndarray | Tensor, back: bool) -> Any:
         raise NotImplementedError
 
-    def _exact(self, x: np.ndarray | torch.Tensor, back: bool, low: np.ndarray | torch.Tensor) -> Any:
+    def _exact(self, x: np.ndarray | Tensor, back: bool, low: np.ndarray | Tensor) -> Any:
         raise NotImplementedError
 
     def _patch(self, message: Any, low: Any, exact: Any) -> Any:
         raise NotImplementedError
 
-    def send(
-        self, x: np.ndarray | torch.Tensor, back: bool = False, support: np.ndarray | None = None
-    ) -> tuple[Any, Any]:
+    def send(self, x: np.ndarray | Tensor, back: bool = False, support: np.ndarray | None = None) -> tuple[Any, Any]:
         into, out = (self.cols, self.rows) if back else (self.rows, self.cols)
         v, top = _shift(x + into)
         total = self._product(v, back)
@@ -128,7 +127,7 @@ class DenseEdge(_ScaledEdge):
     array([0.55, 0.45])
     """
 
-    def __init__(self, theta: np.ndarray | torch.Tensor) -> None:
+    def __init__(self, theta: np.ndarray | Tensor) -> None:
         xp = namespace(theta)
         self.theta: Any = theta
         self.shape = tuple(theta.shape[-2:])
@@ -142,7 +141,7 @@ class DenseEdge(_ScaledEdge):
         self.rows, self.cols = rows, cols
         self.scaled = xp.where(scaled < _FLUSH, xp.zeros_like(scaled), scaled)
 
-    def _product(self, v: np.ndarray | torch.Tensor, back: bool) -> Any:
+    def _product(self, v: np.ndarray | Tensor, back: bool) -> Any:
         table = self.scaled
         if table.ndim == 2:
             return table @ v if back and v.ndim == 1 else v @ (table.T if back else table)
@@ -150,7 +149,7 @@ class DenseEdge(_ScaledEdge):
         table = xp.swapaxes(table, -1, -2) if back else table
         return (v[..., None, :] @ table)[..., 0, :]
 
-    def _exact(self, x: np.ndarray | torch.Tensor, back: bool, low: np.ndarray | torch.Tensor) -> Any:
+    def _exact(self, x: np.ndarray | Tensor, back: bool, low: np.ndarray | Tensor) -> Any:
         """Messages of the states `low`, summed in logs, and the weights they are made of."""
         xp = namespace(x)
         theta = self.theta if not back else xp.swapaxes(self.theta, -1, -2)
@@ -270,11 +269,11 @@ class SparseEdge(_ScaledEdge):
         self.rows = torch.as_tensor(self.rows, device=device)
         self.cols = torch.as_tensor(self.cols, device=device)
 
-    def _product(self, v: np.ndarray | torch.Tensor, back: bool) -> Any:
+    def _product(self, v: np.ndarray | Tensor, back: bool) -> Any:
         matrix = self.back if back else self.forth
         return matrix @ v if v.ndim == 1 else (matrix @ v.T).T
 
-    def _exact(self, x: np.ndarray | torch.Tensor, back: bool, low: np.ndarray | torch.Tensor) -> Any:
+    def _exact(self, x: np.ndarray | Tensor, back: bool, low: np.ndarray | Tensor) -> Any:
         """Log messages of every state that is low in some batch, as a NumPy array (batch, states)."""
         x = np.atleast_2d(to_host(x))
         states = np.flatnonzero(np.atleast_2d(to_host(low)).any(axis=0))
@@ -355,7 +354,7 @@ def _segment_max(values: np.ndarray, index: np.ndarray, length: int) -> Any:
     return np.where(np.isfinite(out), out, 0.0)
 
 
-def to_host(x: np.ndarray | torch.Tensor | float) -> Any:
+def to_host(x: np.ndarray | Tensor | float) -> Any:
     """The same numbers in the memory that NumPy reads."""
     return x if isinstance(x, (np.ndarray, float, int)) or np.isscalar(x) else x.detach().cpu().numpy()
 
@@ -395,7 +394,7 @@ class MarginEdge:
         x = _permute(x, (*range(len(lead)), *(len(lead) + k for k in self._order)))
         return x.reshape(*lead, self.shape[1], self._rest)
 
-    def _align(self, x: np.ndarray | torch.Tensor) -> Any:
+    def _align(self, x: np.ndarray | Tensor) -> Any:
         """(..., margin) as it is broadcast against the table."""
         lead = x.shape[:-1]
         if not self._sorted:
@@ -403,7 +402,7 @@ class MarginEdge:
             x = _permute(x, (*range(len(lead)), *(len(lead) + k for k in self._turn)))
         return x.reshape(*lead, *self._wide)
 
-    def spread(self, x: np.ndarray | torch.Tensor) -> Any:
+    def spread(self, x: np.ndarray | Tensor) -> Any:
         """(..., margin) to (..., table): every cell gets its margin's value."""
         lead = x.shape[:-1]
         return namespace(x).broadcast_to(self._align(x), (*lead, *self.full)).reshape(*lead, self.shape[0])
@@ -418,9 +417,7 @@ class MarginEdge:
             total = _permute(total, (*range(len(lead)), *(len(lead) + int(k) for k in back)))
         return total.reshape(*lead, self.shape[1])
 
-    def send(
-        self, x: np.ndarray | torch.Tensor, back: bool = False, _support: np.ndarray | None = None
-    ) -> tuple[Any, Any]:
+    def send(self, x: np.ndarray | Tensor, back: bool = False, _support: np.ndarray | None = None) -> tuple[Any, Any]:
         if back:
             return self.spread(x), None
         xp = namespace(x)
@@ -475,7 +472,7 @@ class MarginEdge:
         return self.spread(mask) if back else self.fold(mask).any(-1)
 
 
-def _permute(x: np.ndarray | torch.Tensor, order: tuple[int, ...]) -> Any:
+def _permute(x: np.ndarray | Tensor, order: tuple[int, ...]) -> Any:
     return x.transpose(order) if isinstance(x, np.ndarray) else x.permute(order)
 
 
