@@ -58,7 +58,9 @@ def _shift(counts: np.ndarray, old: int, new: int) -> None:
 
 
 @njit(cache=True)
-def _redraw(t: Trellis, people: Individuals, m: int, node: int, fresh: Individuals, rng: np.random.Generator) -> bool:  # noqa: C901 (plain loops compile best)
+def _redraw(  # noqa: C901 (plain loops compile best)
+    t: Trellis, people: Individuals, m: int, node: int, fresh: Individuals, rng: np.random.Generator
+) -> bool:
     """Redraw one individual at `node` and below it; `fresh` is a buffer for another."""
     counts, states, entries = people.counts, people.states[m], people.entries[m]
     fresh_state, fresh_entry = fresh.states[0], fresh.entries[0]

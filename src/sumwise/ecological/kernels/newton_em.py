@@ -25,31 +25,30 @@ Step = Callable[..., tuple[np.ndarray, float]]
 
 
 def _stepper(
-    rows: np.ndarray, cols: np.ndarray, weight: np.ndarray, divergence: np.ndarray, options: dict[str, float]
+    rows: np.ndarray,
+    cols: np.ndarray,
+    weight: np.ndarray,
+    divergence: np.ndarray,
+    rho: float = 0.0,
+    gamma: float = 1.0,
+    alpha: float = 0.0,
 ) -> Step:
     """One EM step as a function of the log shares (R, C) and of the Newton steps for every unit's tilt."""
-    scale = unit_scales(rows.sum(axis=1), weight, options["rho"])
+    scale = unit_scales(rows.sum(axis=1), weight, rho)
     units = Units(rows, cols, scale, weight, np.zeros(cols.shape), divergence)
 
     def em(point: np.ndarray, steps: float = TILT_STEPS, tol: float = 1e-6) -> tuple[np.ndarray, float]:
-        return em_step(units, point, np.array([options["gamma"], steps, tol]), options["alpha"])
+        return em_step(units, point, np.array([gamma, steps, tol]), alpha)
 
     return em
 
 
 def newton_inverse(
-    rows: np.ndarray,
-    cols: np.ndarray,
-    weight: np.ndarray,
-    log_shares: np.ndarray,
-    *,
-    rho: float = 0.0,
-    gamma: float = 1.0,
-    alpha: float = 0.0,
+    rows: np.ndarray, cols: np.ndarray, weight: np.ndarray, log_shares: np.ndarray, **options: float
 ) -> np.ndarray:
     """(I - J)^-1 of the EM map at `log_shares`, (R C, R C), by differences; the identity for small cells.
 
-    rows (n, R), cols (n, C), weight (n,), log_shares (R, C).
+    rows (n, R), cols (n, C), weight (n,), log_shares (R, C); options rho, gamma and alpha as in `common_shares`.
 
     Examples
     --------
@@ -60,7 +59,7 @@ def newton_inverse(
     >>> newton_inverse(rows, cols, np.ones(4), np.log([[0.9, 0.1], [0.3, 0.7]])).shape
     (4, 4)
     """
-    em = _stepper(rows, cols, weight, np.zeros(len(rows)), {"rho": rho, "gamma": gamma, "alpha": alpha})
+    em = _stepper(rows, cols, weight, np.zeros(len(rows)), **options)
     em(log_shares, 50.0, 1e-9)
     base, _ = em(log_shares, 8.0, 1e-9)
     active = np.flatnonzero(np.exp(log_shares).ravel() > SMALL)
@@ -80,17 +79,14 @@ def newton_shares(
     weight: np.ndarray,
     start: np.ndarray,
     inverse: np.ndarray,
-    *,
-    rho: float = 0.0,
-    gamma: float = 1.0,
-    alpha: float = 0.0,
     tol: float = 1e-4,
+    **options: float,
 ) -> SharesSolution:
     """The fixed point that `entropic_em.common_shares` looks for, by Newton steps with a given `newton_inverse`.
 
     It stops when a Newton step, which estimates the distance to the fixed point, would move no share by more than
     5 `tol`, or after 15 passes without success; then it returns the point whose EM step was the smallest.
-    rows (n, R), cols (n, C), weight (n,), start (R, C) shares.
+    rows (n, R), cols (n, C), weight (n,), start (R, C) shares; options rho, gamma and alpha as there.
 
     Examples
     --------
@@ -105,7 +101,7 @@ def newton_shares(
     (array([[0.9, 0.1], [0.3, 0.7]]), True)
     """
     divergence = np.zeros(len(rows))
-    em = _stepper(rows, cols, weight, divergence, {"rho": rho, "gamma": gamma, "alpha": alpha})
+    em = _stepper(rows, cols, weight, divergence, **options)
     inverse = inverse.copy()
     active = (inverse != np.eye(len(inverse))).any(axis=1)
     here = best = normalised(np.log(np.maximum(start, 1e-7)))
