@@ -1,4 +1,4 @@
-"""A profile of a file: its columns, what they hold, which are no features, and whether its first row names them."""
+"""A profile of a file: its columns, what they hold, which are not features, and whether its first row names them."""
 
 from __future__ import annotations
 
