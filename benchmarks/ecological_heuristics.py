@@ -259,7 +259,7 @@ def main():
         known["rules"][name] = run_record(seed=SEED, cpu_s=round(time.process_time() - begin)) | {"sets": found}
         asked.out.write_text(json.dumps(known, indent=1) + "\n")
         print(name, json.dumps(found), flush=True)
-    known["commit"] = sorted({rule["commit"] for rule in known["rules"].values()})
+    known["commit"] = ", ".join(dict.fromkeys(rule["commit"] for rule in known["rules"].values()))
     known["command"] = "python benchmarks/ecological_heuristics.py, in parts"
     asked.out.write_text(json.dumps(known, indent=1) + "\n")
 

@@ -147,7 +147,7 @@ def test_the_report_says_what_an_opponent_would_ask(tmp_path):
         "two random halves of the units",
         "Does behaviour vary with composition?",
         "converged",
-        "covered 97.4%",
+        "covered 97.3%",
         "tomography",
         "whatever the model",
         "Goodman",

@@ -19,7 +19,7 @@ POOLING = {
 CALIBRATION = (
     "Intervals of EcologicalEM allow for sampling error and for model error, whose size was estimated on real "
     "elections. Its few tuning constants were chosen on 176 contests of three elections with known results; on 210 "
-    "contests of three other elections, 95% intervals covered 97.4% of the true cells. Tables of few groups and "
+    "contests of three other elections, 95% intervals covered 97.3% of the true cells. Tables of few groups and "
     "outcomes have wider intervals, by what the same contests show when groups and outcomes are merged, and so have "
     "units that vary more than theirs. The coverage carries over to these data only as far as they resemble those "
     "contests. The intervals assume that behaviour depends on the composition of units no more strongly than it did "
