@@ -12,9 +12,9 @@ else is the default. Writes benchmarks/results/proportions_penalty_starts.json.
 
 `--between` takes the nearest good penalty to the reference instead of a third of it where held-out bags are likelier
 under the reference: at all ("better"), by more than a standard error of the difference ("clearly better"), or by more
-than 3 or 5 in the log-likelihood of all bags ("strong" and "very strong" evidence in Kass and Raftery 1995; the last is
-the default). Gains are over the same search that never does, and paired; "moved" counts the draws in which a rule takes
-another penalty, "better" those of them that gain.
+than 3 or 5 in the log-likelihood of all bags ("strong" and "very strong" evidence in Kass and Raftery 1995), or the
+last with at most 20 bags only ("default"). Gains are over the same search that never does, and paired; "moved" counts
+the draws in which a rule takes another penalty, "better" those of them that gain.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from proportions import table
 from sumwise.proportions import CardinalityClassifier, penalty
 
 RESULTS = Path(__file__).parent / "results" / "proportions_penalty_starts.json"
-BETWEEN = ("better", "clearly better", "strong", "very strong")
+BETWEEN = ("better", "clearly better", "strong", "very strong", "default")
 NEVER = "always a third"
 STARTS = {"1": penalty.MIDDLE, "0.32": penalty.MIDDLE - 1}
 
@@ -58,7 +58,9 @@ def reference_is(rule, held_out):
     gap = held_out[penalty.MIDDLE] - held_out[penalty.MIDDLE - 1]
     if rule == "clearly better":
         return gap.mean() > gap.std() / np.sqrt(gap.size)
-    return gap.sum() > {"better": 0.0, "strong": 3.0, "very strong": 5.0, NEVER: np.inf}[rule]
+    if rule == "default" and gap.size > penalty.FEW_BAGS:
+        return False
+    return gap.sum() > {"better": 0.0, "strong": 3.0, "very strong": 5.0, "default": 5.0, NEVER: np.inf}[rule]
 
 
 def between(data):

@@ -26,7 +26,7 @@ from run_record import run_record
 from sklearn.linear_model import PoissonRegressor, RidgeCV
 from sklearn.metrics import r2_score
 
-from proportions import adult_people, puma_people, table
+from proportions import adult_people, puma_people, survey_adults, table
 from sumwise import Bags, datasets
 from sumwise.features import Features
 from sumwise.noise import Gaussian
@@ -48,8 +48,7 @@ def people(name):
         related = np.abs(values.T @ scaled) / len(values) > 0.99  # the response itself among the features
         return values[:, ~related], response, groups
     features, _, groups = puma_people()
-    frame = pd.concat([datasets.pums_national().frame, datasets.pums_ma().frame], ignore_index=True)
-    frame = frame[frame["EDU"].notna() & (frame["AGEP"] >= 25)]
+    frame = survey_adults()
     column = {"income": "PINCP_DECILE", "children": "NOC"}[name]
     response = pd.to_numeric(frame[column], errors="coerce").to_numpy(dtype=float)
     known = ~np.isnan(response)

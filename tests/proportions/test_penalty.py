@@ -150,6 +150,8 @@ def test_very_strong_evidence_moves_the_first_penalty_to_the_reference(gain, exp
     assert _likelier_prior({FIRST: base, MIDDLE: base + one_bag}, FIRST) == expected
     assert _likelier_prior({FIRST: base, MIDDLE: base + gain / 10.0}, FIRST) == expected
     assert _likelier_prior({MIDDLE: base, MIDDLE + 1: base + 20.0}, MIDDLE) == MIDDLE
+    many = np.tile(base, 3)  # 30 bags, for which standard errors decide
+    assert _likelier_prior({FIRST: many, MIDDLE: many + gain}, FIRST) == FIRST
 
 
 def test_overdispersed_bags_count_from_the_reference():

@@ -87,7 +87,7 @@ class CardinalityClassifier(BagClassifier):
         ``penalty / 2`` times the squared coefficients (intercepts are free) is subtracted from the log-likelihood; an
         array of shape (n_features,) gives each its own, one of (n_features, n_features) is the matrix P of w' P w / 2.
         ``"auto"`` starts at a prior under which logits vary as a logistic variable does, whatever the features' units
-        (a third of `sumwise.proportions.penalty.reference_shape`, or all of it where held-out bags support that very
+        (a third of `sumwise.proportions.penalty.reference_shape`, or all of it where at most 20 bags support that very
         strongly; with random intercepts at the multiple of it with the greatest marginal likelihood), and moves away by
         a factor as far as the cross-validated likelihood of held-out bags clearly improves. A list gives each class of
         one-vs-rest its own.
