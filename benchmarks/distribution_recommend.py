@@ -2,6 +2,7 @@
 
     python benchmarks/distribution_recommend.py                      # all sets, ten draws
     python benchmarks/distribution_recommend.py gamma musk1 --draws 3
+    python benchmarks/distribution_recommend.py --single --first 600  # two single methods on three sets, no candidates
     python benchmarks/distribution_recommend.py --show
 
 Regression: the shape of Gamma distributions, entropies of rotated and of correlated Gaussians (`synthetic`), and areas
@@ -213,6 +214,21 @@ def beside(bags, y, new, truth):
     }
 
 
+def single(name, seeds):
+    """Accuracy of the two single methods on one set, and their difference with its error."""
+    found = []
+    for seed in seeds:
+        bags, y = data_of(name, seed)
+        n = 3 * len(bags) // 4
+        found.append(beside(bags[:n], y[:n], bags[n:], y[n:]))
+    scores = {method: [each[method] for each in found] for method in found[0]}
+    gain = np.subtract(scores["BagLogistic"], scores["kernel ridge on 0/1"])
+    cell = {method: float(np.mean(each)) for method, each in scores.items()}
+    cell |= {"gain": float(gain.mean()), "error": float(gain.std(ddof=1) / np.sqrt(len(gain)))}
+    print(name, cell, flush=True)
+    return cell | {"scores": scores, "seeds": list(seeds), **run_record()}
+
+
 def measured(name, seed):
     """Scores of what was recommended and of every candidate in one draw."""
     task, begin = TASKS[name], time.process_time()
@@ -280,6 +296,7 @@ def main():
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--first", type=int, default=FIRST, help="seed of the first draw, to share draws out")
     parser.add_argument("--merge", type=Path, nargs="*", default=[], help="adds draws of other machines")
+    parser.add_argument("--single", action="store_true", help="only the two single methods")
     parser.add_argument("--show", action="store_true", help="only print what was run")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
@@ -292,12 +309,18 @@ def main():
     if args.merge:
         kept |= {"cells": list(cells.values()), "summary": {row["data"]: row for row in lines(cells.values())}}
         RESULTS.write_text(json.dumps(kept) + "\n")
+    if args.single:
+        seeds = range(args.first, args.first + args.draws)
+        for name in args.sets or ("one earner", "one disabled", "one flower"):
+            kept.setdefault("single", {})[name] = single(name, seeds)
+            RESULTS.write_text(json.dumps(kept) + "\n")
+        return
     for name in () if args.show or args.merge else args.sets or TASKS:
         for seed in range(args.first, args.first + args.draws):
             draw = measured(name, seed) | {"commit": run_record()["commit"]}
             before = [d for d in cells.get(name, {}).get("draws", []) if d["seed"] != seed]
             cells[name] = joined(name, [*before, draw])
-            kept = {"command": "python benchmarks/distribution_recommend.py", "cells": list(cells.values())}
+            kept |= {"command": "python benchmarks/distribution_recommend.py", "cells": list(cells.values())}
             kept["summary"] = {row["data"]: row for row in lines(kept["cells"])}
             RESULTS.write_text(json.dumps(kept) + "\n")
     table("Score of the recommended method and of the best single one", lines(kept["cells"]))
