@@ -43,6 +43,20 @@ def test_sparse_moves_and_exact_zeros_leave_entries_out():
     assert len(exact.trellis.col) == 5
 
 
+def test_moves_between_very_many_states_keep_their_counts():
+    size = 2**16 + 1  # in a dense table 0 -> 5 and 65535 -> 6 lie at 5 and 2**32 + 5: one place in 32 bits
+    stay = np.arange(size)
+    source, target = np.append(stay, [0, 65535]), np.append(stay, [5, 6])
+    theta = np.append(np.zeros(size), [30.0, 30.0])
+    moves = sparse.csr_array((theta, (source, target)), shape=(size, size))
+    model = TreeModel(Domain({"a": size, "b": size}), [("a", "b")], {("a", "b"): moves})
+    _, _, counts = population(model, None, n=3000)
+    found = counts.edges["a", "b"]
+    assert found.sum() == 3000
+    assert found[0, 5] == pytest.approx(1500, abs=150)
+    assert found[65535, 6] == pytest.approx(1500, abs=150)
+
+
 def test_an_observed_edge_is_an_edge_again():
     domain = Domain({"a": 2, "b": 2})
     seen = Tables([Table(("b", "a"), [[1.0, 2.0], [3.0, 4.0]], noise=Laplace(2.0))], domain)

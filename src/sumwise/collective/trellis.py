@@ -38,10 +38,8 @@ class Walk:
             here = values[self.entries[e]]
             if isinstance(operator, SparseEdge):
                 out = np.zeros(len(operator.first))
-                key = operator.first * operator.shape[1] + operator.second
-                order = np.argsort(key)
-                wanted = self.moves[e][0] * operator.shape[1] + self.moves[e][1]
-                out[order[np.searchsorted(key[order], wanted)]] = here
+                key = np.ravel_multi_index((operator.first, operator.second), operator.shape)  # in order, int64
+                out[np.searchsorted(key, np.ravel_multi_index(self.moves[e], operator.shape))] = here
                 return out
             out = np.zeros(operator.shape)
             out[self.moves[e]] = here
