@@ -142,9 +142,10 @@ def observed(draws):
     F is at least 0, its dual with lambda = 0, and it is 0 (but for the penalty) where the places are as observed.
     """
     results, out = kept(), []
-    moves = [f for f in results["fits"] if (f["from"], f["plain"], f["step"]) == ("moves", 0, "dual")]
+    moves = [f for f in results["fits"] if f["from"] == "moves" and f["step"] in ("dual", "torch")]
+    moves.sort(key=lambda f: (f["converged"], f["step"] == "torch"))  # the last one counts: converged, direct, others
     fits = {(f["size"], f["b"], f["seed"]): f["node MAE"] for f in moves}
-    for size, b in product(("middle", "large", "paper"), (10.0, 50.0)):
+    for size, b in (*product(("middle", "large", "paper"), (10.0, 50.0)), ("paper", 100.0), ("paper", 400.0)):
         errors: dict[str, list[float]] = {}
         for seed in draws:
             morning = synthetic.mobility(*SIZES[size], scale=b, random_state=seed)
