@@ -820,8 +820,8 @@ CLAIMS = {
         plain("places, own noise", b, "node MAE") < plain("moves", b, "node MAE") < plain("places", b, "node MAE")
         for b in (10.0, 50.0)
     ),
-    ("000", "(From moves there are nine draws at b = 10 and seven at b = 50: four starts"): lambda: (
-        [plain("moves", b, "draws") for b in (10.0, 50.0, 100.0, 400.0)] == [9, 7, 10, 10]
+    ("000", "(From moves there are seven draws at b = 50: three starts of that run failed"): lambda: (
+        [plain("moves", b, "draws") for b in (10.0, 50.0, 100.0, 400.0)] == [10, 7, 10, 10]
     ),
     ("000", "and the rows *253 iterations*, accelerated, have all ten"): lambda: all(
         r["draws"] == 10 for r in rows("places_moves.json", "rows", size="paper", EM="253 iterations")
