@@ -10,7 +10,7 @@ from typing import Any
 __all__ = ["renamed"]
 
 
-def renamed(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:
+def renamed(package: str, names: Mapping[str, str], moved_to: str | None = None) -> Callable[[str], Any]:
     """Return a module's ``__getattr__`` that maps old names to new ones, with a `DeprecationWarning`.
 
     Parameters
@@ -19,6 +19,8 @@ def renamed(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:
         The module whose names changed.
     names : mapping of str to str
         Old name to new name, both in that module.
+    moved_to : str, optional
+        The module where the new names are; by default the same.
 
     Examples
     --------
@@ -33,14 +35,16 @@ def renamed(package: str, names: Mapping[str, str]) -> Callable[[str], Any]:
     'sumwise.errors.InputError is now called sumwise.errors.DataError; the old name goes in version 0.3.'
     """
 
+    place = moved_to or package
+
     def module_getattr(name: str) -> Any:
         if name not in names:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         warnings.warn(
-            f"{package}.{name} is now called {package}.{names[name]}; the old name goes in version 0.3.",
+            f"{package}.{name} is now called {place}.{names[name]}; the old name goes in version 0.3.",
             DeprecationWarning,
             stacklevel=2,
         )
-        return getattr(importlib.import_module(package), names[name])
+        return getattr(importlib.import_module(place), names[name])
 
     return module_getattr
