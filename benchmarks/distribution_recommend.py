@@ -210,7 +210,7 @@ def beside(bags, y, new, truth):
     ridge = BagKernelRidge(random_state=0).fit(bags, np.eye(len(classes))[codes])
     return {
         "BagLogistic": round(float(BagLogistic(random_state=0).fit(bags, y).score(new, truth)), 5),
-        "kernel ridge on 0/1": round(float(np.mean(classes[ridge.predict(new).argmax(axis=1)] == truth)), 5),
+        "kernel ridge on 0 and 1": round(float(np.mean(classes[ridge.predict(new).argmax(axis=1)] == truth)), 5),
     }
 
 
@@ -222,7 +222,7 @@ def single(name, seeds):
         n = 3 * len(bags) // 4
         found.append(beside(bags[:n], y[:n], bags[n:], y[n:]))
     scores = {method: [each[method] for each in found] for method in found[0]}
-    gain = np.subtract(scores["BagLogistic"], scores["kernel ridge on 0/1"])
+    gain = np.subtract(scores["BagLogistic"], scores["kernel ridge on 0 and 1"])
     cell = {method: float(np.mean(each)) for method, each in scores.items()}
     cell |= {"gain": float(gain.mean()), "error": float(gain.std(ddof=1) / np.sqrt(len(gain)))}
     print(name, cell, flush=True)
