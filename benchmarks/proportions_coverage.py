@@ -2,6 +2,7 @@
 
     python benchmarks/proportions_coverage.py                  # all, 200 simulations each (about ten CPU minutes)
     python benchmarks/proportions_coverage.py few "three classes" --trials 50
+    python benchmarks/proportions_coverage.py --noticed --trials 60   # warnings of `covariance`, about one CPU minute
     python benchmarks/proportions_coverage.py --show
 
 Coefficients: `covariance(...).to_frame(0.9)` with new people, coefficients and labels in every simulation; cases differ
@@ -13,7 +14,8 @@ areas, nobody naming groups of bags. The areas are the same in all simulations, 
 coverage is to be read over the four labels together. Sums: `AggregateRegressor.intervals(0.9)` of coefficients and
 `predict_interval` of the expected response of fifty new people, from sums of normal responses (standard deviation 2)
 and of counts; "shared people" has everybody in two tables, "noise" Laplace noise on the sums, "counts vary more"
-negative binomial counts, whose variance is twice as large. Standard errors are over simulations.
+negative binomial counts, whose variance is twice as large. Standard errors are over simulations. Noticed: of fits to 50
+bags of 20 with effects of bags, how many `covariance` says vary more than the model explains, by the effects' deviation.
 Writes benchmarks/results/proportions_coverage.json.
 """
 
@@ -175,6 +177,22 @@ def sums(case, seed):
     return np.concatenate([held.to_numpy(float), [np.mean((low <= expected) & (expected <= high))]])
 
 
+def noticed(deviation, seeds):
+    """The share of fits to 50 bags of 20, with effects of bags, whose counts `covariance` finds to vary more."""
+    found = []
+    for seed in seeds:
+        rng = np.random.default_rng([seed, 50])
+        values = rng.normal(size=(1000, 5)) + 0.7 * np.repeat(rng.normal(size=(50, 5)), 20, axis=0)
+        logits = values @ [1.0, -1.0, 0.5, 0.0, 0.0] - 0.3 + deviation * np.repeat(rng.normal(size=50), 20)
+        counts = (logits + rng.logistic(size=1000) > 0).reshape(50, 20).sum(axis=1)
+        bags = Bags(values, np.arange(0, 1001, 20))
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            covariance(CardinalityClassifier().fit(bags, counts), bags, counts)
+        found.append(any("times as much" in str(w.message) for w in said))
+    return {"noticed": round(float(np.mean(found)), 4), "trials": len(found), "seeds": list(seeds), **run_record()}
+
+
 CASES = dict.fromkeys(COEFFICIENTS, coefficients) | dict.fromkeys(SHARES, shares) | dict.fromkeys(AREAS, areas)
 CASES |= dict.fromkeys(SUMS, sums)
 
@@ -184,11 +202,17 @@ def main():
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--first", type=int, default=1000, help="seed of the first simulation")
+    parser.add_argument("--noticed", action="store_true", help="only warnings of counts that vary more")
     parser.add_argument("--show", action="store_true", help="only print what was run")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"cases": {}}
-    for case in () if args.show else args.cases or CASES:
+    for deviation in (0.0, 0.3, 0.6, 1.0) if args.noticed else ():
+        cell = noticed(deviation, range(args.first, args.first + args.trials))
+        kept.setdefault("noticed", {})[f"{deviation}"] = cell
+        print(deviation, cell["noticed"], flush=True)
+        RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+    for case in () if args.show or args.noticed else args.cases or CASES:
         begin, held = time.process_time(), []
         for seed in range(args.first, args.first + args.trials):
             held.append(CASES[case](case, seed))
