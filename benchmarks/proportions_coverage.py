@@ -15,7 +15,7 @@ coverage is to be read over the four labels together. Sums: `AggregateRegressor.
 `predict_interval` of the expected response of fifty new people, from sums of normal responses (standard deviation 2)
 and of counts; "shared people" has everybody in two tables, "noise" Laplace noise on the sums, "counts vary more"
 negative binomial counts, whose variance is twice as large. Standard errors are over simulations. Noticed: of fits to 50
-bags of 20 with effects of bags, how many `covariance` says vary more than the model explains, by the effects' deviation.
+bags of 20 with effects of bags, how many `covariance` says vary more than explained, by the effects' deviation.
 Writes benchmarks/results/proportions_coverage.json.
 """
 

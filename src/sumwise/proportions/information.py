@@ -25,9 +25,9 @@ SEEN = 1e-2
 MOST = 0.95  # of the information along a direction that one unit may hold
 LEAST_KNOWN = 1e-3  # information, relative to what was expected with the penalty, below which it is none
 CLEAR = 3.0  # standard errors by which residuals of consecutive bags are correlated before that counts
-# DISPERSED: standard errors, if the model holds, by which the counts' dispersion exceeds one before it counts. At 2, of
-# 60 fits each to generated bags, at most one in a setting without effects of bags exceeds it, and 93% with effects of
-# deviation .6; at 3 none and 85%.
+# DISPERSED: standard errors, if the model holds, by which the counts' dispersion exceeds one before it counts. Of 60
+# fits each to 50 generated bags of 20, none without effects of bags exceeds it, 82% with effects of deviation .6, all
+# with deviation 1 (benchmarks/proportions_coverage.py --noticed).
 DISPERSED = 2.5
 
 
