@@ -193,7 +193,7 @@ def fit(size, b, seed, given):
             one |= {"pairwise MAE": pair, "node MAE": node}
             fits.append(one | {"converged": done, "steps": steps, "cpu_s": round(seconds, 1)})
             if steps:
-                fits[-1]["F"] = float(em.fit_.objective)
+                fits[-1]["F and constants"] = float(em.fit_.objective)  # n log n and those of the noise
             print(fits[-1], flush=True)
         keep(fits)
 
