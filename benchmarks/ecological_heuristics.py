@@ -193,6 +193,9 @@ RULES = {
     ),
     "model only: chance": Rule(right_model, {}, {(calibration, "MODEL_CHANCE"): 1.0}, {"calibrated": False}),
     "model only: least": Rule(right_model, {}, {(calibration, "MODEL_LEAST"): 0.0}, {"calibrated": False}),
+    "model only: no least, chance chosen again": Rule(
+        right_model, {}, {(calibration, "MODEL_LEAST"): 0.0, (calibration, "MODEL_CHANCE"): 1.82}, {"calibrated": False}
+    ),  # 1.82: benchmarks/ecological.py model_only, where the constant is 0
     "intervals of units: spread": Rule(known_units, {}, {(calibration, "UNIT_SPREAD"): 1.0}),
     "intervals of units: scale": Rule(known_units, {}, {(calibration, "UNIT_SCALE"): 1.0}),
     "thousands of units": Rule(many_units, {}, {(em, "MANY"): 10**9}),

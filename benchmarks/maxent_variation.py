@@ -4,17 +4,18 @@ Usage: python benchmarks/maxent_variation.py [--draws 10] [--first 0] [--kinds d
 survey large] [--chains 10000] writes benchmarks/results/maxent_variation.json (or --out FILE); --merge FILE ... puts
 such parts together, --seconds N begins no draw after so many; --more measures the rules of stopping, of steps, of large
 attributes and, on tables with Gaussian noise of standard deviation 40 ("noisy") and 400 ("mostly noise"), of noise, and
-writes maxent_rules.json. Kinds: "determined", six attributes of Adult one of which determines another (education by
-name, and its number cut at deciles); "nested", generated rows of six attributes beside a coarse version of the first;
-"indicators", four attributes of five levels that 26 periods determine in 97% of the rows, beside the period and three
-others; "codes", 400 postcodes in 150 towns that have effects; "triple", three attributes of 200 levels that agree in
-90%; "levels" and "towns", attributes of 40 and 30 levels, of 120 and 25; "calibrated", fits whose probabilities are
-corrected by 50 labelled rows; "stopped", fits of 60 steps; "plain", "correlated", "survey" and "large" as in
-maxent_heuristics.py. Each draw takes half of the rows at random and counts them exactly. Figures of one fit: held-out
-NLLH; the total variation, a mean over all pairs of attributes, of the model's expected tables from those of the rows
-that were counted; CPU seconds of the fit (kernels compiled before); steps. Gains are means over draws with their
-errors, positive if the rule helps: NLLH with it minus without it, variation without it minus with it, and the share of
-CPU time saved.
+writes maxent_rules.json; --agreement compares the test of convergence with the earlier one, which moments had to pass
+20 times in a row, and writes maxent_agreement.json. Kinds: "adult" and "bank", all attributes; "determined", six
+attributes of Adult one of which determines another (education by name, and its number cut at deciles); "nested",
+generated rows of six attributes beside a coarse version of the first; "indicators", four attributes of five levels that
+26 periods determine in 97% of the rows, beside the period and three others; "codes", 400 postcodes in 150 towns that
+have effects; "triple", three attributes of 200 levels that agree in 90%; "levels" and "towns", attributes of 40 and 30
+levels, of 120 and 25; "calibrated", fits whose probabilities are corrected by 50 labelled rows; "stopped", fits of 60
+steps; "plain", "correlated", "survey" and "large" as in maxent_heuristics.py. Each draw takes half of the rows at
+random and counts them exactly. Figures of one fit: held-out NLLH and AUC; the total variation, a mean over all pairs of
+attributes, of the model's expected tables from those of the rows that were counted; CPU seconds of the fit (kernels
+compiled before); steps. Gains are means over draws with their errors, positive if the rule helps: NLLH with it minus
+without it, variation without it minus with it, and the share of CPU time saved.
 """
 
 import argparse
@@ -44,7 +45,7 @@ from sumwise.maxent import (
 )
 from sumwise.maxent.engines import strong_trees
 from sumwise.maxent.kernels import contrastive
-from sumwise.metrics import nllh
+from sumwise.metrics import auc, nllh
 
 KINDS = ("determined", "nested", "indicators", "correlated", "survey", "large")
 SCALES = {", noisy": 40.0, ", mostly noise": 400.0}
@@ -81,6 +82,19 @@ MORE = {
     "no parameter moves by more than 2": ({}, {(contrastive, "LONGEST"): 1e9}),
     "default penalties, against 'auto'": ({"penalty_theta": "auto"}, {}),
 }  # fmt: skip
+
+
+def agreed_in_a_row(state, distance: float, options, sampled: bool = True) -> bool:
+    """The earlier test of convergence: moments agree 20 times in a row, from step 80 on."""
+    state.calm = getattr(state, "calm", 0) + 1 if distance < options.tol and state.n_iter >= EARLIER else 0
+    if state.calm >= 20 and not state.agreed:
+        state.agreed = state.n_iter
+    return 0 < (1 + training.AVERAGED * sampled) * state.agreed <= state.n_iter
+
+
+EARLIER = 80  # steps before the first test
+AGREEMENT = {"moments agree once, against 20 times in a row": ({}, {(training, "check_agreement"): agreed_in_a_row})}
+AGREEMENT_KINDS = ("adult", "bank", "correlated", "survey")
 CALIBRATED = {"priors of slope and shift": ({}, {(calibration, "SLOPE_SD"): 1e3, (calibration, "SHIFT_SD"): 1e3})}
 LARGE = {
     "two large attributes that determine each other share one effect": ({}, {(penalties, "TIED"): 2.0}),
@@ -168,8 +182,10 @@ def fitted(
     finally:
         for (module, name), value in kept.items():
             setattr(module, name, value)
+    labels, predicted = test["label"].to_numpy(), scored.predict_proba(test)
     return {
-        "nllh": round(nllh(test["label"].to_numpy(), scored.predict_proba(test)), 6),
+        "nllh": round(nllh(labels, predicted), 6),
+        "auc": round(auc(labels, predicted[:, 1]), 6),
         "variation": round(float(private_tables.variation(model, exact)), 6),
         "cpu_s": round(cpu_s, 3),
         "steps": model.fit_.n_iter,
@@ -214,6 +230,7 @@ def summary(found: dict[str, list[dict]]) -> dict[str, dict]:
             if pairs:
                 out[rule][kind] = {
                     "nllh": mean([u["nllh"] - w["nllh"] for u, w in pairs]),
+                    **({"auc": mean([u["auc"] - w["auc"] for u, w in pairs])} if "auc" in pairs[0][0] else {}),
                     "variation": mean([w["variation"] - u["variation"] for u, w in pairs]),
                     "time saved": mean([1 - u["cpu_s"] / w["cpu_s"] for u, w in pairs], 3),
                     "converged without": sum(w["converged"] for _, w in pairs),
@@ -244,8 +261,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--first", type=int, default=0)
-    parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=[*KINDS, *KINDS_OF_MORE])
+    parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=[*KINDS, *KINDS_OF_MORE, *AGREEMENT_KINDS])
     parser.add_argument("--more", action="store_true")
+    parser.add_argument("--agreement", action="store_true")
     parser.add_argument("--skip", nargs="+", default=[], metavar="WORD", help="leave out rules whose name has one")
     parser.add_argument("--chains", type=int, default=10_000)
     parser.add_argument("--seconds", type=float, default=float("inf"))
@@ -254,9 +272,11 @@ def main() -> None:
     given = parser.parse_args()
     if given.more and given.out.name == "maxent_variation.json":
         given.out = given.out.with_name("maxent_rules.json")
+    if given.agreement and given.out.name == "maxent_variation.json":
+        given.out = given.out.with_name("maxent_agreement.json")
     warnings.simplefilter("ignore", NotConverged)
     private_tables.BURN_IN, private_tables.SWEEPS = 5, 15  # chains go on from the fit
-    if set(LARGE_KINDS) & set(given.kinds):
+    if given.agreement or set(LARGE_KINDS) & set(given.kinds):
         private_tables.CHAINS = 20_000  # sweeps of large tables take longer
     found: dict = {}
     parts = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(given.merge)]
@@ -271,7 +291,7 @@ def main() -> None:
         for kind in given.kinds:
             if time.process_time() > given.seconds:
                 return
-            rules = rules_of(kind) if given.more else RULES
+            rules = AGREEMENT if given.agreement else rules_of(kind) if given.more else RULES
             rules = {name: rule for name, rule in rules.items() if not any(word in name for word in given.skip)}
             if kind not in found:
                 private_tables.CHAINS, kept = 100, private_tables.CHAINS

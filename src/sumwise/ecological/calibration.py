@@ -42,8 +42,8 @@ REGRESSED = 3
 # 2007, with groups merged and the composition of what was merged as covariates; `benchmarks/ecological_intervals.py
 # covariates` has the scores on the other elections.
 COVARIATES = 0.85
-# Where the model is taken to be right: times the jackknife's error, and a constant. Chosen on the even seeds of
-# ``benchmarks/ecological.py model_only``; `covariates` there has the odd ones.
+# Where the model is taken to be right: times the jackknife's error, and a constant, without which the factor would have
+# to be 1.82. Chosen on the even seeds of ``benchmarks/ecological.py model_only``; `covariates` there has the odd ones.
 MODEL_CHANCE, MODEL_LEAST = 1.61, 0.004
 POSTERIOR = 2.6  # times the posterior deviation of MultinomialDirichlet; from 20 of those contests and senc
 # Times sqrt(p (1 - p)), sqrt(p (1 - p) / (10 s)), how far pooling moved a share, and chance; and the whole's scale.

@@ -85,11 +85,12 @@ class Ecological(Study):
         self.work.warnings += [str(w.message) for w in caught]
         self.data = self.margins
         self._note_data()
-        # The shapes of the units, where the problem names a map
+        if "map" in p.values:
+            self._read_map(p.values["map"])
+
+    def _read_map(self, given: dict[str, Any]) -> None:
+        """The shapes of the units, from the file that the problem names."""
         p = self.problem
-        given = p.values.get("map")
-        if given is None:
-            return
         for key in ("file", "key"):
             if key not in given:
                 p.fail(("map",), f"[map] names no {key}.", 'such as file = "precincts.geojson", key = "precinct".')
