@@ -107,3 +107,15 @@ def test_default_takes_columns_of_text_alone():
     frame.loc[(frame["bag"] % 2 == 0) & (rng.random(240) < 0.6), "job"] = "a"
     bags, labels = Bags.from_frame(frame, bag="bag"), np.arange(40) % 2
     assert BagLogistic(random_state=0).fit(bags, labels).score(bags, labels) > 0.6
+
+
+def test_default_warns_of_a_column_once_and_compares_embeddings_on_the_same_folds(three, monkeypatch):
+    bags, labels = three
+    constant = Bags.from_arrays([np.column_stack([bag, np.ones(len(bag))]) for bag in bags])
+    folds, losses = [], logistic._held_out_losses
+    monkeypatch.setattr(logistic, "_held_out_losses", lambda *given: folds.append(given[-1]) or losses(*given))
+    with pytest.warns(UserWarning, match="constant") as caught:
+        BagLogistic(random_state=np.random.default_rng(0)).fit(constant, labels)
+    assert len(caught) == 1
+    assert len(folds) == 7
+    assert all((fold == folds[0]).all() for fold in folds)

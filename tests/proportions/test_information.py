@@ -5,6 +5,7 @@ import pytest
 
 from brute_cardinality import count_by_enumeration, vectors_by_enumeration
 from drawn_bags import people
+from sumwise import Bags
 from sumwise.proportions import CardinalityClassifier, covariance
 from sumwise.proportions.information import (
     FisherInformation,
@@ -163,3 +164,15 @@ def test_effects_of_bags_are_noticed_and_none_where_there_are_none():
             noticed[own, seed] = part.dispersion > 1.0
     assert [noticed[1.0, seed] for seed in range(6)] == [True] * 6
     assert sum(noticed[0.0, seed] for seed in range(6)) <= 1
+
+
+def test_nearly_certain_bags_do_not_hide_effects_of_the_others():
+    rng = np.random.default_rng(1)
+    rows = [rng.normal(size=(30, 2)) + rng.normal(size=2) for _ in range(80)]
+    chances = [1 / (1 + np.exp(-(x @ [1.0, -0.5] + 0.8 * rng.normal()))) for x in rows]
+    counts = [int((rng.random(30) < p).sum()) for p in chances]
+    bags, counts = Bags.from_arrays([*rows, *[np.array([[9.0, -4.0]])] * 3]), np.array([*counts, 1, 1, 1])
+    clf = CardinalityClassifier(penalty=1.0).fit(bags, counts)
+    part = FisherInformation(*_problems(clf, bags, counts)[0], "expected")
+    assert part.residuals[2][-1] > 1e3 * part.residuals[2][0]  # those counts are 1 but for one time in thousands
+    assert part.dispersion > 2.0

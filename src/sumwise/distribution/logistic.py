@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
@@ -120,7 +121,7 @@ class BagLogistic(Estimator):
             Labels; or shares: of one class, or of all, which sum to 1.
         sample_weight : array of shape (n_bags,), optional
             How much each bag's loss counts: weight 2 is that of two such bags, 0 leaves it out. What embeddings and
-            kernels learn (scales, widths) comes from all bags of some weight alike.
+            kernels learn (scales, widths) comes from all bags of non-zero weight alike.
 
         Returns
         -------
@@ -135,11 +136,13 @@ class BagLogistic(Estimator):
         if (shares.max(axis=0) == 0).any():
             absent = [checks.plain(c) for c in self.classes_[shares.max(axis=0) == 0]]
             raise DataError(f"No bag of some weight has a class of {absent}.", hint="leave out its bags, or weigh one.")
-        chosen, embeddings = None, self._embeddings(len(bags))
-        for embedding in embeddings:
-            tried = self._prepare(embedding, bags, shares, weights, len(embeddings) > 1)
-            chosen = tried if chosen is None or tried.loss < chosen.loss else chosen
-        assert chosen is not None
+        embeddings = self._embeddings(len(bags))
+        fold = self._folds(len(bags)) if isinstance(self.penalty, str) or len(embeddings) > 1 else None
+        with warnings.catch_warnings(record=True) as caught:  # all of them warn of the same columns
+            warnings.simplefilter("always")
+            chosen = min((self._prepare(e, bags, shares, weights, fold) for e in embeddings), key=lambda p: p.loss)
+        for message in {str(w.message): w.message for w in caught}.values():
+            warnings.warn(message, stacklevel=2)
         self.embedding_, self.mean_, self.scale_ = chosen.embedding, chosen.mean, chosen.scale
         self.penalty_, self.tried_, features, tol = chosen.penalty, chosen.history, chosen.features, chosen.tol
         found = fit_logistic(features, shares, self.penalty_, None, int(self.max_iter), tol, weights)
@@ -166,9 +169,9 @@ class BagLogistic(Estimator):
         return [*plain, *(kernels if n_bags <= KERNEL_BAGS else [])]
 
     def _prepare(
-        self, embedding: Embedding, bags: Bags, shares: np.ndarray, weights: np.ndarray | None, several: bool
+        self, embedding: Embedding, bags: Bags, shares: np.ndarray, weights: np.ndarray | None, fold: np.ndarray | None
     ) -> _Prepared:
-        """Embed the bags, and choose the penalty where it isn't given; with a loss, where it is one of several."""
+        """Embed the bags, and choose the penalty where it isn't given; with its loss, where there are folds."""
         features = embedding.fit(bags).vectors(bags)
         mean = np.average(features, axis=0, weights=weights)
         features = features - mean
@@ -182,8 +185,8 @@ class BagLogistic(Estimator):
         else:
             grid = np.array([checks.positive(self.penalty, "penalty", ndim=0)], dtype=float)
         losses = np.zeros(1)
-        if len(grid) > 1 or several:
-            losses = self._held_out_losses(features, shares, weights, grid, min(1e-4, 10 * tol))
+        if fold is not None:
+            losses = _held_out_losses(features, shares, weights, grid, min(1e-4, 10 * tol), fold)
         history = {"penalty": grid.tolist(), "cross_entropy": losses.tolist()}
         best = int(np.argmin(losses))
         return _Prepared(embedding, features, mean, scale, tol, float(grid[best]), float(losses[best]), history)
@@ -215,21 +218,10 @@ class BagLogistic(Estimator):
             raise DataError(f"All bags are of the class {checks.plain(self.classes_[0])!r}.", hint="two are needed.")
         return np.eye(len(self.classes_))[codes]
 
-    def _held_out_losses(
-        self, features: np.ndarray, shares: np.ndarray, weights: np.ndarray | None, grid: np.ndarray, tol: float
-    ) -> np.ndarray:
-        """Return the cross entropy of held-out bags at every penalty, (n_penalties,)."""
-        checks.at_least(self.n_folds, "n_folds", 2)
-        rng = checks.generator(self.random_state)
-        fold = rng.permutation(len(features)) % min(int(self.n_folds), len(features))
-        losses, counted = np.zeros(len(grid)), np.ones(len(features)) if weights is None else weights
-        for k in range(int(fold.max()) + 1):
-            held, start = fold == k, None
-            for p, penalty in enumerate(grid):  # from strong to weak, each from the last
-                start = fit_logistic(features[~held], shares[~held], penalty, start, 200, tol, counted[~held])
-                loss = cross_entropy(_logits(features[held], start), shares[held], counted[held])
-                losses[p] += counted[held].sum() / counted.sum() * loss
-        return losses
+    def _folds(self, n_bags: int) -> np.ndarray:
+        """Return the fold of every bag, (n_bags,): the same for all embeddings, so that losses can be compared."""
+        n_folds = min(int(checks.at_least(self.n_folds, "n_folds", 2)), n_bags)
+        return checks.generator(self.random_state).permutation(n_bags) % n_folds
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -271,6 +263,25 @@ class BagLogistic(Estimator):
             raise DataError(f"y has shape {truth.shape}; the predictions have {predicted.shape}.")
         spread = weights @ (truth - np.average(truth, axis=0, weights=weights)) ** 2
         return float(np.mean(1.0 - weights @ (truth - predicted) ** 2 / np.maximum(spread, 1e-300)))
+
+
+def _held_out_losses(
+    features: np.ndarray,
+    shares: np.ndarray,
+    weights: np.ndarray | None,
+    grid: np.ndarray,
+    tol: float,
+    fold: np.ndarray,
+) -> np.ndarray:
+    """Return the cross entropy of held-out bags at every penalty, (n_penalties,)."""
+    losses, counted = np.zeros(len(grid)), np.ones(len(features)) if weights is None else weights
+    for k in range(int(fold.max()) + 1):
+        held, start = fold == k, None
+        for p, penalty in enumerate(grid):  # from strong to weak, each from the last
+            start = fit_logistic(features[~held], shares[~held], penalty, start, 200, tol, counted[~held])
+            loss = cross_entropy(_logits(features[held], start), shares[held], counted[held])
+            losses[p] += counted[held].sum() / counted.sum() * loss
+    return losses
 
 
 def _logits(features: np.ndarray, found: LogisticSolution) -> np.ndarray:

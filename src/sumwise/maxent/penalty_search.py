@@ -65,10 +65,8 @@ class TableScorer:
             return
         self.shares = held_out.shares
         labels = self.labels[:, 1:] if len(held_out.data.sums) == 1 else self.labels
-        n, sums = (
-            sums_by_cell(lay, codes, np.ones(len(codes))),
-            np.stack([sums_by_cell(lay, codes, y) for y in labels.T]),
-        )
+        n = sums_by_cell(lay, codes, np.ones(len(codes)))
+        sums = np.stack([sums_by_cell(lay, codes, y) for y in labels.T])
         rates = np.where(n > 0, sums / np.maximum(n, 1), labels.mean(axis=0)[:, None])  # a cell without rows: of all
         residual = (held_out.data.sums - rates * held_out.data.counts) * held_out.seen.sums * held_out.seen.counts
         self.residual = residual / held_out.n

@@ -208,7 +208,8 @@ class FisherInformation:
         """How many times as much the gradients vary as the model says, at least 1.
 
         Of bags on their own it is what their counts show (Pearson's statistic over its degrees of freedom), if that is
-        clearly above 1.
+        clearly above 1. Bags whose counts are nearly certain weigh less: their squared residuals are almost always 0,
+        and so large else that a single such bag would leave nothing clear.
         """
         if self.robust:
             ratio = np.trace(self.inverse @ spread(self.scores())) / max(self.spent, 1e-12)
@@ -218,8 +219,11 @@ class FisherInformation:
         _, squares, spreads = self.residuals
         if len(squares) < self.spent + 2.0:
             return 1.0
-        found = float(squares.sum() / (len(squares) - self.spent / max(self.problem.n_logits - 1, 1)))
-        clear = found - 1.0 > DISPERSED * np.sqrt(spreads.sum()) / len(squares)
+        dimension = max(self.problem.n_logits - 1, 1)
+        weights = 1.0 / np.maximum(spreads, 2.0 / dimension)  # that of a normal count at most
+        left = 1.0 - self.spent / (dimension * len(squares))
+        found = float(np.average(squares, weights=weights)) / left
+        clear = found - 1.0 > DISPERSED * np.sqrt(weights**2 @ spreads) / weights.sum()
         return found if clear else 1.0
 
     def prior(self) -> np.ndarray:

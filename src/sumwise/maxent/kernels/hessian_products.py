@@ -33,7 +33,7 @@ class Moves(NamedTuple):
 def hessian_products(  # noqa: C901, PLR0912 - one loop over rows
     cells: np.ndarray, weights: np.ndarray, shares: np.ndarray, mean: np.ndarray, given: Moves, out: Moves
 ) -> None:
-    """Add the covariance of features times vectors to the three outputs.
+    """Add the covariance of features times the vectors `given` to `out`.
 
     cells (m, T): parameters that row i has; weights (m,) summing to the population; shares (m, C): P(class | x) of the
     classes that have a row of theta. Vectors, B of them: counts (P, B), labels (C, P, B), offsets (C, B); outputs of

@@ -9,9 +9,7 @@ import numpy as np
 
 from sumwise.errors import DataError
 from sumwise.recognise.margins import refusals, words
-from sumwise.recognise.margins.sides import (
-    Sides,
-)
+from sumwise.recognise.margins.sides import Sides
 from sumwise.recognise.margins.sums import clean_rows, subtotals, sums_of_others
 from sumwise.recognise.profile_file import Column, FileProfile
 
