@@ -157,8 +157,13 @@ class CollectiveEM(Estimator):
         self.nodes_ = [{a: np.array(f.nodes[a]) for a in data.weeks} for f in fits]
         self.edges_ = [{e: f.edges[e] for e in data.edges} for f in fits]
         history = {name: np.array(values) for name, values in best.history.items()}
-        values = best.history["objective"]
-        self.fit_ = Fit(self.theta_, float(values[-1]), n_iter=len(values), converged=best.converged, history=history)
+        self.fit_ = Fit(
+            answer=self.theta_,
+            objective=float(best.history["objective"][-1]),
+            n_iter=len(best.history["objective"]),
+            converged=best.converged,
+            history=history,
+        )
         if not best.converged:
             warn_not_converged(self.fit_.n_iter, best.change, self.tol)
         return self

@@ -225,9 +225,9 @@ class FlowModel(FlowExchange):
         self.n_ = float(n.mean())
         self.moves_ = self._moves(moves)
         self.weight_ = self._weight(noise, moves)
-        masks = [None] * len(n) if read.mask is None else read.mask
-        noises = [cut_noise(noise, counts.shape, s) for s in range(len(n))]
-        problems = [self._problem_of(*season) for season in zip(counts, noises, n, masks)]
+        problems = [
+            self._problem_of(counts[s], cut_noise(noise, counts.shape, s), n[s], read.mask, s) for s in range(len(n))
+        ]
         if len(problems) == 1:
             HELD[self] = problems[0]  # intervals and checks ask for it again; not part of what is saved
         else:
@@ -313,11 +313,21 @@ class FlowModel(FlowExchange):
         relative = stated is None and not isinstance(noise, Poisson)
         return population_of(read, stated, self.size if relative else n * top)
 
-    def _problem_of(self, counts: np.ndarray, noise: Noise, n: float, mask: np.ndarray | None) -> FlowProblem:
-        given: dict[str, Any] = {name: getattr(self, name) for name in ("cyclic", "tol", "order")}
-        given |= {"moves": dict(self.moves_), "weight": self.weight_, "mask": mask}
-        turnover = self.turnover if self.population == "varying" else None
-        return FlowProblem(self.places_, self.places_.moves(), counts, noise, float(n), turnover, **given)
+    def _problem_of(self, counts: np.ndarray, noise: Noise, n: float, mask: Any, season: int) -> FlowProblem:
+        return FlowProblem(
+            self.places_,
+            self.places_.moves(),
+            counts,
+            noise,
+            float(n),
+            self.turnover if self.population == "varying" else None,
+            self.cyclic,
+            dict(self.moves_),
+            self.tol,
+            self.weight_,
+            None if mask is None else mask[season],
+            self.order,
+        )
 
     def _problem(self) -> FlowProblem:
         """What the flows are the answer to."""
@@ -327,7 +337,8 @@ class FlowModel(FlowExchange):
             )
         if self in HELD:
             return HELD[self]
-        return self._problem_of(self.counts_, self.noise_, self.n_, self.mask_)
+        mask = None if self.mask_ is None else self.mask_[None]
+        return self._problem_of(self.counts_, self.noise_, self.n_, mask, 0)
 
     def _check(self) -> None:
         if self.places is not None and not isinstance(self.places, Places):

@@ -282,12 +282,21 @@ def _by_enumeration(seen: Observed) -> CountsFit:
 
 
 def _fit(counts, result, method, **more) -> CountsFit:
-    history = {k: np.asarray(v) for k, v in result.history.items()}
-    more |= {name: getattr(result, name) for name in ("gap", "n_iter", "converged", "violation")}
-    return fit_of(counts, objective=float(result.objective), history=history, method=method, **more)
+    return fit_of(
+        counts,
+        objective=float(result.objective),
+        gap=result.gap,
+        n_iter=result.n_iter,
+        converged=result.converged,
+        violation=result.violation,
+        history={k: np.asarray(v) for k, v in result.history.items()},
+        method=method,
+        **more,
+    )
 
 
 def fit_of(counts: Counts, **record: Any) -> CountsFit:
     """A fit with these counts."""
-    tables = {name: getattr(counts, name) for name in ("nodes", "edges", "cliques", "n")}
-    return CountsFit(answer=counts.nodes, **tables, **record)
+    return CountsFit(
+        answer=counts.nodes, nodes=counts.nodes, edges=counts.edges, cliques=counts.cliques, n=counts.n, **record
+    )

@@ -132,6 +132,13 @@ def _fit(seen: Observed, found: dict, b: int, steps: int) -> CountsFit:
     beliefs = Beliefs(list(found["nodes"][b][place]), [found["log_z"][b]], inner, cavity, [], [])
     counts = seen.layout.counts_of(beliefs, problem.total)
     dual, gap = float(found["dual"][b]), float(found["gap"][b])
-    proof = {"objective": dual + gap, "gap": gap, "dual": dual, "n_iter": steps, "converged": True}
-    multipliers = found["g"][b][place].ravel()[observations.index]
-    return fit_of(counts, **proof, history={"solved alone": [False]}, multipliers=multipliers)
+    return fit_of(
+        counts,
+        objective=dual + gap,
+        gap=gap,
+        n_iter=steps,
+        converged=True,
+        history={"solved alone": [False]},
+        dual=dual,
+        multipliers=found["g"][b][place].ravel()[observations.index],
+    )

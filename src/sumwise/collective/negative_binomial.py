@@ -84,5 +84,13 @@ def _excess(table: Table, factor: Any, cells: np.ndarray) -> float:
 
 
 def _finished(fit: CountsFit, history: list[float], converged: bool) -> CountsFit:
-    course = {"n_iter": len(history), "converged": converged, "history": {"objective": np.array(history)}}
-    return replace(fit, objective=history[-1], gap=float("nan"), dual=None, multipliers=None, **course)
+    return replace(
+        fit,
+        objective=history[-1],
+        gap=float("nan"),
+        n_iter=len(history),
+        converged=converged,
+        history={"objective": np.array(history)},
+        multipliers=None,
+        dual=None,
+    )

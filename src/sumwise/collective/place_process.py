@@ -217,8 +217,18 @@ class _Joint:
         objective, slope = self(result.x)
         gap = 0.5 * float(slope @ slope)
         field = self.field(result.x)
-        ended = {"scores": {}, "n_iter": int(result.nit), "converged": gap <= limit}
-        return ProcessCounts(self.last, self.model, field, objective, gap, self.lengths[0], self.lengths[1], **ended)
+        return ProcessCounts(
+            counts=self.last,
+            model=self.model,
+            field=field,
+            objective=objective,
+            field_gap=gap,
+            time_length=self.lengths[0],
+            space_length=self.lengths[1],
+            scores={},
+            n_iter=int(result.nit),
+            converged=gap <= limit,
+        )
 
 
 def _read(model, tables, positions, times):

@@ -196,12 +196,22 @@ def voting_patterns(
         across = np.stack([low[1 - row, best], high[1 - row, best]])
     point, value = shares - others, others[row, best]
     named = {"level": level, "labels": [groups], "axes": ["group"]}
-    cohesion = Estimate(shares[row, best], low[row, best], high[row, best], name="cohesion", **named)
-    ends = np.minimum(across[0], value), np.maximum(across[1], value)
-    crossover = Estimate(value, *ends, name="crossover", **named)
-    ends, named = (np.minimum(near[0], point), np.maximum(near[1], point)), {"labels": [groups, outcomes]}
-    polarisation = Estimate(point, *ends, level, axes=["group", "outcome"], name="polarisation", **named)
-    return VotingPatterns(choice, cohesion, crossover, polarisation, level, left_out)
+    return VotingPatterns(
+        choice,
+        Estimate(shares[row, best], low[row, best], high[row, best], name="cohesion", **named),
+        Estimate(value, np.minimum(across[0], value), np.maximum(across[1], value), name="crossover", **named),
+        Estimate(
+            point,
+            np.minimum(near[0], point),
+            np.maximum(near[1], point),
+            level,
+            labels=[groups, outcomes],
+            axes=["group", "outcome"],
+            name="polarisation",
+        ),
+        level,
+        left_out,
+    )
 
 
 def others_shares(shares: np.ndarray, sizes: np.ndarray) -> np.ndarray:

@@ -351,10 +351,13 @@ class EcologicalEM(EcologicalEstimator):
         if data.covariates is not None:
             self.slopes_ = done.slopes
         change = float(done.changes[-1]) if len(done.changes) else np.inf
-        objective = float(done.objectives[-1]) if len(done.objectives) else np.nan
-        history = {"objective": done.objectives, "change": done.changes}
-        answer, n_iter = np.exp(done.log_shares), len(done.changes)
-        self.fit_ = Fit(answer, objective, n_iter=n_iter, converged=done.converged, history=history)
+        self.fit_ = Fit(
+            answer=np.exp(done.log_shares),
+            objective=float(done.objectives[-1]) if len(done.objectives) else np.nan,
+            n_iter=len(done.changes),
+            converged=done.converged,
+            history={"objective": done.objectives, "change": done.changes},
+        )
         return np.exp(done.log_shares), done.converged, change
 
     def _options(self, data: _Data, rho: float, gamma: float) -> dict[str, Any]:

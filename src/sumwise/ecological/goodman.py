@@ -148,9 +148,12 @@ class Goodman(EcologicalEstimator):
         converged = solution.change < tol
         if not converged:
             warn_not_converged(solution.n_iter, solution.change, tol, hint="raise alpha: the groups hardly differ.")
-        values, n_iter = solution.objectives, solution.n_iter
-        history = {"objective": values}
-        self.fit_ = Fit(objective=float(values[-1]), n_iter=n_iter, converged=converged, history=history)
+        self.fit_ = Fit(
+            objective=float(solution.objectives[-1]),
+            n_iter=solution.n_iter,
+            converged=converged,
+            history={"objective": solution.objectives},
+        )
         return solution.shares
 
     def _record(self, shares: np.ndarray, margins: Margins) -> None:

@@ -193,9 +193,13 @@ class King(EcologicalEstimator):
 
     def _fit_two(self, margins: Margins, rng: np.random.Generator) -> None:
         full = margins[margins.totals > 0]
-        x, t = (np.ascontiguousarray(side[:, 0]) for side in (full.row_shares, full.col_shares))
-        zb, zw = (_covariates(full, getattr(self, name), name) for name in ("covariates_b", "covariates_w"))
-        data = kernel.KingData(x, t, np.array(full.weights, dtype=float), zb, zw)
+        data = kernel.KingData(
+            np.ascontiguousarray(full.row_shares[:, 0]),
+            np.ascontiguousarray(full.col_shares[:, 0]),
+            np.array(full.weights, dtype=float),
+            _covariates(full, self.covariates_b, "covariates_b"),
+            _covariates(full, self.covariates_w, "covariates_w"),
+        )
         priors = self._priors()
         with Progress("Steps", 3) as progress:
             phi, covariance, record, course = kernel.maximise(data, priors, self.max_iter)
@@ -220,8 +224,13 @@ class King(EcologicalEstimator):
         self.unit_interval_ = np.full((margins.n_units, 2), np.nan)
         self.unit_interval_[margins.totals > 0] = np.quantile(first, [0.1, 0.9], axis=0).T
         self._store(margins, cells)
-        history = {"objective": course}
-        self.fit_ = Fit(phi, -float(record.fun), n_iter=int(record.nit), converged=converged, history=history)
+        self.fit_ = Fit(
+            answer=phi,
+            objective=-float(record.fun),
+            n_iter=int(record.nit),
+            converged=converged,
+            history={"objective": course},
+        )
 
     def _warn_of_unanimous(self, data: kernel.KingData, priors: kernel.KingPriors) -> None:
         """Fit again without units where all chose alike, and warn where that moves the parameters."""

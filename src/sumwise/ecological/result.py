@@ -90,9 +90,17 @@ class EcologicalEstimator(Estimator):
         level : float in (0, 1), default 0.95
         """
         low, high = self.interval(level)
-        labels = (self.row_names_, self.col_names_)
-        bounds = {"lower_bound": self.lower_bound_, "upper_bound": self.upper_bound_}
-        return Estimate(self.shares_, low, high, level, labels, AXES, name="share", **bounds)
+        return Estimate(
+            self.shares_,
+            low,
+            high,
+            level,
+            labels=(self.row_names_, self.col_names_),
+            axes=AXES,
+            lower_bound=self.lower_bound_,
+            upper_bound=self.upper_bound_,
+            name="share",
+        )
 
     def _notebook_finding(self) -> tuple[str, Any] | None:
         if not hasattr(self, "row_names_"):

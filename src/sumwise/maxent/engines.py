@@ -100,8 +100,15 @@ class Gibbs:
         """Expected moments after one sweep, by each half of the chains."""
         mu, theta = spread(self.layout, parameters.mu), spread(self.layout, parameters.theta)
         weights = log_weights(mu, theta)
-        active, options = first_chains(self.chains, self.active), (self.n_threads, self.marginal)
-        halves = gibbs.sweep_halves(active, self.plan, weights, theta, parameters.offsets, *options)
+        halves = gibbs.sweep_halves(
+            first_chains(self.chains, self.active),
+            self.plan,
+            weights,
+            theta,
+            parameters.offsets,
+            self.n_threads,
+            self.marginal,
+        )
         return tuple(
             Moments(self.n / m * project(self.layout, counts), self.n / m * project(self.layout, sums))
             for counts, sums, m in halves

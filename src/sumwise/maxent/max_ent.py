@@ -235,8 +235,16 @@ class MaxEntClassifier(TablesClassifier):
         """What the parameters say, checked."""
         engines.check_name(self.engine)
         given = options_of(self.options)
-        same = {name: getattr(self, name) for name in ("penalty_mu", "n_jobs", "verbose", "random_state")}
-        return Settings(self.engine, self.device, given.resolved(), by_table=self.penalty_theta is None, **same)
+        return Settings(
+            self.engine,
+            self.device,
+            given.resolved(),
+            penalty_mu=self.penalty_mu,
+            n_jobs=self.n_jobs,
+            verbose=self.verbose,
+            random_state=self.random_state,
+            by_table=self.penalty_theta is None,
+        )
 
     def _penalty(
         self, stats: SufficientStatistics, schema: Schema, settings: Settings, parts: Sequence[SufficientStatistics]
@@ -280,10 +288,16 @@ class MaxEntClassifier(TablesClassifier):
         self._fitted("theta_")
         domain = arranged_domain(self.domain_, self.encoding_)
         schema = Schema(domain, self.encoding_, self.label_, self.classes_)
-        lay = layout_of(schema, self.terms_, getattr(self, "listed_", None))
-        parameters = Parameters(self.mu_, self.theta_, self.offsets_)
-        blocks = tuple(tuple(b) for b in getattr(self, "blocks_", ()))
-        return LogLinearModel(schema, lay, parameters, self.n_, self.engine_, self.chains_, blocks, self.fit_)
+        return LogLinearModel(
+            schema,
+            layout_of(schema, self.terms_, getattr(self, "listed_", None)),
+            Parameters(self.mu_, self.theta_, self.offsets_),
+            self.n_,
+            self.engine_,
+            self.chains_,
+            tuple(tuple(b) for b in getattr(self, "blocks_", ())),
+            self.fit_,
+        )
 
     def _distribution(self) -> LogLinearModel:
         """The fitted model, if it has a distribution of features."""

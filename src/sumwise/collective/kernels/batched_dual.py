@@ -121,8 +121,8 @@ def evaluate(batch: Batch, g: Tensor) -> Point:
     gap = gap.masked_fill(lost.any(-1).any(0).any(0) | ~gap.isfinite(), np.inf)
     dual, gradient = batch.constant - value - batch.total * log_z, _where(batch.seen, first - cells, 0.0)
     inner, cavity = forth[:-1].transpose(0, 1), back[1:].transpose(0, 1)
-    passed = weights, 1.0 / _positive(sums)
-    return Point(g, dual, gradient, second, cells, gap, log_z, nodes, inner, cavity, *passed)
+    inverse = 1.0 / _positive(sums)
+    return Point(g, dual, gradient, second, cells, gap, log_z, nodes, inner, cavity, weights, inverse)
 
 
 def _where(mask: Tensor, x: Tensor, other: float) -> Tensor:

@@ -117,10 +117,19 @@ def maximise_dual(
             return replace(found, g=found.g + moved, n_iter=search.n_iter + found.n_iter, history=watch.history)
         done = _continuation(search, max_iter)
     best: _Point = watch.best
-    point = {name: getattr(best, name) for name in ("cells", "beliefs", "gap", "violation")}
-    values = {"g": best.g + moved, "objective": -best.loss + best.gap, "dual": -best.loss}
-    ended = {"n_iter": search.n_iter, "converged": done, "infeasible": search.infeasible, "history": watch.history}
-    return DualResult(**point, **values, **ended)
+    return DualResult(
+        cells=best.cells,
+        beliefs=best.beliefs,
+        g=best.g + moved,
+        objective=-best.loss + best.gap,
+        dual=-best.loss,
+        gap=best.gap,
+        violation=best.violation,
+        n_iter=search.n_iter,
+        converged=done,
+        infeasible=search.infeasible,
+        history=watch.history,
+    )
 
 
 def _centred(problem: CountProblem | GaussianProblem) -> tuple[CountProblem | GaussianProblem, np.ndarray]:

@@ -127,8 +127,16 @@ def loopy_counts(problem: LoopyProblem, tol: float, max_iter: int, damping: floa
             better = min(history[-10:]) < 0.9 * min(history[-20:-10])
             rate = min(1.1 * rate, 0.9) if better else max(0.5 * rate, 0.01)
     cells, tables = messages.counts()
-    off = problem.objective(cells, tables), distance, messages.violation(cells, tables)
-    return LoopySolution(cells, tables, *off, len(history), bool(distance <= tol), {"distance": history})
+    return LoopySolution(
+        cells,
+        tables,
+        problem.objective(cells, tables),
+        distance,
+        messages.violation(cells, tables),
+        len(history),
+        bool(distance <= tol),
+        {"distance": history},
+    )
 
 
 def _log_sum(values: np.ndarray, axis: int | tuple[int, ...], keepdims: bool = False) -> np.ndarray:

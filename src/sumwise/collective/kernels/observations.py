@@ -153,8 +153,16 @@ class Observations:
         """Observations whose loss is divided by `heat` (exact counts and bounds stay as they are)."""
         y = self.y.copy()
         y[self.slices()[1]] /= heat
-        divided = {name: getattr(self, name) / heat for name in ("rate", "low", "high", "shift", "constant")}
-        return replace(self, y=y, var=self.var * heat, **divided)
+        return replace(
+            self,
+            y=y,
+            var=self.var * heat,
+            rate=self.rate / heat,
+            low=self.low / heat,
+            high=self.high / heat,
+            shift=self.shift / heat,
+            constant=self.constant / heat,
+        )
 
     def spread(self, g: np.ndarray, n_cells: int) -> np.ndarray:
         """Sum of the multipliers at every cell."""
