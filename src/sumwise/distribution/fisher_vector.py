@@ -29,10 +29,10 @@ class FisherVector(Embedding):
         Divide each vector by its length.
     n_sample : int >= 2, default 20000
         Rows that the mixture is learned from.
+    random_state : int, numpy.random.Generator or None, default None
     shares : bool, default True
         Take gradients by the shares of the parts too. Without them the dimension is 2 n_features times `n_components`,
         as in Sun 2019, Table 4.2.
-    random_state : int, numpy.random.Generator or None, default None
 
     Attributes
     ----------
@@ -58,8 +58,8 @@ class FisherVector(Embedding):
     power: bool = True
     normalize: bool = True
     n_sample: int = 20_000
-    shares: bool = True
     random_state: Any = None
+    shares: bool = True
 
     def _learn(self, bags: Bags) -> None:
         from sklearn.exceptions import ConvergenceWarning
