@@ -39,7 +39,7 @@ MOST_OF_THE_COMMAND = {
     "ecological": (395, 71),
     "proportions": (493, 72),
     "distribution": (331, 60),
-    "collective": (542, 84),
+    "collective": (544, 84),
     "maxent": (531, 89),
 }
 COMPILING = ("kernels/compiled.py", "kernels/private_folder.py")  # on the way in the first session alone
