@@ -29,8 +29,10 @@ from time import perf_counter
 from typing import NamedTuple
 
 import numpy as np
+import places_direct
 import places_moves
 import torch
+from places_direct import PENALTY, TINY, Chain, chain, over, split, total
 
 from sumwise import synthetic
 from sumwise.collective import FreeTables
@@ -40,38 +42,8 @@ from sumwise.noise import Laplace
 
 MOST_GAP, SHARE, INNER = 10.0, 0.02, 400  # of E steps: the largest gap; that share of the last gain is enough
 NEWTON, M_STEPS, MEMORY, TRIES, DESCENT = 30, 40, 10, 12, 1e-4  # steps at most; pairs of L-BFGS; Armijo's share
-PENALTY = 0.01  # of FreeTables
 NOTED = 25  # iterations between notes
-TINY = 1e-300
 NEAR = 0.05  # share of a bound that counts as at the bound
-
-
-class Chain(NamedTuple):
-    """log Z of chains (n), and their marginals of nodes (n, T, L) and of edges (n, T - 1, L, L)."""
-
-    log_z: torch.Tensor
-    nodes: torch.Tensor
-    edges: torch.Tensor
-
-
-def chain(first, last, moves) -> Chain:
-    """Marginals of ``phi_1 prod_t psi_t phi_T``, from log-potentials; `moves` are (n, T - 1, L, L).
-
-    Ten steps of tables whose largest entry is one stay far within the range of doubles, so that nothing is scaled.
-    """
-    tops = moves.amax(dim=(2, 3), keepdim=True)
-    tables = torch.exp(moves - tops)
-    ends = first.amax(1, keepdim=True), last.amax(1, keepdim=True)
-    ahead, behind = [torch.exp(first - ends[0])], [torch.exp(last - ends[1])]
-    for t in range(tables.shape[1]):
-        ahead.append(torch.bmm(ahead[-1][:, None], tables[:, t])[:, 0])
-    for t in reversed(range(tables.shape[1])):
-        behind.append(torch.bmm(tables[:, t], behind[-1][:, :, None])[:, :, 0])
-    forward, backward = torch.stack(ahead, 1), torch.stack(behind[::-1], 1)
-    whole = (forward[:, -1] * backward[:, -1]).sum(1)
-    edges = tables.mul_(forward[:, :-1, :, None] / whole[:, None, None, None]).mul_(backward[:, 1:, None, :])
-    log_z = whole.log() + tops.sum(dim=(1, 2, 3)) + ends[0][:, 0] + ends[1][:, 0]
-    return Chain(log_z, forward * backward / whole[:, None, None], edges)
 
 
 class Messages(NamedTuple):
@@ -125,27 +97,14 @@ def node_covariance(theta, dual) -> torch.Tensor:
     return out - flat[:, :, None] * flat[:, None]
 
 
-class Observed(NamedTuple):
-    """Noisy tables of edges or of nodes of several problems; Laplace noise of scales `b`, or normal of variances `v`.
+class Observed(places_direct.Observed):
+    """Noisy tables, with the tables and statistics that EM asks for."""
 
-    Scales have the shape of `y` with ones in place of all axes but the first.
-    """
-
-    y: torch.Tensor
-    n: float
-    b: torch.Tensor | None = None
-    v: torch.Tensor | None = None
-
-    @property
-    def on_edges(self):
-        return self.y.dim() == 4
+    __slots__ = ()
 
     def tables(self, theta, dual) -> Chain:
         """The chains with the duals added to their log-potentials."""
-        if not self.on_edges:
-            return shared_chain(theta, dual)
-        first, last, move = split(theta, self.y.shape[2])
-        return chain(first, last, move[:, None] + dual)
+        return super().tables(theta, dual) if self.on_edges else shared_chain(theta, dual)
 
     def plain(self, theta) -> Chain:
         """The chains without duals, with sums of moves."""
@@ -154,49 +113,9 @@ class Observed(NamedTuple):
             theta, torch.zeros(len(theta), steps, self.y.shape[2], dtype=theta.dtype, device=theta.device)
         )
 
-    def counts(self, found):
-        """Expected counts of what is observed."""
-        return self.n * (found.edges if self.on_edges else found.nodes)
-
     def statistics(self, found):
         """Expected counts of the parameters."""
         return self.n * torch.cat([found.nodes[:, 0], found.nodes[:, -1], found.edges.sum(1).flatten(1)], 1)
-
-    def allowed(self, dual):
-        """The nearest duals that the noise allows."""
-        return dual if self.b is None else torch.minimum(torch.maximum(dual, -1 / self.b), 1 / self.b)
-
-    def value(self, found, dual):
-        """The duals of the E steps."""
-        value = total(dual * self.y) - self.n * found.log_z
-        return value if self.v is None else value - 0.5 * total(self.v * dual**2)
-
-    def gap(self, z, dual):
-        """How far they are below the primals at the same tables."""
-        rest = self.y - z
-        if self.v is None:
-            return total(rest.abs() / self.b - dual * rest)
-        return total((rest - self.v * dual) ** 2 / (2 * self.v))
-
-    def ahead(self, dual, z):
-        """A projected gradient step in the metric of the expected counts."""
-        steps, v = self.y.shape[1], 0.0 if self.v is None else self.v
-        return self.allowed(dual + (self.y - z - v * dual) / (steps * z + v + 1e-9))
-
-
-def total(x):
-    """Sums of each problem."""
-    return x.flatten(1).sum(1)
-
-
-def over(mask, new, old):
-    """New where the mask of problems says so."""
-    return torch.where(mask.view(-1, *[1] * (new.dim() - 1)), new, old)
-
-
-def split(theta, size):
-    """First, last and moves."""
-    return theta[:, :size], theta[:, size : 2 * size], theta[:, 2 * size :].view(-1, size, size)
 
 
 class Tables(NamedTuple):
