@@ -10,12 +10,14 @@ attributes of Adult one of which determines another (education by name, and its 
 generated rows of six attributes beside a coarse version of the first; "indicators", four attributes of five levels that
 26 periods determine in 97% of the rows, beside the period and three others; "codes", 400 postcodes in 150 towns that
 have effects; "triple", three attributes of 200 levels that agree in 90%; "levels" and "towns", attributes of 40 and 30
-levels, of 120 and 25; "calibrated", fits whose probabilities are corrected by 50 labelled rows; "stopped", fits of 60
-steps; "plain", "correlated", "survey" and "large" as in maxent_heuristics.py. Each draw takes half of the rows at
-random and counts them exactly. Figures of one fit: held-out NLLH and AUC; the total variation, a mean over all pairs of
-attributes, of the model's expected tables from those of the rows that were counted; CPU seconds of the fit (kernels
-compiled before); steps. Gains are means over draws with their errors, positive if the rule helps: NLLH with it minus
-without it, variation without it minus with it, and the share of CPU time saved.
+levels, of 120 and 25; "sparse", 600 rows of six attributes of 3 to 30 levels; "calibrated", fits corrected
+by 50 labelled rows; "stopped", fits of 60 steps; "long steps", fits with steps of 1, five times as long as by
+default; "auto", the default penalties against those chosen from the tables; "plain", "correlated", "survey" and "large"
+as in maxent_heuristics.py. Each draw takes half of the rows at random and counts them exactly. Figures of one fit:
+held-out NLLH and AUC; the total variation, a mean over all pairs of attributes, of the model's expected tables from
+those of the rows that were counted; CPU seconds of the fit (kernels compiled before); steps. Gains are means over draws
+with their errors, positive if the rule helps: NLLH with it minus without it, variation without it minus with it, and
+the shares of CPU time and of steps saved.
 """
 
 import argparse
@@ -52,10 +54,16 @@ SCALES = {", noisy": 40.0, ", mostly noise": 400.0}
 NOISY_KINDS = tuple(kind + much for much in SCALES for kind in ("plain", "correlated", "survey", "levels", "towns"))
 STOPPED_KINDS = ("plain, stopped", "correlated, stopped", "survey, stopped")
 CALIBRATED_KINDS = ("plain, calibrated", "correlated, calibrated", "survey, calibrated")
+LONG_KINDS = ("plain, long steps", "correlated, long steps", "survey, long steps", "sparse, long steps")
+AUTO_KINDS = ("plain, auto", "correlated, auto", "survey, auto")
 LARGE_KINDS = ("large", "codes", "triple")
-KINDS_OF_MORE = ("plain", *LARGE_KINDS[1:], *NOISY_KINDS, *CALIBRATED_KINDS, *STOPPED_KINDS)
+KINDS_OF_MORE = (
+    *("plain", "sparse", *LARGE_KINDS[1:], *NOISY_KINDS),
+    *(*CALIBRATED_KINDS, *STOPPED_KINDS, *LONG_KINDS, *AUTO_KINDS),
+)
 LABELLED = 50
 STOPPED = 60
+LONG = {"step": 1.0, "step_mu": 1.0}
 SIX = ["education", "education_num", "age", "workclass", "occupation", "sex"]
 WIDER_TREES = partial(strong_trees, least=0.3)
 RULES = {
@@ -80,8 +88,9 @@ MORE = {
     "moments tested are running means, against the last": ({}, {(training, "MEMORY"): 0.0}),
     "training that moves away starts again": ({}, {(trainers, "BACK_OFF"): 0}),
     "no parameter moves by more than 2": ({}, {(contrastive, "LONGEST"): 1e9}),
-    "default penalties, against 'auto'": ({"penalty_theta": "auto"}, {}),
 }  # fmt: skip
+GUARDS = {rule: MORE[rule] for rule in ("training that moves away starts again", "no parameter moves by more than 2")}
+AUTO = {"default penalties, against 'auto'": ({"penalty_theta": "auto"}, {})}
 
 
 def agreed_in_a_row(state, distance: float, options, sampled: bool = True) -> bool:
@@ -126,6 +135,9 @@ def drawn(kind: str, seed: int) -> tuple[pd.DataFrame, list[str]]:
         return frame.assign(coarse=frame[names[0]].astype(int) // 3), [*names, "coarse"]
     if kind == "indicators":
         return indicators(seed)
+    if kind == "sparse":
+        made = synthetic.rows(1_200, sizes=[30, 20, 25, 15, 3, 4], rate=0.1, correlation=0.7, random_state=seed)
+        return made.frame(), list(made.domain.attributes)
     if kind != "determined":
         return rows(kind, seed)
     frame, names = public("adult", seed)
@@ -201,7 +213,8 @@ def figures(kind: str, draw: int, chains: int, rules: dict) -> dict[str, dict[st
     tables, test = Tables.from_frame(frame.iloc[:half], names, label="label"), frame.iloc[half:]
     labelled = LABELLED * (kind in CALIBRATED_KINDS)
     data = with_noise(tables, half, draw, SCALES[f", {noise[0]}"]) if kind in NOISY_KINDS else tables
-    every, common = {"as it is": ({}, {})} | rules, {"max_iter": STOPPED} if kind in STOPPED_KINDS else {}
+    common = {"max_iter": STOPPED} if kind in STOPPED_KINDS else LONG if kind in LONG_KINDS else {}
+    every = {"as it is": ({}, {})} | rules
     return {
         rule: fitted(data, test, chains, common | options, settings, tables, labelled)
         for rule, (options, settings) in every.items()
@@ -233,12 +246,14 @@ def summary(found: dict[str, list[dict]]) -> dict[str, dict]:
                     **({"auc": mean([u["auc"] - w["auc"] for u, w in pairs])} if "auc" in pairs[0][0] else {}),
                     "variation": mean([w["variation"] - u["variation"] for u, w in pairs]),
                     "time saved": mean([1 - u["cpu_s"] / w["cpu_s"] for u, w in pairs], 3),
+                    "steps saved": mean([1 - u["steps"] / w["steps"] for u, w in pairs], 3),
+                    "converged with": sum(u["converged"] for u, _ in pairs),
                     "converged without": sum(w["converged"] for _, w in pairs),
                 }
     return out
 
 
-def write(path: Path, found: dict, cpu_s: float, chains: int, commit: str = "") -> None:
+def write(path: Path, found: dict, cpu_s: float, chains: int | dict[str, int], commit: str = "") -> None:
     commit = commit or run_record()["commit"]
     record = {"command": "python benchmarks/maxent_variation.py, in parts", "commit": commit, "seed": FIRST}
     record |= {"cpu_s": round(cpu_s), "chains": chains, "summary": summary(found), "figures": found}
@@ -252,6 +267,8 @@ def rules_of(kind: str) -> dict:
         return {many: NOISY[many]}
     if kind in NOISY_KINDS:  # an attribute of the survey has 20 levels
         return {rule: v for rule, v in NOISY.items() if rule != many or kind.startswith("survey")}
+    if kind in LONG_KINDS or kind in AUTO_KINDS:
+        return GUARDS if kind in LONG_KINDS else AUTO
     if kind in STOPPED_KINDS:
         return {"late iterates weigh more until moments agree": MORE["late iterates weigh more until moments agree"]}
     return LARGE if kind in LARGE_KINDS else CALIBRATED if kind in CALIBRATED_KINDS else MORE
@@ -280,12 +297,15 @@ def main() -> None:
         private_tables.CHAINS = 20_000  # sweeps of large tables take longer
     found: dict = {}
     parts = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(given.merge)]
+    chains: dict[str, int] = {}
     for part in parts:
         for kind, draws in part["figures"].items():
             found.setdefault(kind, []).extend(draws)
+            chains[kind] = part["chains"] if isinstance(part["chains"], int) else part["chains"][kind]
     if parts:
         commits = ", ".join(dict.fromkeys(part["commit"] for part in parts))
-        write(given.out, found, sum(part["cpu_s"] for part in parts), parts[0]["chains"], commits)
+        alike = len(set(chains.values())) == 1
+        write(given.out, found, sum(part["cpu_s"] for part in parts), parts[0]["chains"] if alike else chains, commits)
         return
     for draw in range(given.first, given.first + given.draws):
         for kind in given.kinds:
