@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import warnings
 from pathlib import Path
 from time import process_time
 
 import numpy as np
+from run_record import run_record
 
 from ecological import against_rest
 from sumwise import Margins, datasets, synthetic
@@ -28,8 +28,7 @@ from sumwise.ecological import EcologicalEM
 from sumwise.metrics import difference_interval
 from sumwise.proportions import CardinalityClassifier
 
-ROOT = Path(__file__).parents[1]
-OUT = ROOT / "benchmarks" / "results" / "comparison_coverage.json"
+OUT = Path(__file__).parent / "results" / "comparison_coverage.json"
 SHAPES = {"2 x 2": (2, 2), "3 x 3": (3, 3)}
 SUCCESSIVE = {"NZ_2002": "NZ_2005", "NZ_2008": "NZ_2011"}
 PARTIES = ("Labour", "National")
@@ -159,11 +158,10 @@ def settings(pairs):
     yield "electorates", "electorates of New Zealand, 3 x 3", electorates(pairs)
 
 
-def written(rows, seconds, out):
+def written(rows, seconds, out, commit):
     """Write what is known so far."""
-    run = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False)
     record = {"command": "python benchmarks/comparison_coverage.py --only PART --out PART.json, then --merge"}
-    record |= {"commit": run.stdout.strip(), "level": 0.95, "cpu_seconds": round(seconds, 1)}
+    record |= {"commit": commit, "level": 0.95, "cpu_seconds": round(seconds, 1)}
     Path(out).write_text(json.dumps(record | {"rows": rows}, indent=1) + "\n")
 
 
@@ -176,13 +174,15 @@ def main():
     given, start, rows = parser.parse_args(), process_time(), []
     if given.merge:
         parts = [json.loads(Path(file).read_text()) for file in given.merge]
-        written([row for part in parts for row in part["rows"]], sum(p["cpu_seconds"] for p in parts), given.out)
+        commit = ", ".join(dict.fromkeys(part["commit"] for part in parts))
+        rows = [row for part in parts for row in part["rows"]]
+        written(rows, sum(p["cpu_seconds"] for p in parts), given.out, commit)
         return
 
     def keep(row):
         print(row, flush=True)
         rows.append(row)
-        written(rows, process_time() - start, given.out)
+        written(rows, process_time() - start, given.out, run_record()["commit"])
 
     for part, name, pairs in settings(given.pairs):
         if given.only in (None, part):

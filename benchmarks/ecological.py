@@ -5,6 +5,7 @@
                                                           # two_by_two, turnout, many, many_files, robust, pooled,
                                                           # covariates, power, row_error, berkson, model_only
     python benchmarks/ecological.py contests --every 10   # a tenth of the contests
+    python benchmarks/ecological.py --merge A.json ...    # parts that were written elsewhere (--out)
 
 What had to be chosen (the determinant's weight, the pseudo-count, the intervals' width) was chosen on the contests of
 New Zealand 2005 and 2011 and Scotland 2007; the figures to quote are those of New Zealand 2002, 2008 and 2014. CPU
@@ -534,9 +535,16 @@ def main():
     parser.add_argument("parts", nargs="*", default=list(PARTS))
     parser.add_argument("--every", type=int, default=1, help="take every k-th contest")
     parser.add_argument("--seed", type=int, default=0, help="of the contests that two_by_two draws")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--merge", type=Path, nargs="*", default=[])
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
-    known = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    known = json.loads(asked.out.read_text()) if asked.out.exists() else {}
+    if asked.merge:
+        for part in asked.merge:
+            known |= json.loads(part.read_text())
+        asked.out.write_text(json.dumps(known, indent=1, default=float) + "\n")
+        return
     commit = run_record()["commit"]
     for name in asked.parts:
         begin = time.process_time()
@@ -544,8 +552,7 @@ def main():
         command = f"benchmarks/ecological.py {name} --every {asked.every} --seed {asked.seed}"
         facts = {"command": command, "commit": commit}
         known[name] = facts | {"CPU seconds": time.process_time() - begin, "result": found}
-        RESULTS.parent.mkdir(exist_ok=True)
-        RESULTS.write_text(json.dumps(known, indent=1, default=float) + "\n")
+        asked.out.write_text(json.dumps(known, indent=1, default=float) + "\n")
 
 
 if __name__ == "__main__":

@@ -173,22 +173,43 @@ def collect(names, to, covariates=False, weights=(DEFAULT,)):
                 parts.append(part)
                 if len(parts) % 100 == 0:
                     pd.concat(parts).to_csv(to, index=False)
-    pd.concat(parts).assign(seconds=time.process_time() - begin).to_csv(to, index=False)
+    facts = {"seconds": time.process_time() - begin, "commit": run_record()["commit"]}
+    pd.concat(parts).assign(**facts).to_csv(to, index=False)
+
+
+def collected(files, weights=(DEFAULT,)):
+    """The cells of all files, of fits with these weights of the determinant."""
+    cells = pd.concat([pd.read_csv(file, dtype={"commit": str}) for file in files], ignore_index=True)
+    cells = cells[cells["determinant"].fillna(DEFAULT).isin(weights)] if "determinant" in cells else cells
+    rest = cells["own_sd"] ** 2 - (widening(cells) * plain_sd(cells)) ** 2
+    return cells.assign(rest=rest.clip(0))  # what the package adds for units alike: regression, few units
+
+
+def commits(cells):
+    return ", ".join(cells["commit"].dropna().unique())
+
+
+def plain_sd(cells):
+    """Standard deviations by chance and model error, before they are widened."""
+    p = cells["p"].clip(calibration.EDGE, 1 - calibration.EDGE)
+    model = p * (1 - p) * (calibration.SHARE**2 + calibration.GROUP**2 / (10 * cells["group"].clip(1e-6)))
+    return calibration.SCALE * np.sqrt((calibration.CHANCE * cells["chance"]) ** 2 + model)
 
 
 def covered(cells, widening, more=0.0):
-    """Whether the 95% interval of each cell holds the truth, and its width, with `widening` of the plain deviation.
+    """Coverage, width and score of intervals with `widening` of the plain deviation; by `widening` the package's own.
 
     `more` is a standard deviation that is added to it, as squares.
     """
-    p = cells["p"].clip(calibration.EDGE, 1 - calibration.EDGE)
-    model = p * (1 - p) * (calibration.SHARE**2 + calibration.GROUP**2 / (10 * cells["group"].clip(1e-6)))
-    parts = (calibration.CHANCE * cells["chance"]) ** 2 + model
-    sd = np.sqrt((calibration.SCALE * widening) ** 2 * parts + more**2)
+    return scored(cells, np.sqrt((widening * plain_sd(cells)) ** 2 + cells["rest"] + more**2))
+
+
+def scored(cells, sd):
+    """Whether the 95% interval of each cell holds the truth, its width, and its interval score."""
     ends = (cells[name].to_numpy() for name in ("low", "high"))
     low, high = calibration.beta_interval(cells["p"].to_numpy(), sd.to_numpy(), 0.95, *ends)
-    inside = (low <= cells["truth"] + 1e-9) & (cells["truth"] <= high + 1e-9)
-    return cells.assign(coverage=inside, width=high - low)
+    missed = (low - cells["truth"]).clip(lower=0) + (cells["truth"] - high).clip(lower=0)
+    return cells.assign(coverage=missed <= 1e-9, width=high - low, score=high - low + 2 / 0.05 * missed)
 
 
 def widening(cells, folded_=None, power=None, spread=None, by_spread=None):
@@ -269,14 +290,6 @@ def covariate_scores(cells):
     return found | {"factors tried": {str(k): each["coverage"].mean().to_dict() for k, each in tries.items()}}
 
 
-def deviation(cells):
-    """Standard deviations by the package's numbers."""
-    p = cells["p"].clip(calibration.EDGE, 1 - calibration.EDGE)
-    model = p * (1 - p) * (calibration.SHARE**2 + calibration.GROUP**2 / (10 * cells["group"].clip(1e-6)))
-    parts = (calibration.CHANCE * cells["chance"]) ** 2 + model
-    return calibration.SCALE * widening(cells) * np.sqrt(parts)
-
-
 def apart(shares, sd, lower, upper, n_draws, *, rng):
     """Draws of cells that ignore each other, scaled so that rows sum to 1."""
     p = np.clip(shares, calibration.EDGE, 1 - calibration.EDGE)
@@ -290,7 +303,7 @@ def draws_of(table, seed):
     """Scores of draws of one table, by the package's way and by cells that ignore each other."""
     shape = int(table["rows"].iloc[0]), int(table["cols"].iloc[0])
     p, truth, sd, low, high, sizes = (
-        table[name].to_numpy().reshape(shape) for name in ("p", "truth", "sd", "low", "high", "group")
+        table[name].to_numpy().reshape(shape) for name in ("p", "truth", "own_sd", "low", "high", "group")
     )
     sizes, best = sizes[:, 0], p.argmax(axis=1)
     gap, differ = truth - others_shares(truth, sizes), truth.argmax(1) != others_shares(truth, sizes).argmax(1)
@@ -319,14 +332,7 @@ WEIGHTS = Path(__file__).parent / "results" / "ecological_determinant.json"
 
 def by_table(cells, sd):
     """One row per table: percent of people in a wrong cell, coverage, width and interval score of 95% intervals."""
-    ends = (cells[name].to_numpy() for name in ("low", "high"))
-    low, high = calibration.beta_interval(cells["p"].to_numpy(), np.asarray(sd), 0.95, *ends)
-    truth = cells["truth"]
-    missed = (low - truth).clip(lower=0) + (truth - high).clip(lower=0)
-    cells = cells.assign(
-        index=50 * cells["group"] * (cells["p"] - truth).abs(), coverage=missed <= 1e-9, width=high - low
-    )
-    cells = cells.assign(score=cells["width"] + 2 / 0.05 * missed)
+    cells = scored(cells, sd).assign(index=50 * cells["group"] * (cells["p"] - cells["truth"]).abs())
     each = cells.groupby(["source", "table", "contest"])
     means = each[["coverage", "width", "score", "fit_seconds", "steps", "unconverged"]].mean()
     return means.assign(index=each["index"].sum())
@@ -373,10 +379,15 @@ def widths_left_out(cells):
 
 def weights_report(files):
     """The two weights of the determinant on elections that no width was chosen on, and on those that were used."""
-    cells = pd.concat([pd.read_csv(file) for file in files], ignore_index=True)
+    cells = collected(files, (DEFAULT, 1.0))
     used = cells["source"].isin(calibration.CHOSEN_ON)
-    result = {"command": "benchmarks/ecological_intervals.py collect --determinant 1.3 1, weights", "commit": _commit()}
-    result |= {"first": 1.3, "second": 1.0, "tables": "as they are, and merged to seven shapes"}
+    result = {"command": "benchmarks/ecological_intervals.py collect --determinant 1.3 1, weights"}
+    result |= {
+        "commit": commits(cells),
+        "first": 1.3,
+        "second": 1.0,
+        "tables": "as they are, and merged to seven shapes",
+    }
     for name, part in (("not used", cells[~used]), ("chosen on", cells[used])):
         weights = {w: part[part["determinant"] == w] for w in (1.3, 1.0)}
         tables = [by_table(some, some["own_sd"]) for some in weights.values()]
@@ -393,8 +404,7 @@ def weights_report(files):
 
 def draws(files):
     begin = time.process_time()
-    cells = pd.concat([pd.read_csv(file) for file in files], ignore_index=True)
-    cells = cells.assign(sd=deviation(cells))
+    cells = collected(files)
     tables = list(cells.groupby(["source", "table", "contest"], sort=False))
     rows = pd.DataFrame([row for k, (_, table) in enumerate(tables) for row in draws_of(table, k)])
     found, counts = {}, ["candidates sure", "of them right", "polarisation called", "called rightly", "groups"]
@@ -404,18 +414,14 @@ def draws(files):
         found[way] |= {"brier": part["squared error"].sum() / part["groups"].sum()}
         found[way] |= {by: part.groupby(by)["difference"].mean().to_dict() for by in ("table", "source")}
     known = json.loads(RESULTS.read_text("utf-8"))
-    facts = {"commit": _commit(), "draws": N_DRAWS, "CPU seconds": time.process_time() - begin}
+    facts = {"commit": commits(cells), "draws": N_DRAWS, "CPU seconds": time.process_time() - begin}
     RESULTS.write_text(json.dumps(known | {"draws of tables": facts | found}, indent=1, default=float) + "\n")
     print(json.dumps(found, indent=1, default=float))
 
 
-def _commit():
-    return run_record()["commit"]
-
-
 def report(files):
     begin = time.process_time()
-    cells = pd.concat([pd.read_csv(file) for file in files], ignore_index=True)
+    cells = collected(files)
     more = {}
     if "covariates" in cells:
         more = {"covariates": covariate_scores(cells[cells["covariates"].notna()])}
@@ -461,9 +467,8 @@ def report(files):
     found["two other ways"] = composition_ways(whole, odd[odd["source"] == "composition"])
     if sure is not None:
         found["contests by the test of aggregation bias"] = scores(sure, "flagged")
-    commit = _commit()
     seconds = float(cells.groupby("source")["seconds"].first().drop_duplicates().sum())
-    facts = {"command": "benchmarks/ecological_intervals.py collect, report", "commit": commit}
+    facts = {"command": "benchmarks/ecological_intervals.py collect, report", "commit": commits(cells)}
     facts |= {"seeds": [SEEDS[0], SEEDS[-1]], "CPU seconds, collect": seconds}
     facts |= {"CPU seconds, report": time.process_time() - begin}
     known = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}

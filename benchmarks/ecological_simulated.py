@@ -3,6 +3,7 @@
     python benchmarks/ecological_simulated.py                        # every method and shape
     python benchmarks/ecological_simulated.py King "few units"       # one method, shapes whose name has these words
     python benchmarks/ecological_simulated.py largest                # Goodman, by the part of people in one unit
+    python benchmarks/ecological_simulated.py --merge PART.json ...  # parts that were written elsewhere (--out)
 
 Shares of groups vary from unit to unit around one table, independently of composition: what every method assumes. The
 shapes are few units, one unit that holds most people, small groups and candidates, groups that live in few units, units
@@ -227,22 +228,30 @@ def main():
     parser.add_argument("method", nargs="?", help="default all, and pooled contests")
     parser.add_argument("shapes", nargs="*", default=[""], help="words in the names of shapes")
     parser.add_argument("--draws", type=int, default=DRAWS)
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--merge", type=Path, nargs="*", default=[])
     asked = parser.parse_args()
     commit = run_record()["commit"]
+    out = json.loads(asked.out.read_text()) if asked.out.exists() else {}
+    out |= {"command": "python benchmarks/ecological_simulated.py", "seed": SEED}
+    if asked.merge:
+        for shape, rows in (
+            (k, v) for part in asked.merge for k, v in json.loads(part.read_text())["coverage"].items()
+        ):
+            out["coverage"].setdefault(shape, {}).update(rows)
+        asked.out.write_text(json.dumps(out, indent=1) + "\n")
+        return
     if asked.method == "largest":
-        out = json.loads(RESULTS.read_text())
         out["largest unit, Goodman"] = {"commit": commit, "seed": SEED} | largest_unit(asked.draws)
-        RESULTS.write_text(json.dumps(out, indent=1) + "\n")
+        asked.out.write_text(json.dumps(out, indent=1) + "\n")
         return
     for shape in (name for name in SHAPES if any(word in name for word in asked.shapes)):
         for method in [asked.method] if asked.method else [*METHODS, "pooled"]:
             start = time.process_time()
             row = pooled(shape, asked.draws) if method == "pooled" else score(method, shape, asked.draws)
             row |= {"CPU seconds": round(time.process_time() - start, 1), "commit": commit}
-            out = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-            out |= {"command": "python benchmarks/ecological_simulated.py", "seed": SEED}
             out.setdefault("coverage", {}).setdefault(shape, {})[method] = row
-            RESULTS.write_text(json.dumps(out, indent=1) + "\n")
+            asked.out.write_text(json.dumps(out, indent=1) + "\n")
             print(shape, "|", method, "|", row, flush=True)
 
 

@@ -70,7 +70,7 @@ def table(kind, seed):
 
 
 def measure(seeds, to):
-    rows = []
+    rows, commit = [], run_record()["commit"]
     for seed in range(*seeds):
         kind = KINDS[seed % 3]
         m, total = table(kind, seed)
@@ -79,6 +79,7 @@ def measure(seeds, to):
             begin = time.process_time()
             est = method.fit(m)
             row = {"kind": kind, "seed": seed, "shape": f"{m.n_rows} x {m.n_cols}", "method": type(method).__name__}
+            row["commit"] = commit
             try:
                 low, high = est.interval(0.95)
             except DataError as error:  # chains that don't agree have no interval
@@ -103,10 +104,9 @@ def merge(files):
     }
     smaller = {name: float((gap[name] > 0).mean()) for name in gap}
     ahead = {name: [float(gap[name].mean()), float(gap[name].sem())] for name in gap}
-    commit = run_record()["commit"]
     facts = {
         "command": "benchmarks/ecological_unseen.py",
-        "commit": commit,
+        "commit": ", ".join(dict.fromkeys(row["commit"] for row in rows)),
         "seeds": int(frame["seed"].nunique()),
         "left out": refused,
     }
