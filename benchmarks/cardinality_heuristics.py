@@ -5,6 +5,8 @@
     python benchmarks/cardinality_heuristics.py --time               # the CPU time that rules save
     python benchmarks/cardinality_heuristics.py --starts             # what the start is worth, in ways to fit
     python benchmarks/cardinality_heuristics.py --limits             # of the search, and of intervals
+    python benchmarks/cardinality_heuristics.py --few [SET ...]      # rules of the search, on 6 to 60 bags
+    python benchmarks/cardinality_heuristics.py --few --merge a.json b.json
     python benchmarks/cardinality_heuristics.py --show
 
 Data that no rule was chosen on: "published bags" (the bags of Adult that Franco et al. published, two assignments, a
@@ -12,6 +14,9 @@ quarter of the rows held out), "regions" and "skewed" (generated rows in 40 bags
 own; the same with log-normal columns in units from 1e-3 to 1e3), "three kinds" (three Gaussian classes in 40 bags of
 12). "bank" (customers in 30 bags of 60, by month and job) was among the data on which the shape of the prior was
 chosen, and no other rule. Figures are means over draws, paired, with standard errors.
+--few has sets of its own: the cuts of `proportions_fresh_cuts.py`, on which no rule of the search was chosen but the
+limit of 20 bags (after digits in clusters), and assignments that Franco et al. published and no rule was chosen on. It
+writes cardinality_few_bags.json.
 Writes benchmarks/results/cardinality_heuristics.json.
 """
 
@@ -27,6 +32,7 @@ from pathlib import Path
 
 import numpy as np
 import proportions_coverage
+import proportions_fresh_cuts as cuts
 from run_record import run_record
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import log_loss, roc_auc_score
@@ -37,6 +43,7 @@ from sumwise.proportions import CardinalityClassifier, cardinality, information,
 
 RESULTS = Path(__file__).parent / "results" / "cardinality_heuristics.json"
 FIRST = 700
+FIRST_FEW = 3000  # that of proportions_fresh_cuts.py is 2000
 VARIANTS = ("hard-large-not-equal", "simple-large-not-equal")
 
 
@@ -265,6 +272,124 @@ def limits(out, n_draws, first, words):
             print(rule, case, found[rule][case], flush=True)
 
 
+CUTS = {f"{name}, {n_bags} bags": (name, n_bags, size) for name, n_bags, size in cuts.SETTINGS}
+PUBLISHED = tuple(
+    f"published, {kind}-large-{equal}-{near}"
+    for kind, equal, near in (
+        *(("hard", "equal", "close"), ("hard", "equal", "far"), ("hard", "not-equal", "mixed")),
+        *(("intermediate", "equal", "close"), ("intermediate", "not-equal", "close"), ("simple", "equal", "close")),
+    )
+)
+FOLDS = "ten folds with at most 20 bags, against five"
+
+
+def nearest(held_out, first, **changes):
+    """The step that `_nearest_good` takes with other constants."""
+    kept = {name: getattr(penalty, name) for name in changes}
+    vars(penalty).update(changes)
+    step = penalty._nearest_good(held_out, first)
+    vars(penalty).update(kept)
+    return step
+
+
+SEARCH = {  # by rule: the step that is taken without it
+    "the first penalty left only where held-out bags are clearly better": lambda held_out, first: by_best(
+        held_out, penalty._likelier_prior(held_out, first)
+    ),
+    "clearly: more standard errors with few bags": lambda held_out, first: nearest(
+        held_out, penalty._likelier_prior(held_out, first), FEW=0.0
+    ),
+    "very strong evidence for the prior, with at most 20 bags": nearest,
+    "search of the penalty at all, against its first": lambda _, first: first,
+}
+
+
+def five_folds(n_bags, rng):
+    """At most five folds, however few bags there are."""
+    return rng.permutation(np.arange(n_bags) % min(5, n_bags))
+
+
+def few_draw(name, seed):
+    """One draw of a set of --few."""
+    if name in CUTS:
+        return cuts.draw(CUTS[name], seed)
+    wanted, rng = name.removeprefix("published, "), np.random.default_rng(seed)
+    data = datasets.franco(next(v for v in datasets.franco_variants() if v.startswith(wanted)))
+    mask = rng.random(data.bags.n_rows) < 0.75
+    counts = np.bincount(data.bags.bag_index[mask], data.labels[mask], minlength=len(data.bags))
+    return data.bags.subset(mask), counts, data.bags.values[~mask], data.labels[~mask]
+
+
+def search_scores(data, folds):
+    """AUC and log-loss of the default and without each rule of the search; a penalty that two take is fitted once.
+
+    folds: whether the number of folds is a rule here; it needs a search of its own.
+    """
+    bags, counts, *_ = data
+    likelier, steps = penalty._likelier_prior, {}
+
+    def record(held_out, first):
+        penalty._likelier_prior = likelier
+        steps.update({rule: take(held_out, first) for rule, take in SEARCH.items()})
+        usual = likelier(held_out, first)
+        steps["default"] = penalty._nearest_good(held_out, usual)
+        return usual
+
+    try:
+        penalty._likelier_prior = record
+        clf = CardinalityClassifier().fit(bags, counts)
+    finally:
+        penalty._likelier_prior = likelier
+    shape = np.asarray(clf.penalty_) / penalty.STEPS[steps["default"]]
+    by_step = {k: scores(data, {"penalty": penalty.STEPS[k] * shape}, {}) for k in set(steps.values())}
+    found = {rule: by_step[step] for rule, step in steps.items()}
+    if folds:
+        found |= {
+            "default, its search": scores(data, {}, {}),
+            FOLDS: scores(data, {}, {(penalty, "_folds"): five_folds}),
+        }
+    return {rule: [round(float(x), 6) for x in pair] for rule, pair in found.items()} | {"bags": len(bags)}
+
+
+def few_summary(draws):
+    """By rule and set: gains in AUC and log-loss with their errors, and in how many draws the rule matters."""
+    out = {}
+    for name, each in draws.items():
+        for rule in (*SEARCH, FOLDS):
+            usual = "default, its search" if rule == FOLDS else "default"
+            some = [d for d in each.values() if rule in d and (d["bags"] <= penalty.FEW_BAGS or "20 bags" not in rule)]
+            gains = [[d[usual][0] - d[rule][0], d[rule][1] - d[usual][1]] for d in some]
+            if gains:
+                row = means(gains, ("AUC", "log-loss")) | {"moved": sum(any(g) for g in gains)}
+                out.setdefault(rule, {})[name] = row
+    return out
+
+
+def few(names, seeds, path):
+    """Every rule of the search on sets of their own; written as they come."""
+    found = {}
+    for seed in seeds:
+        for name in names:
+            found.setdefault(name, {})[seed] = search_scores(few_draw(name, seed), name in CUTS)
+            print(name, seed, found[name][seed], flush=True)
+            write_few(path, found, run_record()["commit"])
+
+
+def write_few(path, found, commit):
+    command = "python benchmarks/cardinality_heuristics.py --few, in parts"
+    facts = {"command": command, "commit": commit, "first_draw": FIRST_FEW}
+    path.write_text(json.dumps(facts | {"summary": few_summary(found), "draws": found}) + "\n")
+
+
+def merge_few(paths, path):
+    """Parts of --few, put together by set and seed."""
+    parts, found = [json.loads(p.read_text()) for p in paths], {}
+    for part in parts:
+        for name, draws in part["draws"].items():
+            found.setdefault(name, {}).update(draws)
+    write_few(path, found, ", ".join(dict.fromkeys(part["commit"] for part in parts)))
+
+
 def means(values, names):
     """Means over draws, with their standard errors."""
     each = np.array(values)
@@ -368,12 +493,20 @@ def main():
     parser.add_argument("--starts", action="store_true", help="compare two starts, and nothing else")
     parser.add_argument("--limits", nargs="*", help="measure limits whose names have one of these words")
     parser.add_argument("--ways", nargs="*", default=[], help="some ways to fit, with --starts")
-    parser.add_argument("--merge", nargs="*", type=Path, help="files of --starts, put together")
+    parser.add_argument("--few", action="store_true", help="rules of the search on 6 to 60 bags, and nothing else")
+    parser.add_argument("--merge", nargs="*", type=Path, help="files of --starts or --few, put together")
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--show", action="store_true", help="only print what was run")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
     kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"cells": []}
+    if args.few:
+        path = args.out if args.out != RESULTS else RESULTS.with_name("cardinality_few_bags.json")
+        first = FIRST_FEW if args.first == FIRST else args.first
+        if args.merge:
+            return merge_few(args.merge, path)
+        wanted = [n for n in (*CUTS, *PUBLISHED) if not args.sets or any(n.startswith(word) for word in args.sets)]
+        return few(wanted, range(first, first + args.draws), path)
     if args.starts:
         rows = [row for file in args.merge or () for row in json.loads(file.read_text())["rows"]]
         for name in () if args.merge else args.sets or DATA:
