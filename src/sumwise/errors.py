@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 __all__ = ["DataError", "MissingExtra", "ModelWarning", "NotConverged", "SumwiseError", "UnknownName", "readable"]
 
-LONG = re.compile(r"""\S{241,}|(?<!\w)'[^']{241,}'(?!\w)|(?<!\w)"[^"]{241,}"(?!\w)""")  # a word, or a quoted name
+LONG_WORD = re.compile(r"""\S{241,}|(?<!\w)'[^']{241,}'(?!\w)|(?<!\w)"[^"]{241,}"(?!\w)""")  # a word, or a quoted name
 
 
 def readable(text: str, most: int = 2_000) -> str:
@@ -31,7 +31,7 @@ def readable(text: str, most: int = 2_000) -> str:
     >>> len(readable("No column " + "x" * 5_000 + "."))
     194
     """
-    shown = LONG.sub(lambda word: f"{word[0][:120]}...({len(word[0]):,} characters)...{word[0][-40:]}", text)
+    shown = LONG_WORD.sub(lambda word: f"{word[0][:120]}...({len(word[0]):,} characters)...{word[0][-40:]}", text)
     if len(shown) <= most:
         return shown
     return f"{shown[: most - 22]} ... ({len(text):,} characters in all)"

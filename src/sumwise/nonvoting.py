@@ -8,12 +8,14 @@ from typing import Any
 
 from sumwise.errors import UnknownName
 
-WHOLE = {
+WHOLE_NAMES = {
     "novote", "novotes", "abs", "abst", "nonvoter", "nonvoters", "nonvoting", "nonvote", "noturnout", "notvoted",
     "noballot", "didnotvote", "notvoting", "notvote", "stayedhome", "stayhome", "nichtwähler", "nichtwahler",
     "enthaltung", "enthaltungen", "astenuti", "astensione", "abstenção", "abstencao",
 }  # fmt: skip
-PART = re.compile(r"abstain|abstention|abstenci|didnt?vote|did ?not ?vote|no[nt]? ?vot(e|es|er|ers|ing)\b|no ?turnout")
+NAME_PARTS = re.compile(
+    r"abstain|abstention|abstenci|didnt?vote|did ?not ?vote|no[nt]? ?vot(e|es|er|ers|ing)\b|no ?turnout"
+)
 
 
 HEADING = (":", " - ", " \u2013 ", " \u2014 ", "|")  # between a contest and a candidate
@@ -66,10 +68,14 @@ def is_nonvoting(name: object) -> bool:
     """
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", str(name))
     words = re.findall(r"[^\W_]+", spaced.lower())
-    return "".join(words) in WHOLE or PART.search(" ".join(words)) is not None or words[-1:] in (["abs"], ["novote"])
+    return (
+        "".join(words) in WHOLE_NAMES
+        or NAME_PARTS.search(" ".join(words)) is not None
+        or words[-1:] in (["abs"], ["novote"])
+    )
 
 
-REST = re.compile(r"(not|all other|other|others|rest|the rest|everybody else)\b", re.IGNORECASE)
+EVERYBODY_ELSE = re.compile(r"(not|all other|other|others|rest|the rest|everybody else)\b", re.IGNORECASE)
 
 
 def is_rest(name: object) -> bool:
@@ -83,7 +89,7 @@ def is_rest(name: object) -> bool:
     """
     words = re.findall(r"[^\W_]+", str(name))
     at = next((k for k, word in enumerate(words) if word.lower() not in ("pct", "percent", "votes")), 0)
-    return REST.match(" ".join(words[at:])) is not None and not is_abstention(name)
+    return EVERYBODY_ELSE.match(" ".join(words[at:])) is not None and not is_abstention(name)
 
 
 YES = re.compile(r"(^|[\W_])(?:yes|yea|aye|for)(?=[\W_]*votes?)", re.IGNORECASE)

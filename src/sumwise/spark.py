@@ -16,8 +16,8 @@ from typing import Any
 from sumwise.errors import DataError, MissingExtra
 from sumwise.extras import require
 
-QUIET = 60.0  # seconds without a finished task after which a warning is issued
-LOOK = 10.0  # seconds between looks; two in a row that find no executor are enough for a warning
+SECONDS_WITHOUT_TASK = 60.0  # seconds without a finished task after which a warning is issued
+SECONDS_BETWEEN_LOOKS = 10.0  # seconds between looks; two in a row that find no executor are enough for a warning
 PATIENCE = 600.0  # seconds without any executor after which work that had some is given up
 HAD_EXECUTORS: set[str] = set()  # applications that had any
 FAN_IN = 8  # partial results that one task adds up
@@ -205,7 +205,14 @@ class Standstill:
         Seconds between two looks at Spark's counts.
     """
 
-    def __init__(self, session: Any, what: str, seconds: float = QUIET, say: Any = None, look: float = LOOK) -> None:
+    def __init__(
+        self,
+        session: Any,
+        what: str,
+        seconds: float = SECONDS_WITHOUT_TASK,
+        say: Any = None,
+        look: float = SECONDS_BETWEEN_LOOKS,
+    ) -> None:
         self.session, self.what, self.seconds, self.look = session, what, seconds, look
         self.say = say or (lambda line: print(line, file=sys.stderr, flush=True))  # noqa: T201
         self.given_up: DataError | None = None

@@ -80,7 +80,7 @@ class Stopped(Exception):
 @pytest.mark.spark
 def test_a_lost_partition_and_a_driver_that_ends_change_nothing(spark, tables, local, tmp_path, monkeypatch):
     """Begun, stopped, resumed, and chains lost by the executors: the local engine's bits."""
-    monkeypatch.setattr(on_spark, "GATHER", 3)  # so that chains are gathered between
+    monkeypatch.setattr(on_spark, "SWEEPS_PER_GATHERING", 3)  # so that chains are gathered between
     monkeypatch.setattr(trainers, "SECONDS", 0.0)
     real, calls = on_spark.SparkGibbs.moments, []
 
@@ -142,7 +142,7 @@ import numpy as np
 from spark_cluster import Cluster
 from sumwise import NotConverged, synthetic
 from sumwise.maxent import MaxEntClassifier, SolverOptions, on_spark
-on_spark.GATHER = 3  # so that chains are gathered between
+on_spark.SWEEPS_PER_GATHERING = 3  # so that chains are gathered between
 real, calls = on_spark.SparkGibbs.moments, []
 folder = pathlib.Path(sys.argv[1])
 warnings.simplefilter("ignore", NotConverged)

@@ -21,11 +21,11 @@ REDUCE = {"sum": np.sum, "mean": np.mean, "max": np.max}
 def test_pools_and_gradients_are_those_of_each_bag_alone(sizes, how, long, seed):
     generator = torch.Generator().manual_seed(seed)
     rows = torch.randn(sum(sizes), 3, generator=generator, dtype=torch.float64, requires_grad=True)
-    before, pooling.LONG = pooling.LONG, long
+    before, pooling.LONG_BAGS = pooling.LONG_BAGS, long
     try:
         pooled = Segments(np.array(sizes)).pool(rows, how)
     finally:
-        pooling.LONG = before
+        pooling.LONG_BAGS = before
     parts = np.split(rows.detach().numpy(), np.cumsum(sizes)[:-1])
     np.testing.assert_allclose(pooled.detach().numpy(), [REDUCE[how](p, axis=0) for p in parts], rtol=1e-12)
     slope = torch.randn(pooled.shape, generator=generator, dtype=torch.float64)

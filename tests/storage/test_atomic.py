@@ -13,7 +13,7 @@ from sumwise import aggregate
 from sumwise.errors import DataError
 from sumwise.readers.files import open_sheet
 from sumwise.storage.atomic import (
-    MARK,
+    UNFINISHED,
     lock,
     new_file,
     new_folder,
@@ -84,7 +84,7 @@ def test_what_is_being_written_or_is_not_ours_stays(tmp_path):
     (tmp_path / ".x.notes.tmp").touch()
     with new_folder(tmp_path / "x") as first, new_folder(tmp_path / "x") as second:
         assert first != second
-        assert (first / MARK).exists()
+        assert (first / UNFINISHED).exists()
         first_name = first.name
         with new_file(tmp_path / "y") as one, new_file(tmp_path / "y") as two:
             one.write(b"1")
@@ -167,7 +167,7 @@ def test_a_lock_that_somebody_put_there_is_neither_followed_nor_waited_for(tmp_p
 def test_pipes_among_the_leftovers_are_passed_over(tmp_path):
     os.mkfifo(tmp_path / ".x.01234567.tmp")
     (tmp_path / ".y-abcdefgh").mkdir()
-    os.mkfifo(tmp_path / ".y-abcdefgh" / MARK)
+    os.mkfifo(tmp_path / ".y-abcdefgh" / UNFINISHED)
     with new_file(tmp_path / "x") as file:
         file.write(b"new")
     with new_folder(tmp_path / "y"):

@@ -109,7 +109,7 @@ def test_rows_are_known_by_their_content(tmp_path):
 
 
 def test_large_rows_are_known_by_blocks(tmp_path, monkeypatch):
-    monkeypatch.setattr("sumwise.storage.documents.WHOLE", 2**18)
+    monkeypatch.setattr("sumwise.storage.documents.MAX_BYTES_READ", 2**18)
     content = bytearray(np.random.default_rng(0).bytes(10 * 2**16))
     for name in ("rows.csv", "copy.csv"):
         (tmp_path / name).write_bytes(content)

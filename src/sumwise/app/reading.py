@@ -17,7 +17,7 @@ from sumwise.errors import DataError, SumwiseError
 
 TOP = ("family", "title", "method", "seed", "level", "sensitivity", "pool")
 PARTS = ("data", "columns", "options", "names", "map", "court")  # tables of a problem file
-REST = ("attributes", "features")  # roles that all other columns have where a problem file names none
+OTHER_COLUMNS = ("attributes", "features")  # roles that all other columns have where a problem file names none
 # Roles that several columns may have
 LISTS = ("groups", "outcomes", "attributes", "features", "covariates", "groups_sd", "groups_moe")
 LISTS += ("categorical", "subgroups", "times", "places", "counts")
@@ -91,7 +91,7 @@ def described(problem: Any) -> dict[str, Any]:
 
     kind = type(study_of(problem))
     table, kinds = kind.noises or ("", {})
-    rest = next((k for k in REST if k in kind.column_keys), "")
+    rest = next((k for k in OTHER_COLUMNS if k in kind.column_keys), "")
     if problem.family == "maxent" and "count" not in problem.columns:
         kinds = {}  # rows and folders of tables: only cells have a noise that a person must say
     return {

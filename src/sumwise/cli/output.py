@@ -14,7 +14,7 @@ import typer
 from sumwise.errors import readable
 from sumwise.progress import active
 
-MOST = 10_000  # characters of a table's line outside of a terminal
+MAX_LINE = 10_000  # characters of a table's line outside of a terminal
 
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON, for scripts.", show_default=False)]
 """The option ``--json`` that every command takes."""
@@ -98,7 +98,7 @@ def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
         table.add_row(*(Text(one_line(cell)) for cell in row))
     console = _console()
     if not console.is_terminal:
-        console.width = max(80, table.__rich_measure__(console, console.options.update(width=MOST)).maximum)
+        console.width = max(80, table.__rich_measure__(console, console.options.update(width=MAX_LINE)).maximum)
     console.print(table)
 
 

@@ -30,7 +30,7 @@ from sumwise.progress import Progress
 
 E_STEPS = (*METHODS, "gibbs")
 GUARDED = ("dual", "nlbp", "rda", "rda-tuned", "accelerated-rda", "mirror", "generic")  # feasible minimisers of F
-FINEST = 1e-11
+FINEST_E_TOL = 1e-11
 NEWTON_STEPS = 20
 FEW = 100  # parameters, an E step for each of which takes seconds
 DECREMENT = 1e-3  # of F, in nats: far below what data can distinguish
@@ -399,9 +399,9 @@ class _Runs:
             if enough > 0:
                 enough = 0.0
                 continue
-            if state.e_tol <= FINEST or self.em.e_step != "dual":
+            if state.e_tol <= FINEST_E_TOL or self.em.e_step != "dual":
                 return state.theta, None, last, False
-            state.e_tol = max(0.01 * state.e_tol, FINEST)
+            state.e_tol = max(0.01 * state.e_tol, FINEST_E_TOL)
 
     def _gain(self, old, new, fits):
         """Change of F with the parameters, at fixed tables."""

@@ -46,7 +46,7 @@ MANY_SD, LEAST_CHANGE = 5.0, 0.05  # between the least and the largest total bef
 FEW_TIMES = 5  # fewer leave nothing to predict left-out times from
 
 
-HELD: WeakKeyDictionary[Any, FlowProblem] = WeakKeyDictionary()
+PROBLEMS: WeakKeyDictionary[Any, FlowProblem] = WeakKeyDictionary()
 
 
 @dataclass(eq=False, repr=False)
@@ -229,9 +229,9 @@ class FlowModel(FlowExchange):
             self._problem_of(counts[s], cut_noise(noise, counts.shape, s), n[s], read.mask, s) for s in range(len(n))
         ]
         if len(problems) == 1:
-            HELD[self] = problems[0]  # intervals and checks ask for it again; not part of what is saved
+            PROBLEMS[self] = problems[0]  # intervals and checks ask for it again; not part of what is saved
         else:
-            HELD.pop(self, None)
+            PROBLEMS.pop(self, None)
         learned = self._learn(problems, tracks, returning)
         self._keep(problems, learned)
         self.seasons_ = None if read.seasons is None else self._split(read.seasons, problems, learned)
@@ -335,8 +335,8 @@ class FlowModel(FlowExchange):
             raise DataError(
                 "Intervals and checks are those of a season.", hint=f"use seasons_[{next(iter(self.seasons_))!r}]."
             )
-        if self in HELD:
-            return HELD[self]
+        if self in PROBLEMS:
+            return PROBLEMS[self]
         mask = None if self.mask_ is None else self.mask_[None]
         return self._problem_of(self.counts_, self.noise_, self.n_, mask, 0)
 

@@ -15,7 +15,7 @@ from sumwise.collective.realisations import Realisations
 from sumwise.display import record_html
 from sumwise.errors import DataError
 
-FIRST = 0.01  # pseudo-count of every cell in the first week, where its distribution is learned
+FIRST_WEEK_COUNT = 0.01  # pseudo-count of every cell in the first week, where its distribution is learned
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -122,7 +122,7 @@ class LogLinear:
     def cost(self, theta: np.ndarray) -> float:
         """What is added to the objective."""
         weights, begin = theta[: self.n_weights], theta[self.n_weights :]
-        return 0.5 * self.ridge * float(weights @ weights) - FIRST * float(begin.sum())
+        return 0.5 * self.ridge * float(weights @ weights) - FIRST_WEEK_COUNT * float(begin.sum())
 
     def improve(self, theta: np.ndarray, data: Realisations, counts: list) -> np.ndarray:
         """The M step: weights by L-BFGS, the first week in closed form."""
@@ -133,7 +133,7 @@ class LogLinear:
         weights = fit_rows(parts, theta[: self.n_weights], self.ridge)
         if self.start is not None:
             return weights
-        begin = np.sum([fit.nodes[data.weeks[0]] for fit in counts], axis=0) + FIRST
+        begin = np.sum([fit.nodes[data.weeks[0]] for fit in counts], axis=0) + FIRST_WEEK_COUNT
         return np.concatenate([weights, np.log(begin / begin.sum())])
 
     def normalised(self, theta: np.ndarray, _data: Realisations) -> np.ndarray:
@@ -152,7 +152,7 @@ class LogLinear:
             out = out + loss_and_slope(self._features(r), flown, weights, self._allowed)[1]
         if self.start is not None:
             return out
-        begin = np.sum([fit.nodes[data.weeks[0]] for fit in counts], axis=0) + FIRST
+        begin = np.sum([fit.nodes[data.weeks[0]] for fit in counts], axis=0) + FIRST_WEEK_COUNT
         return np.concatenate([out, begin.sum() * np.exp(first) - begin])
 
     def ignoring_noise(self, data: Realisations) -> None:

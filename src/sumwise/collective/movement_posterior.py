@@ -28,7 +28,7 @@ STEP, DEPTH = 1.0, 3.0  # between movements, in standard deviations; and how far
 SPREADS = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)  # of first counts between places, in mean counts
 FAR = 10.0  # times the variance of the noise that counts vary before the spread of first counts is no question
 FIRST_STAYS, FIRST_SCALES = (0.0, 1.5, 3.0, 5.0, 8.0), (0.5, 1.0, 2.0)  # from the best of which the search begins
-LEAST = 1e-3  # posterior probability of a movement, relative to the largest, below which it is left out
+MIN_PROBABILITY = 1e-3  # posterior probability of a movement, relative to the largest, below which it is left out
 
 
 @dataclass(frozen=True)
@@ -115,7 +115,7 @@ class CountsFilter:
                 ]
             found += [(m, phi, one.kappas[0], v) for m, phi, v in part]
         logs = np.array([v for *_, v in found])
-        kept = np.flatnonzero(logs > logs.max() + np.log(LEAST))
+        kept = np.flatnonzero(logs > logs.max() + np.log(MIN_PROBABILITY))
         weights = np.exp(logs[kept] - logs.max())
         return MovementPosterior(self, [found[k][:3] for k in kept], weights / weights.sum())
 

@@ -23,14 +23,16 @@ from sumwise.progress import track
 # found to do: the range was set after settings within it had been scored on banded birds (see benchmarks/bands.py).
 STAYS = (2.0, 4.0, 6.0, 8.0)
 SCALES = (0.35, 0.7, 1.5, 3.0)
-EVERY = 4  # each fourth time is left out
+HELD_OUT_EVERY = 4  # each fourth time is left out
 LEAST_WEIGHT = 0.02  # types of movement below it are dropped
 ADAPTIVE_SCALES = (0.5, 1.0, 2.0, 4.0)  # in the same unit, where moves adapt to the flows
-CLEARLY = (3.0, 0.25)  # standard errors, and share of the error: worse by both is no candidate; not tuned
+CLEARLY_WORSE = (3.0, 0.25)  # standard errors, and share of the error: worse by both is no candidate; not tuned
 ROUNDS = 8  # of adapting
 MEMORIES = (0.0, 1.0, 2.0, 4.0)  # of direction, tried at the chosen stay and scale
-ROUGH = 1e-3  # gap of flows that are only compared; left-out weeks of the blackbirds are predicted alike to 3 digits
-TINY = 1e-6  # of an individual, so that no move becomes impossible
+COMPARISON_GAP = (
+    1e-3  # gap of flows that are only compared; left-out weeks of the blackbirds are predicted alike to 3 digits
+)
+TINY_FLOW = 1e-6  # of an individual, so that no move becomes impossible
 
 
 @dataclass
@@ -61,7 +63,7 @@ def left_out(problem: FlowProblem) -> list[int]:
     """The times that are left out to see how well they are predicted."""
     times = [t for t in range(len(problem.counts)) if not np.isnan(problem.counts[t]).all()]
     middle = times if problem.cyclic else times[1:-1]
-    return middle[EVERY // 2 :: EVERY] or middle[:1]
+    return middle[HELD_OUT_EVERY // 2 :: HELD_OUT_EVERY] or middle[:1]
 
 
 def from_left_out_times(problems: list[FlowProblem], grid: list[Movement]) -> Learned:
@@ -82,7 +84,7 @@ def from_left_out_times(problems: list[FlowProblem], grid: list[Movement]) -> Le
         scores["chosen"] = np.arange(len(tried)) == int(np.argmin(errors))
         return replace(under(problems, tried[int(np.argmin(errors))]), scores=scores)
     rows, each = [], []
-    rough = [replace(p, tol=max(p.tol, ROUGH)) for p in problems]
+    rough = [replace(p, tol=max(p.tol, COMPARISON_GAP)) for p in problems]
     for movement in track(grid, "Movements"):  # each anew: rough fits would lean towards the one before
         fits = [(p, p.solve(movement, left_out(p))) for p in rough]
         errors = np.array([divergence(p, f, t) for p, f in fits for t in left_out(p)])
@@ -162,7 +164,7 @@ def _adapted(problems: list[FlowProblem], scores: pd.DataFrame) -> Learned:
 
 def _adaptive_scores(problems: list[FlowProblem], against: np.ndarray | None = None) -> pd.DataFrame:
     """How well left-out times are predicted from every scale; none after one that is clearly worse than `against`."""
-    unit, rough = problems[0].places.unit, [replace(p, tol=max(p.tol, ROUGH)) for p in problems]
+    unit, rough = problems[0].places.unit, [replace(p, tol=max(p.tol, COMPARISON_GAP)) for p in problems]
     rows = []
     for scale in track([k * unit for k in ADAPTIVE_SCALES], "Movements"):
         fits = [(p, adapt(p, Movement(0.0, scale), left_out(p))[1]) for p in rough if len(p.counts) > 2]
@@ -170,7 +172,7 @@ def _adaptive_scores(problems: list[FlowProblem], against: np.ndarray | None = N
         rows.append((0.0, scale, *(_mean_error(errors) if len(errors) else (0.0, 0.0))))
         if against is not None and len(errors) > 1:
             worse, spread = _mean_error(errors - against)
-            if worse > max(CLEARLY[0] * spread, CLEARLY[1] * float(against.mean())):
+            if worse > max(CLEARLY_WORSE[0] * spread, CLEARLY_WORSE[1] * float(against.mean())):
                 break
     return pd.DataFrame(rows, columns=["stay", "scale", "error", "standard error"])
 
@@ -189,11 +191,11 @@ def adapt(problem: FlowProblem, movement: Movement, without: Any = ()) -> tuple[
     first = movement.log_moves(problem.places, problem.far)
     there = np.maximum(np.nanmean(problem.counts, axis=0), 0.0) + 0.5
     moves = StepMoves([first] * (len(problem.names) - 1), np.log(there / there.sum()))
-    rough = replace(problem, tol=max(problem.tol, ROUGH))
+    rough = replace(problem, tol=max(problem.tol, COMPARISON_GAP))
     fit = None
     for _ in range(ROUNDS - 1):
         fit = rough.solve(moves, without, fit)
-        start = problem.inside(fit)[0] + TINY
+        start = problem.inside(fit)[0] + TINY_FLOW
         logs = [_follow(old, flows) for old, flows in zip(moves.logs, problem.flows(fit))]
         moves = StepMoves(logs, np.log(start / start.sum()))
     return moves, problem.solve(moves, without, fit)
@@ -204,10 +206,10 @@ def _follow(logs: Any, flows: Any) -> Any:
     if sparse.issparse(logs):
         old: Any = sparse.coo_array(logs)
         seen = np.asarray(sparse.csr_array(flows)[old.row, old.col], dtype=float).ravel()
-        some = np.maximum(seen, 0.0) + TINY * np.exp(old.data)
+        some = np.maximum(seen, 0.0) + TINY_FLOW * np.exp(old.data)
         total = np.bincount(old.row, some, old.shape[0])
         return sparse.csr_array((np.log(some / total[old.row]), (old.row, old.col)), shape=old.shape)
-    some = np.maximum(flows, 0.0) + TINY * np.exp(logs)
+    some = np.maximum(flows, 0.0) + TINY_FLOW * np.exp(logs)
     with np.errstate(divide="ignore"):
         return np.log(np.where(np.isfinite(logs), some, 0.0) / some.sum(axis=1, keepdims=True))
 

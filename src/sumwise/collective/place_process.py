@@ -22,8 +22,8 @@ from sumwise.table import Table
 from sumwise.tables import Tables
 
 LENGTHS = np.array([1.0, 2.0, 4.0])  # that are tried, in typical distances between neighbours
-HELD = 5  # one in so many counts is held out to choose lengths
-FINE = 1e-8  # relative gap of the counts at every step: rounding of the objective misleads the search otherwise
+HELD_OUT_EVERY = 5  # one in so many counts is held out to choose lengths
+COUNTS_GAP = 1e-8  # relative gap of the counts at every step: rounding of the objective misleads the search otherwise
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -201,7 +201,7 @@ class _Joint:
         nodes = {a: self.own[a] + f[k] for k, a in enumerate(self.names)}
         model = TreeModel(self.base.domain, self.base.edges, {**self.base.log_potentials, **nodes})
         start = None if self.last is None or self.last.multipliers is None else self.last
-        fit = self.last = map_counts(model, self.tables, tol=FINE, start=start)
+        fit = self.last = map_counts(model, self.tables, tol=COUNTS_GAP, start=start)
         expected = model.marginals(fit.n).nodes
         rest = np.array([expected[a] - fit.nodes[a] for a in self.names])
         slope = (self.times.T @ rest @ self.places).ravel() + w
@@ -260,7 +260,7 @@ def _held_out(tables):
     shown, hidden = [], []
     for table in tables:
         seen = np.isfinite(table.counts)
-        out = seen & (rng.permutation(table.counts.size).reshape(table.shape) % HELD == 0)
+        out = seen & (rng.permutation(table.counts.size).reshape(table.shape) % HELD_OUT_EVERY == 0)
         left = np.where(out, np.nan, table.counts)
         shown.append(Table(table.attributes, left, noise=table.noise, bounds=table.bounds))
         hidden.append(out)

@@ -15,7 +15,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.collective.kernels.smooth_field import (
     FINE,
-    MOST,
+    MAX_POINTS,
     Unsolved,
     factor,
     fit_field,
@@ -232,8 +232,8 @@ def _read(counts: Any, positions: Any, times: Any):
 
 def check_field(doing: str, n_times: int, n_places: int, draws: int = 0) -> None:
     """Refuse a field over so many times and places, and draws of it, that memory won't hold."""
-    inner = min(n_places, MOST)
-    similar = 4 * inner**2 + (3 * n_places * inner if n_places > MOST else 0)
+    inner = min(n_places, MAX_POINTS)
+    similar = 4 * inner**2 + (3 * n_places * inner if n_places > MAX_POINTS else 0)
     check_fits(
         8 * (similar + (12 + 2 * draws) * n_times * n_places),
         doing,

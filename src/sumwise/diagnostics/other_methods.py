@@ -14,7 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from sumwise.errors import DataError
 
-HEAVY = 10_000  # units x cells from which samplers and simulations, a minute or more, are left out of the comparison
+MAX_SIMULATED_CELLS = (
+    10_000  # units x cells from which samplers and simulations, a minute or more, are left out of the comparison
+)
 MANY_CELLS = 50  # groups x outcomes: King fits each by itself, and chains of so many parameters mix slowly
 BY_FAMILY = {
     "ecological": ("EcologicalEM", "King", "MultinomialDirichlet", "Goodman"),
@@ -68,7 +70,7 @@ def other_methods(model: Any, data: Any, random_state: Any = 0) -> tuple[dict[st
     if family == "ecological":
         if own == "Bounds" or min(data.n_rows, data.n_cols) < 2:
             names = []
-        elif (cells := data.n_rows * data.n_cols) > MANY_CELLS or data.n_units * cells > HEAVY:
+        elif (cells := data.n_rows * data.n_cols) > MANY_CELLS or data.n_units * cells > MAX_SIMULATED_CELLS:
             left = [n for n in names if n in ("King", "MultinomialDirichlet")]
     package = importlib.import_module(f"sumwise.{family}")
     made = {n: getattr(package, n)() for n in names if n not in left}

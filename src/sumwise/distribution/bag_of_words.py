@@ -14,7 +14,7 @@ from sumwise.distribution.bandwidth import sample_rows
 from sumwise.distribution.embedding import Embedding
 from sumwise.distribution.kernels.segments import block_means, blocks_of_rows
 
-LARGE = 20_000  # sampled rows above which k-means goes in minibatches
+MINIBATCH_FROM = 20_000  # sampled rows above which k-means goes in minibatches
 
 
 @dataclass(eq=False, repr=False)
@@ -74,7 +74,7 @@ class BagOfWords(Embedding):
         rng = checks.generator(self.random_state)
         rows = np.unique(sample_rows(bags, int(self.n_sample), rng=rng))
         sample = self.columns_.numbers(bags.values[rows])
-        kind: Any = MiniBatchKMeans if len(sample) > LARGE else KMeans
+        kind: Any = MiniBatchKMeans if len(sample) > MINIBATCH_FROM else KMeans
         n_words = min(int(self.n_words), len(sample))
         means = kind(n_words, n_init=1, max_iter=50, random_state=int(rng.integers(2**31)))
         with warnings.catch_warnings():

@@ -17,7 +17,7 @@ from sumwise.features import name_columns
 from sumwise.memory import check_fits
 
 FEW = 100  # bags whose vectors need no foreseeing
-COPIES = 3  # of all vectors, held while they are made and used
+VECTOR_COPIES = 3  # of all vectors, held while they are made and used
 
 
 class Embedding(TransformerMixin, Estimator):
@@ -93,7 +93,7 @@ class Embedding(TransformerMixin, Estimator):
         if len(bags) > FEW and self.columns_.dimension:
             width = self._embed(bags[:1]).shape[1]
             check_fits(
-                COPIES * 8 * len(bags) * width,
+                VECTOR_COPIES * 8 * len(bags) * width,
                 type(self).__name__,
                 f"{width:,} features of {len(bags):,} bags",
                 "give an embedding with fewer features, or fewer bags.",

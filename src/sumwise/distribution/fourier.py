@@ -20,9 +20,9 @@ from sumwise.errors import DataError
 from sumwise.kernels.shapes import HINT, check_shapes
 
 MOST_COLUMNS = 10  # whose correlations are taken
-NARROW = 0.01  # standard deviations, relative to that of all rows, below which bags are equally narrow
+NARROW_BAG = 0.01  # standard deviations, relative to that of all rows, below which bags are equally narrow
 CONSTANT = 1e-9  # the same of columns that are constant in a bag but for rounding
-REACH = 0.5  # ranges of the training bags' log standard deviations beyond which those of other bags are cut
+RANGE_MARGIN = 0.5  # ranges of the training bags' log standard deviations beyond which those of other bags are cut
 N_SCALING = 100  # bags from which the spread of Fourier features is taken
 
 
@@ -127,7 +127,7 @@ class FourierEmbedding(Embedding):
         wide = self._fourier_features(some, [0] + [-1] * (len(self.chains_) - 1))
         found = self._raw_moments(bags)  # of all: among some a rare value may be hidden, and its scale without bound
         low, high = found.min(axis=0), found.max(axis=0)
-        self.moment_range_ = np.stack([low - REACH * (high - low), high + REACH * (high - low)])
+        self.moment_range_ = np.stack([low - RANGE_MARGIN * (high - low), high + RANGE_MARGIN * (high - low)])
         self.moment_mean_, spread = found.mean(axis=0), found.std(axis=0)
         varying = spread > 1e-9
         share = np.sqrt(wide.var(axis=0).sum() / max(1, int(varying.sum())))
@@ -142,7 +142,7 @@ class FourierEmbedding(Embedding):
         values = bags.values if whole else bags.values[:, columns.numeric]
         found = segment_moments(values, bags.offsets, weights, 2, cross)
         spread = np.sqrt(found[:, d : 2 * d])
-        parts = [(found[:, :d] - columns.centre) / columns.scale, np.log(spread / columns.scale + NARROW)]
+        parts = [(found[:, :d] - columns.centre) / columns.scale, np.log(spread / columns.scale + NARROW_BAG)]
         if cross:
             one, other = np.triu_indices(d, 1)
             known = spread > CONSTANT * columns.scale

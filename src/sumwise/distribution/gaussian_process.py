@@ -24,12 +24,12 @@ from sumwise.errors import DataError
 from sumwise.fit import Fit
 
 SPATIAL_SHARES = (0.1, 0.3, 1.0, 3.0)  # amplitudes of the spatial kernel relative to that of the bags
-ALIKE = 1.5  # ratio of the largest to the smallest bag up to which the noise is the same for all
+EQUAL_SIZES = 1.5  # ratio of the largest to the smallest bag up to which the noise is the same for all
 ROWS = (1.0, 4.0, 16.0, 64.0, 256.0, 1024.0)  # c and m that are tried, relative to the smallest bag
 N_SIZES = 300  # bags on which they are tried
 SPATIAL_LENGTHS = (0.1, 0.3, 1.0)  # lengths relative to the median distance of places
-FEW = 200  # bags up to which the spread accounts for uncertain widths and noise
-LIGHT = 0.01  # settings with less than this share of the weight of the best are left out
+MAX_BAGS_INTEGRATED = 200  # bags up to which the spread accounts for uncertain widths and noise
+MIN_WEIGHT = 0.01  # settings with less than this share of the weight of the best are left out
 N_CANDIDATES = 4  # times the inducing bags: how many bags, drawn at random, these are picked from
 
 
@@ -145,7 +145,7 @@ class BagGaussianProcess(BagRegressor):
         else:
             self._learn_all(kept, centred, inflation)
         self.n_bags_, self.settings_ = len(y), []
-        if len(y) <= FEW and not self.n_inducing_:
+        if len(y) <= MAX_BAGS_INTEGRATED and not self.n_inducing_:
             self.settings_ = self._weigh_settings(centred, inflation, [t[0] for t in tried])
         history = {"gamma": [t[0] for t in tried], "log_evidence": [t[1] for t in tried]}
         self.fit_ = Fit(self.dual_, -self.log_evidence_, None, len(tried), True, history)
@@ -158,7 +158,7 @@ class BagGaussianProcess(BagRegressor):
         targets, inflation = centred[some], noise[some]
         self.rows_, self.spatial_ = (0.0, 0.0), (0.0, 0.0)
         kept, distances, tried = self._choose_kernel(kept, targets, inflation, widths, some)
-        if sizes.max() >= ALIKE * sizes.min():
+        if sizes.max() >= EQUAL_SIZES * sizes.min():
             self.rows_ = self._choose_rows(distances, targets, sizes[some], inflation)
             inflation = inflation * _inflation(sizes[some], self.rows_)
             tried = self._choose_gamma(distances, targets, inflation, [t[0] for t in tried])
@@ -185,7 +185,7 @@ class BagGaussianProcess(BagRegressor):
             (float(np.exp(log - top)), gamma, float(noise))
             for gamma, (levels, logs) in found.items()
             for noise, log in zip(levels, logs)
-            if np.exp(log - top) >= LIGHT
+            if np.exp(log - top) >= MIN_WEIGHT
         ]
         total = sum(weight for weight, _, _ in kept)
         settings = []

@@ -13,7 +13,7 @@ from sumwise.distribution.quantile import QuantileEmbedding
 from sumwise.distribution.recommend import SCORES, Recommendation, recommend
 from sumwise.distribution.ridge import BagRidge
 
-QUICK = {  # simplest first
+QUICK_METHODS = {  # simplest first
     "means": LinearEmbedding,
     "moments": MomentEmbedding,
     "quantiles": QuantileEmbedding,
@@ -47,7 +47,7 @@ def default_method(bags: Bags, y: Any, *, n_folds: int = 5, random_state: Any = 
     """
     rng = checks.generator(random_state)
     seed = int(rng.integers(2**31))
-    tried = {name: BagRidge(embedding(), random_state=seed) for name, embedding in QUICK.items()}
+    tried = {name: BagRidge(embedding(), random_state=seed) for name, embedding in QUICK_METHODS.items()}
     n_folds = min(n_folds, len(bags) // 2)
     if n_folds < 2:
         few = (f"{len(bags)} bags are too few to compare methods.",)

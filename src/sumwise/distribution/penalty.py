@@ -9,7 +9,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.distribution.kernels.ridge import Path
 
-TIE = 0.005  # of penalties whose errors differ by less the largest is taken: it extrapolates less wildly
+TIED_ERRORS = 0.005  # of penalties whose errors differ by less the largest is taken: it extrapolates less wildly
 
 
 def choose_penalty(path: Path, penalty: Any) -> np.ndarray:
@@ -26,7 +26,7 @@ def choose_penalty(path: Path, penalty: Any) -> np.ndarray:
     """
     if isinstance(penalty, str):
         checks.choice(penalty, "penalty", ("loo",))
-        near = path.errors <= (1 + TIE) * path.errors.min(axis=0)
+        near = path.errors <= (1 + TIED_ERRORS) * path.errors.min(axis=0)
         return np.array([path.penalties[near[:, k]].max() for k in range(near.shape[1])])
     given = float(checks.positive(penalty, "penalty", ndim=0))
     return np.full(path.targets.shape[1], given * path.top)

@@ -31,7 +31,7 @@ LEAST_CHANCE = 1e-3  # of a class before powers are taken: 0 has no logarithm
 # power: half a step of 2**.25 off costs at most .002 a bag of two classes, (.09)**2 / 2 times the maximum .44 of
 # x**2 times the slope of the logistic function at x.
 POWERS = 2.0 ** np.array(sorted(np.arange(-4.0, 2.01, 0.25), key=abs))
-CERTAIN = 0.5  # the power at and below which the reader hears of it: logits at least twice too large
+TOO_CERTAIN = 0.5  # the power at and below which the reader hears of it: logits at least twice too large
 SCORES = {"regression": "R squared", "classification": "accuracy"}
 
 
@@ -270,7 +270,7 @@ def _log_likelihood(chances: np.ndarray, truth: np.ndarray) -> float:
 
 def _too_certain(chances: np.ndarray, truth: np.ndarray) -> list[str]:
     power = _tempered(chances, truth)[0]
-    if power > CERTAIN:
+    if power > TOO_CERTAIN:
         return []
     return [
         f"Its probabilities are too certain: of held-out bags their logarithms should be {power:.2g} times as large. "

@@ -17,7 +17,7 @@ from sumwise.distribution.regressor import BagRegressor, warn_remote
 from sumwise.fit import Fit
 from sumwise.memory import check_fits
 
-COPIES = 3  # of all features that are held at once
+FEATURE_COPIES = 3  # of all features that are held at once
 PATIENCE = 2  # sets of features, each larger than the last, that may be worse than the best before no more are tried
 
 
@@ -80,9 +80,9 @@ class BagRidge(BagRegressor):
         self.embedding_ = fresh(given, FourierEmbedding, self.random_state)
         width = self.embedding_.fit(bags).vectors(bags[:1]).shape[1]
         check_fits(
-            8 * width * COPIES * (len(bags) + min(width, len(bags))),
+            8 * width * FEATURE_COPIES * (len(bags) + min(width, len(bags))),
             type(self).__name__,
-            f"{COPIES} times {width:,} features of {len(bags):,} bags",
+            f"{FEATURE_COPIES} times {width:,} features of {len(bags):,} bags",
             "give an embedding with fewer features, or fewer bags.",
         )
         features = self.embedding_.vectors(bags)

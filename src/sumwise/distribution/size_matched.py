@@ -16,7 +16,7 @@ from sumwise.distribution.regressor import BagRegressor
 from sumwise.fit import Fit
 
 MAX_BAGS, N_LANDMARKS = 1200, 600  # of the default estimator: a second per size
-FEWEST = 50  # bags to learn from at a size, or a quarter of all
+MIN_BAGS = 50  # bags to learn from at a size, or a quarter of all
 
 
 @dataclass(eq=False, repr=False)
@@ -103,7 +103,7 @@ class SizeMatched(BagRegressor):
 
 def _grid(sizes: np.ndarray, kin: np.ndarray, n: int) -> np.ndarray:
     """Sizes to learn at: those there are, or a geometric grid, as far as enough groups have bags as large."""
-    enough = max(3, min(FEWEST, len(np.unique(kin)) // 4))
+    enough = max(3, min(MIN_BAGS, len(np.unique(kin)) // 4))
     distinct = np.unique(sizes)
     distinct = distinct[[len(np.unique(kin[sizes >= size])) >= enough for size in distinct]]
     if len(distinct) <= n:

@@ -17,7 +17,7 @@ from sumwise.distribution.quantile import draw_slices, grid_quantiles
 from sumwise.errors import DataError
 
 SEED = 0  # of extra slices: estimators with default kernels give the same result each time
-NARROW = 1e-6  # standard deviations, relative to that of all rows, below which bags are equally narrow
+NARROW_BAG = 1e-6  # standard deviations, relative to that of all rows, below which bags are equally narrow
 
 
 @dataclass(eq=False, repr=False)
@@ -129,7 +129,7 @@ class WassersteinKernel(BagKernel):
         if not self.columns_.dimension:
             return self.columns_.shares(bags)
         cells = grid_quantiles(bags, self.columns_, int(self.n_quantiles), self.directions_)
-        spread = [np.log(cells.std(axis=2) + NARROW)] if self.spread else []
+        spread = [np.log(cells.std(axis=2) + NARROW_BAG)] if self.spread else []
         return np.hstack([cells.reshape(len(bags), -1), *spread, self.columns_.shares(bags)])
 
     def distances(self, a: Any, b: Any) -> np.ndarray:

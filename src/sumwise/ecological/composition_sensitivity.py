@@ -12,7 +12,7 @@ from sumwise.errors import DataError, UnknownName
 from sumwise.margins import Margins
 from sumwise.nonvoting import choices
 
-ROBUST = 0.2  # tipping slope from which a finding is called robust: chosen on the three elections of `CHOSEN_ON`;
+ROBUST_SLOPE = 0.2  # tipping slope from which a finding is called robust: chosen on the three elections of `CHOSEN_ON`;
 # how often such findings are right there and on the other three is in benchmarks/results/ecological.json
 
 
@@ -66,7 +66,7 @@ def sensitivity(est: Any, margins: Margins) -> pd.DataFrame:
         tipping = gap / (2 * max(1 - isolation[r], 1e-9))
         settled = bool(est.lower_bound_[r, first] > max(est.upper_bound_[r, c] for c in order[1:]))
         names = est.col_names_[first], est.col_names_[second]
-        rows.append((group, *names, gap, float(isolation[r]), tipping, settled, settled or tipping >= ROBUST))
+        rows.append((group, *names, gap, float(isolation[r]), tipping, settled, settled or tipping >= ROBUST_SLOPE))
     columns = ["group", "first choice", "runner-up", "gap", "isolation", "tipping", "bounds settle", "robust"]
     return pd.DataFrame(rows, columns=columns)
 

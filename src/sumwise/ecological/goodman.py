@@ -31,7 +31,7 @@ OUTSIDE = 1e-9
 # intervals with as many degrees of freedom as units cover .95 at a quarter, .93 at .3 and .89 at .4 (150 units, 200
 # draws; "largest unit" in benchmarks/results/ecological_simulated.json); with those by group .98, .98 and .97.
 LARGE = 0.3
-MANY = 1000  # units, the heaviest, that degrees of freedom are computed from
+MAX_UNITS_FOR_FREEDOM = 1000  # units, the heaviest, that degrees of freedom are computed from
 
 
 @dataclass(eq=False, repr=False)
@@ -113,7 +113,7 @@ class Goodman(EcologicalEstimator):
             errors = np.maximum(errors, ls.robust_errors(x, t, weights, free, penalty))
         self.freedom_by_group_ = np.full(margins.n_rows, max(self.freedom_, 1.0))
         if large:
-            heaviest = np.argsort(-weights)[:MANY]
+            heaviest = np.argsort(-weights)[:MAX_UNITS_FOR_FREEDOM]
             by_group = ls.robust_freedom(x[heaviest], weights[heaviest], penalty)
             self.freedom_by_group_ = np.clip(by_group, 1.0, self.freedom_by_group_)
         self.unidentified_ = unidentified_groups(full.rows) | (self.freedom_ < 1)

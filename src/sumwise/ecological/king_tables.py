@@ -17,8 +17,8 @@ from sumwise.fit import Fit
 from sumwise.margins import Margins
 from sumwise.progress import track
 
-LARGEST = 20  # free shares in the multivariate strategy
-FEWEST = 5  # units for each parameter of a full covariance
+MAX_FREE_SHARES = 20  # free shares in the multivariate strategy
+MIN_UNITS_PER_PARAMETER = 5  # units for each parameter of a full covariance
 STEPS, TRIES = 160, 3  # of the climb to the mode, and how often it may begin
 DISTANCE, UNCERTAIN = 1.0, 2.0  # from the mode in standard errors; a standard deviation of the log posterior
 
@@ -118,10 +118,10 @@ def fit_multivariate(margins: Margins, priors, n_draws: int, max_iter: int, rng,
     >>> fit_multivariate(m, KingPriors(), 20, 100, np.random.default_rng(0)).draws.shape
     (20, 2, 2)
     """
-    if margins.n_rows * (margins.n_cols - 1) > LARGEST:
+    if margins.n_rows * (margins.n_cols - 1) > MAX_FREE_SHARES:
         raise DataError(
             f"King's multivariate strategy has a normal of {margins.n_rows * (margins.n_cols - 1)} shares; "
-            f"its estimate of the truncation constant is trusted up to {LARGEST}.",
+            f"its estimate of the truncation constant is trusted up to {MAX_FREE_SHARES}.",
             hint="strategy='iterated', EcologicalEM(), or merge groups and outcomes.",
         )
     units = margins[margins.totals > 0]
@@ -154,10 +154,10 @@ def _refuse_few_units(units: Margins) -> None:
     """Refuse a full covariance, a correlation for every pair of shares, where units are too few to estimate it."""
     size = units.n_rows * (units.n_cols - 1)
     n = 2 * size + size * (size - 1) // 2
-    if units.n_units < FEWEST * n:
+    if units.n_units < MIN_UNITS_PER_PARAMETER * n:
         raise DataError(
             f"A full covariance of {size} shares has {n} parameters; there are {units.n_units} units.",
-            hint=f"covariance='equal', or at least {FEWEST * n} units.",
+            hint=f"covariance='equal', or at least {MIN_UNITS_PER_PARAMETER * n} units.",
         )
 
 

@@ -8,7 +8,7 @@ from sumwise.margins import Margins
 
 # Information below which shares are extrapolated so far that intervals, at their widest, would say little more than the
 # bounds; on contests with known truth they hold down to it (benchmarks/ecological_few_units.py).
-LITTLE = 0.005
+MIN_INFORMATION = 0.005
 
 
 def default_method(margins: Margins) -> tuple[str, str]:
@@ -47,7 +47,7 @@ def default_method(margins: Margins) -> tuple[str, str]:
         verb = "is" if full == 1 else "are"
         reason = f"There {verb} {units} for {n_groups} groups: the totals imply bounds, and no regression over units"
         return "Bounds", f"{reason} is possible."
-    if information(margins.rows) < LITTLE:
+    if information(margins.rows) < MIN_INFORMATION:
         spread = composition_variance(margins.rows)
         reason = f"The composition of {units} hardly varies (variance ratio {spread:.2g}): a model would extrapolate."
         return "Bounds", reason

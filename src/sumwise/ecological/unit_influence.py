@@ -12,7 +12,7 @@ from sumwise.errors import DataError
 from sumwise.margins import Margins
 from sumwise.nonvoting import choices
 
-MOVED = 0.5  # standard errors by which a unit moves a share before it is said to drive it
+NOTICEABLE_MOVE = 0.5  # standard errors by which a unit moves a share before it is said to drive it
 
 
 def influence(est: Any, margins: Margins, most: int = 200) -> pd.DataFrame:
@@ -71,7 +71,7 @@ def influence(est: Any, margins: Margins, most: int = 200) -> pd.DataFrame:
                 "without": float(est.shares_[r, c] + without[r, c] - base[r, c]),
                 "standard errors": float(moved[r, c]),
                 "changes first choice of": ", ".join(map(str, changed)),
-                "drives": bool(moved[r, c] > MOVED or changed),
+                "drives": bool(moved[r, c] > NOTICEABLE_MOVE or changed),
             }
         )
     frame = pd.DataFrame(rows).sort_values("standard errors", ascending=False, ignore_index=True)

@@ -20,7 +20,7 @@ from sumwise.errors import DataError
 if TYPE_CHECKING:
     import pandas as pd
 
-SHORT = {
+SHORTHANDS = {
     "levels": {"kind": "levels"},
     "deciles": {"kind": "quantiles", "bins": 10},
     "quartiles": {"kind": "quantiles", "bins": 4},
@@ -65,14 +65,14 @@ def _parsed(name: Any, asked: Any) -> Any:
         raise DataError(f"An attribute's name must be text; got {name!r}.")
     if isinstance(asked, tuple(ALL_RULES.values())):
         return asked
-    if isinstance(asked, str) and asked in SHORT:
-        return dict(SHORT[asked])
+    if isinstance(asked, str) and asked in SHORTHANDS:
+        return dict(SHORTHANDS[asked])
     if isinstance(asked, list | tuple | np.ndarray):
         return {"kind": "cuts", "at": tuple(asked)}
     if not isinstance(asked, Mapping) or str(asked.get("kind")) not in OPTIONS:
         raise DataError(
             f"Attribute {name!r} asks for an unknown rule: {asked!r}.",
-            hint=f"one of {', '.join(SHORT)}, cut points, or a mapping with a kind: {', '.join(OPTIONS)}.",
+            hint=f"one of {', '.join(SHORTHANDS)}, cut points, or a mapping with a kind: {', '.join(OPTIONS)}.",
         )
     extra = sorted(set(asked) - OPTIONS[asked["kind"]] - {"kind"})
     if extra:

@@ -17,7 +17,7 @@ from sumwise.sparse_table import most_filled, table_of_cells
 from sumwise.table import Table, title
 
 PER_ROW = 8  # numbers that are held for every row while a table is counted
-LARGEST = 2**40  # cells of one table: it is held sparse
+MAX_CELLS = 2**40  # cells of one table: it is held sparse
 MOST_NUMBERED_CLASSES = 50  # distinct numbers beyond which a label is an amount, or an identifier
 
 
@@ -156,9 +156,9 @@ def _count(
 ) -> Table:
     shape = tuple(domain[a] for a in subset)
     size = domain.size(subset)
-    if size > LARGEST:
+    if size > MAX_CELLS:
         raise DataError(
-            f"The table over {title(subset)} has {size:,} cells; {LARGEST:,} are the most.",
+            f"The table over {title(subset)} has {size:,} cells; {MAX_CELLS:,} are the most.",
             hint="merge rare levels with an Encoding, or lower the order.",
         )
     cell = np.ravel_multi_index(tuple(codes[a] for a in subset), shape)

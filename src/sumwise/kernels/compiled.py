@@ -19,13 +19,13 @@ from sumwise.kernels.private_folder import private_folder
 __all__ = ["njit"]
 
 SHAPES = "raise_with_shape_context"  # Numba's hook for the error of unequal shapes
-QUIET = 0.3  # seconds of compiling that need no word
-ONCE = "sumwise compiles its kernels for the first time here; this takes a few seconds, once."
-TEMPORARY = (
+SILENT_SECONDS = 0.3  # seconds of compiling that need no word
+COMPILED_ONCE = "sumwise compiles its kernels for the first time here; this takes a few seconds, once."
+COMPILED_ELSEWHERE = (
     "sumwise compiles its kernels, which takes a few seconds, and keeps them in {!r}: neither its own folder nor the "
     "home folder can be written. Set NUMBA_CACHE_DIR to keep them elsewhere."
 )
-NEVER = (
+COMPILED_EACH_TIME = (
     "sumwise compiles its kernels, which takes a few seconds in every session: no folder can be written to keep them. "
     "Set NUMBA_CACHE_DIR to one that can."
 )
@@ -106,7 +106,7 @@ class _Notice(event.Listener):
             self.began = now
             self._quick_errors(event)
         self.depth += 1
-        if not self.given and self.spent + now - self.began > QUIET:
+        if not self.given and self.spent + now - self.began > SILENT_SECONDS:
             self.given = True
             logging.getLogger("sumwise").warning(self.text)
 
@@ -141,14 +141,14 @@ def _probe(x: float) -> float:
 def _prepared() -> _Notice:
     """Find a folder for compiled code, and listen for compilations."""
     if _writable():
-        return _Notice(ONCE, True)
+        return _Notice(COMPILED_ONCE, True)
     folder = private_folder("kernels")
     if folder is not None:
         os.environ["NUMBA_CACHE_DIR"] = folder  # also for processes that this one starts
         numba.config.reload_config()  # type: ignore[attr-defined]
         if _writable():
-            return _Notice(TEMPORARY.format(folder), True)
-    return _Notice(NEVER, False)
+            return _Notice(COMPILED_ELSEWHERE.format(folder), True)
+    return _Notice(COMPILED_EACH_TIME, False)
 
 
 _notice = _prepared()

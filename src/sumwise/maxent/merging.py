@@ -19,7 +19,7 @@ from sumwise.sparse_table import SparseTable, table_of_arrays, table_of_cells
 from sumwise.table import Table, title
 from sumwise.tables import Tables
 
-WIDE = 100  # levels of another attribute beyond which it says too little of each to compare by
+WIDE_ATTRIBUTE = 100  # levels of another attribute beyond which it says too little of each to compare by
 
 
 def merge_levels(
@@ -289,7 +289,8 @@ def level_profiles(tables: Tables, attribute: str, counts: np.ndarray, sums: Any
     blocks = [*label, *features]
     if not blocks:
         raise DataError(
-            f"No other attribute of up to {WIDE} levels shares a table with {attribute!r}.", hint="by='label'."
+            f"No other attribute of up to {WIDE_ATTRIBUTE} levels shares a table with {attribute!r}.",
+            hint="by='label'.",
         )
     return np.concatenate(blocks, axis=1)
 
@@ -299,7 +300,7 @@ def _beside(tables: Tables, attribute: str) -> list[np.ndarray]:
     found: dict[str, np.ndarray] = {}
     for t in sorted((t for t in tables if attribute in t.attributes and t.complete), key=lambda t: t.n_cells):
         for b in t.attributes:
-            if b != attribute and b not in found and tables.domain[b] <= WIDE:
+            if b != attribute and b not in found and tables.domain[b] <= WIDE_ATTRIBUTE:
                 found[b] = _by_level(t, attribute, b)[0].reshape(tables.domain[attribute], -1)
     return list(found.values())
 

@@ -19,8 +19,8 @@ from sumwise.maxent.kernels.loglinear import log_weights, project, spread
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
 from sumwise.spark import broken_workers, one_sum, spark_session
 
-GATHER = 20  # sweeps between two gatherings: what a lost executor costs at most
-KEPT = 2**30  # bytes of parameters that executors keep until then, in case a partition must be swept again
+SWEEPS_PER_GATHERING = 20  # sweeps between two gatherings: what a lost executor costs at most
+MAX_KEPT_BYTES = 2**30  # bytes of parameters that executors keep until then, in case a partition must be swept again
 SPARSE = 0.25  # share of cells in use below which only those are sent
 
 
@@ -147,7 +147,7 @@ class SparkGibbs:
         """Expected moments after one sweep, by each half of the chains."""
         storage = require("pyspark", extra="spark").StorageLevel
         mu, theta = spread(self.layout, parameters.mu), spread(self.layout, parameters.theta)
-        if len(self._sent) >= max(2, min(GATHER, KEPT // (mu.nbytes + theta.nbytes))):
+        if len(self._sent) >= max(2, min(SWEEPS_PER_GATHERING, MAX_KEPT_BYTES // (mu.nbytes + theta.nbytes))):
             self._place(self._gathered())
         self._sent.append(self.session.sparkContext.broadcast((mu, theta, parameters.offsets.copy())))
         swept = self._rdd.mapPartitions(_Sweep(self._fixed, self._sent[-1]), preservesPartitioning=True)

@@ -22,10 +22,10 @@ from sumwise.tables import Tables
 ATTRIBUTE, COLUMN = "probability", "probability_1"  # the latter as in `to_sql`
 QUANTILES = 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.995  # of the model's own predictions
 DRAWS = 20_000  # of the model, for these
-FARTHEST = 20.0  # log-odds of cut points; beyond, probabilities are 0 or 1 but for rounding
+MAX_LOG_ODDS = 20.0  # log-odds of cut points; beyond, probabilities are 0 or 1 but for rounding
 # Of the normal priors around 1 and 0. Slopes by exact tables of scores were 0.68 to 1.11 at epsilon 0.1 (six data sets)
 SLOPE_SD, SHIFT_SD = 0.15, 0.1
-POINTS = 20  # that stand for the individuals of a range
+POINTS_PER_RANGE = 20  # that stand for the individuals of a range
 ROUNDS = 25  # of Fisher scoring
 
 
@@ -147,7 +147,7 @@ def _edges(drawn: np.ndarray) -> np.ndarray:
         raise DataError("The model predicts the same for everybody, so that there is nothing to calibrate.")
     at = np.unique(np.clip(np.searchsorted(values, np.quantile(drawn, QUANTILES)), 1, len(values) - 1))
     edges = np.unique((values[at] + values[at - 1]) / 2)
-    edges = edges[np.abs(edges) <= FARTHEST]
+    edges = edges[np.abs(edges) <= MAX_LOG_ODDS]
     if not len(edges):
         raise DataError("The model is certain of everybody's class, so that there is nothing to calibrate.")
     return edges
@@ -156,6 +156,6 @@ def _edges(drawn: np.ndarray) -> np.ndarray:
 def _ranges(edges: np.ndarray, drawn: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Log-odds (R, Q) of the model's individuals in each range, by quantile, and their shares (R,)."""
     level = np.searchsorted(edges, drawn, side="right")
-    within = (np.arange(POINTS) + 0.5) / POINTS
+    within = (np.arange(POINTS_PER_RANGE) + 0.5) / POINTS_PER_RANGE
     z = np.stack([np.quantile(drawn[level == r], within) for r in range(len(edges) + 1)])
     return z, np.bincount(level) / len(drawn)

@@ -17,8 +17,8 @@ from sumwise.noise import Gaussian, Laplace
 from sumwise.table import Table, title
 
 THIN = 5.0  # positives in a cell of mean size, below which tables say little of pairs
-COVERED = 0.9  # share of pairs of attributes that should share a table
-NOISY = 1.0  # noise over sampling variance of one-way label sums, from which main effects suffer
+PAIRS_COVERED = 0.9  # share of pairs of attributes that should share a table
+NOISY_RATIO = 1.0  # noise over sampling variance of one-way label sums, from which main effects suffer
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -162,7 +162,7 @@ def _cut(tables: Sequence[Table]) -> list[str]:
 def _reasons(facts: dict[str, Any]) -> list[str]:
     out = []
     missing = facts["missing_pairs"]
-    if facts["pairs"] < COVERED:
+    if facts["pairs"] < PAIRS_COVERED:
         out.append(
             f"{len(missing)} pairs of attributes share no table, {facts['pairs']:.0%} do: the model takes the others "
             f"for independent given the rest. First: {title(missing[0])}."
@@ -172,7 +172,7 @@ def _reasons(facts: dict[str, Any]) -> list[str]:
             f"Cells of pairs hold {facts['positives_per_cell']:.2g} of the rarest class where the average individual "
             f"is; {THIN:g} or more are wanted."
         )
-    if facts["noise_one_way"] > NOISY:
+    if facts["noise_one_way"] > NOISY_RATIO:
         out.append(
             f"Noise is {facts['noise_one_way']:.3g} times the sampling variance of label sums by level: expect to lose "
             "part of the main effects. Fewer tables at the same budget would have less."

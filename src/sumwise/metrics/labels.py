@@ -12,7 +12,9 @@ from sumwise.errors import DataError
 if TYPE_CHECKING:
     import pandas as pd
 
-TINY = 1e-15  # probabilities are kept this far from 0 and 1, so that one bold mistake costs much and not everything
+PROBABILITY_FLOOR = (
+    1e-15  # probabilities are kept this far from 0 and 1, so that one bold mistake costs much and not everything
+)
 
 
 def nllh(labels: Any, probabilities: Any) -> float:
@@ -40,7 +42,7 @@ def nllh(labels: Any, probabilities: Any) -> float:
     if len(share) < 2:
         raise DataError("All labels are equal, so there is no entropy to compare with.")
     entropy = -float(share @ np.log(share))
-    return float(1.0 + np.log(np.clip(p[np.arange(len(y)), y], TINY, 1.0)).mean() / entropy)
+    return float(1.0 + np.log(np.clip(p[np.arange(len(y)), y], PROBABILITY_FLOOR, 1.0)).mean() / entropy)
 
 
 def auc(labels: Any, probabilities: Any) -> float:

@@ -9,7 +9,7 @@ import numpy as np
 from sumwise.extras import require
 
 POOLS = ("mean", "sum", "max")
-LONG = 64  # mean rows per bag from which one sum per bag is quicker than one pass over all, on the CPU
+LONG_BAGS = 64  # mean rows per bag from which one sum per bag is quicker than one pass over all, on the CPU
 
 
 class Segments:
@@ -68,7 +68,7 @@ class Segments:
         if self.equal is not None:
             parted = rows.reshape(len(self.sizes), self.equal, rows.shape[1])
             return parted.amax(dim=1) if how == "max" else parted.sum(dim=1)
-        if rows.device.type == "cpu" and len(rows) >= LONG * len(self.sizes):
+        if rows.device.type == "cpu" and len(rows) >= LONG_BAGS * len(self.sizes):
             parts = rows.split(self.sizes)
             return self.torch.stack([p.amax(dim=0) if how == "max" else p.sum(dim=0) for p in parts])
         return self.torch.segment_reduce(rows, how, lengths=self.lengths, axis=0, unsafe=True)

@@ -34,13 +34,13 @@ def plot_connectivity(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """
     import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import NARROW, short
+    from sumwise.plots.labels import NARROW_FIGURE, short
 
     shares = np.asarray(numbers["shares"], dtype=float)
     names = [short(r, 18) for r in numbers["regions"]]
     ax = plt.subplots(figsize=(1.5 + 0.8 * len(names), 1.3 + 0.6 * len(names)))[1] if ax is None else ax
     ax.pcolormesh(shares, cmap="cividis_r", vmin=0.0, vmax=1.0, edgecolors="white", linewidth=0.6)
-    sign = "" if len(names) > 5 and float(ax.figure.get_size_inches()[0]) < NARROW else "%"
+    sign = "" if len(names) > 5 and float(ax.figure.get_size_inches()[0]) < NARROW_FIGURE else "%"
     for i, j in np.ndindex(shares.shape):
         colour = "white" if shares[i, j] > 0.55 else "#111111"
         ax.text(j + 0.5, i + 0.5, f"{100 * shares[i, j]:.0f}{sign}", ha="center", va="center", color=colour)

@@ -42,7 +42,7 @@ def plot_flows(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     import matplotlib.pyplot as plt
     from matplotlib.colors import LinearSegmentedColormap, LogNorm
 
-    from sumwise.plots.labels import NARROW, short, tips
+    from sumwise.plots.labels import NARROW_FIGURE, short, tips
 
     ax = plt.subplots(figsize=(5, 5))[1] if ax is None else ax
     ax.scatter(*np.asarray(numbers["positions"], dtype=float).T, s=8, color="#a8a8a8", zorder=0)
@@ -64,7 +64,7 @@ def plot_flows(numbers: Mapping[str, Any], ax: Any = None) -> Any:
         )
         dots = ax.scatter(*starts.T, s=6 + 60 * counts / counts.max(), c=np.maximum(counts, 0.1), zorder=2, **look)
         tips(dots, [f"{n:,.1f} individuals; mean move {np.hypot(*m):.3g}" for n, m in zip(counts, moves)])
-        narrow = float(ax.figure.get_size_inches()[0]) < NARROW
+        narrow = float(ax.figure.get_size_inches()[0]) < NARROW_FIGURE
         side = {"location": "bottom", "aspect": 30} if narrow else {"location": "right", "shrink": 0.7}
         bar = ax.figure.colorbar(arrows, ax=ax, label="individuals at the start (log scale)", **side)
         bar.minorticks_off()

@@ -12,7 +12,7 @@ from typing import Any
 
 _MOST: ContextVar[int] = ContextVar("most characters of a name", default=1000)
 _LINES: ContextVar[int] = ContextVar("lines of a name", default=1)
-NARROW = 6.0  # inches: figures below are drawn for phones
+NARROW_FIGURE = 6.0  # inches: figures below are drawn for phones
 
 
 @contextmanager

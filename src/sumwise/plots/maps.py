@@ -11,7 +11,7 @@ from sumwise.extras import require
 from sumwise.plots.labels import tips
 
 EARTH = 6371.0088  # km
-NICE = (1.0, 2.0, 5.0, 10.0)
+ROUND_STEPS = (1.0, 2.0, 5.0, 10.0)
 MOST_NAMED = 15  # places whose names are written beside them
 
 
@@ -209,9 +209,9 @@ class MapFrame:
 
     def colours(self, shown: Any, label: str) -> Any:
         """A bar of colours with its label: beside the map, or below it on a phone, where width is scarce."""
-        from sumwise.plots.labels import NARROW
+        from sumwise.plots.labels import NARROW_FIGURE
 
-        place = "bottom" if self.ax.figure.get_size_inches()[0] < NARROW else "right"
+        place = "bottom" if self.ax.figure.get_size_inches()[0] < NARROW_FIGURE else "right"
         return self.ax.figure.colorbar(shown, ax=self.ax, label=label, shrink=0.7, location=place)
 
     def finish(self, title: str) -> Any:
@@ -284,7 +284,7 @@ class MapFrame:
             return
         aim = max(high[0] - low[0], 2 * room[0]) * factor / 4
         power = 10.0 ** np.floor(np.log10(aim))
-        length = power * max(k for k in NICE if k * power <= aim)
+        length = power * max(k for k in ROUND_STEPS if k * power <= aim)
         y = low[1] - 2.6 * room[1]
         self.ax.plot([low[0], low[0] + length / factor], [y, y], color="black", linewidth=2, linestyle="-")
         place = {"xytext": (0, 3), "textcoords": "offset points", "fontsize": "medium"}

@@ -42,7 +42,7 @@ def plot_share_heatmap(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """
     import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import NARROW, distinct, percent, tips
+    from sumwise.plots.labels import NARROW_FIGURE, distinct, percent, tips
 
     share, names = np.asarray(numbers["share"], dtype=float), [numbers["groups"], numbers["outcomes"]]
     labels = ["group", "outcome"]
@@ -51,7 +51,7 @@ def plot_share_heatmap(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     ax = plt.subplots(figsize=(1.5 + 0.6 * share.shape[1], 1.2 + 0.32 * share.shape[0]))[1] if ax is None else ax
     top = max(float(np.nanmax(share)), 1e-3)
     cells = ax.pcolormesh(share, cmap="Blues", vmin=0, vmax=top, edgecolors="white", linewidth=0.5)
-    narrow = float(ax.figure.get_size_inches()[0]) < NARROW
+    narrow = float(ax.figure.get_size_inches()[0]) < NARROW_FIGURE
     if share.size <= 400 and not (narrow and share.shape[1] > 9):
         for (r, c), value in np.ndenumerate(share):
             colour = "white" if value > 0.6 * top else "#111111"

@@ -14,7 +14,7 @@ from sumwise.extras import require
 
 LARGEST_EPSILON = 100.0
 LARGEST_DELTA = 1e-3
-SLACK = 1e-6  # relative, of delta: noise is drawn on a grid of 2**-16, not on the line (see `mechanisms`)
+DELTA_SLACK = 1e-6  # relative, of delta: noise is drawn on a grid of 2**-16, not on the line (see `mechanisms`)
 
 
 def check_promise(epsilon: float, delta: float) -> None:
@@ -42,13 +42,13 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
 @lru_cache(maxsize=256)
 def epsilon_of_mu(mu: float, delta: float) -> float:
     """The epsilon that a Gaussian mechanism has at a delta, exactly."""
-    if gaussian_delta(0.0, mu) <= delta * (1 - SLACK):
+    if gaussian_delta(0.0, mu) <= delta * (1 - DELTA_SLACK):
         return 0.0
     high = 1.0
-    while gaussian_delta(high, mu) > delta * (1 - SLACK):
+    while gaussian_delta(high, mu) > delta * (1 - DELTA_SLACK):
         high *= 2
     # the least epsilon: minus the largest of its negatives
-    return -_most(lambda negative: gaussian_delta(-negative, mu) <= delta * (1 - SLACK), -high, 0.0)
+    return -_most(lambda negative: gaussian_delta(-negative, mu) <= delta * (1 - DELTA_SLACK), -high, 0.0)
 
 
 @lru_cache(maxsize=256)
@@ -56,9 +56,9 @@ def mu_of_epsilon(epsilon: float, delta: float) -> float:
     """The largest mu for which a Gaussian mechanism has (epsilon, delta): the analytic Gaussian mechanism."""
     low = math.sqrt(2 * loose_rho(epsilon, delta))  # no larger than what is sought
     high = 2 * low
-    while gaussian_delta(epsilon, high) <= delta * (1 - SLACK):
+    while gaussian_delta(epsilon, high) <= delta * (1 - DELTA_SLACK):
         high *= 2
-    return _most(lambda mu: gaussian_delta(epsilon, mu) <= delta * (1 - SLACK), low, high)
+    return _most(lambda mu: gaussian_delta(epsilon, mu) <= delta * (1 - DELTA_SLACK), low, high)
 
 
 @lru_cache(maxsize=256)

@@ -15,7 +15,7 @@ from sumwise.errors import DataError
 from sumwise.privacy import ledger
 from sumwise.privacy.accounting import check_promise, epsilon_of_mu, epsilon_of_rho
 
-SLACK = 1e-9  # rounding of sums of shares; far below anything that matters to privacy
+ROUNDING_SLACK = 1e-9  # rounding of sums of shares; far below anything that matters to privacy
 
 
 class Budget:
@@ -154,7 +154,7 @@ class Budget:
 
     def _check_remaining(self, entry: dict[str, Any]) -> None:
         after = self._epsilon_of([*self.entries, entry])
-        if after > self.epsilon * (1 + SLACK):
+        if after > self.epsilon * (1 + ROUNDING_SLACK):
             raise DataError(
                 f"The budget of epsilon {self.epsilon:.6g} has {self.left:.6g} left; "
                 f"{entry['what']!r} would bring the total to {after:.6g}.",
@@ -190,7 +190,7 @@ class Budget:
         squares = math.fsum(e.get("mu", 0.0) ** 2 for e in entries)
         rho = math.fsum(e.get("rho", 0.0) for e in entries)
         delta = self.delta - math.fsum(e.get("delta", 0.0) for e in entries)
-        if delta < -SLACK * self.delta:
+        if delta < -ROUNDING_SLACK * self.delta:
             return math.inf  # more was allowed to fail than the budget allows
         if not squares and not rho and not (pure and delta > 0):
             return pure

@@ -16,7 +16,7 @@ from sumwise.proportions.share_classifier import ShareClassifier
 from sumwise.proportions.shares import BagShares
 
 STARTS = ("mean embedding", "mean map", "laplacian")
-LONG = 6  # steps of a regression from which the next one gets new coordinates
+LONG_REGRESSION = 6  # steps of a regression from which the next one gets new coordinates
 ROUNDS = 10  # of the greatest loss: its labels go to and fro
 
 
@@ -101,7 +101,7 @@ class AlternatingMeanMap(ShareClassifier):
             problem = MomentProblem(data.rows, data.row_weights, label_moments(data, labels), penalty)
             factors = factors or Coordinates(problem, theta).factors  # labels change little from round to round
             found = maximise(problem, theta, 1e-3, 100, factors)
-            factors = factors if found.n_iter <= LONG else None
+            factors = factors if found.n_iter <= LONG_REGRESSION else None
             theta = found.theta
             change = abs(found.objective - history[-1]) / n if history else np.inf
             history.append(found.objective)

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(31)  # of a normal distribution
 PER_ROW, COPIES = 16, 4  # numbers that a fit holds for every member of a bag, and for every column of it
-FEWER = "give fewer members or columns, or bags part by part to CardinalityClassifier.partial_fit."
+FEWER_HINT = "give fewer members or columns, or bags part by part to CardinalityClassifier.partial_fit."
 
 
-def check_rows(doing: str, bags: Bags, width: int, n_bytes: float | None = None, hint: str = FEWER) -> None:
+def check_rows(doing: str, bags: Bags, width: int, n_bytes: float | None = None, hint: str = FEWER_HINT) -> None:
     """Refuse bags whose rows memory won't hold as often as a fit copies them, before they become `width` numbers."""
     n_rows = len(bags.values)
     usual = 8 * n_rows * (PER_ROW + COPIES * width)

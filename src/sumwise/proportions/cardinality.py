@@ -36,7 +36,11 @@ from sumwise.proportions.rows import Rows
 from sumwise.proportions.weights import effective_sizes
 
 PER_ROW, PER_BAG = 3, 300  # numbers of a member beside its columns, and bytes of a bag
-EXPENSIVE = ("direct", "fourier", "tree")  # exact for class counts, in 500 times a saddlepoint's time in bags of 100
+EXACT_METHODS = (
+    "direct",
+    "fourier",
+    "tree",
+)  # exact for class counts, in 500 times a saddlepoint's time in bags of 100
 LARGE = 30  # members from which an exact fit of class counts is led by the saddlepoint approximation
 COSTLY = 1e6  # and steps of exact inference per bag, its size to the power of the classes: below, it is the quicker one
 ROUGH_ERROR = 1e-3  # estimated error of posteriors above which "auto" prefers one-vs-rest
@@ -415,7 +419,7 @@ class CardinalityClassifier(BagClassifier):
             start, penalty = found.theta, search.best * first
         problem = task.problem(task.likelihood, penalty)
         solutions, solver = [], em_linear if self.solver == "em" else maximise
-        if solver is maximise and self.inference in EXPENSIVE and self.engine == "local" and task.approximable:
+        if solver is maximise and self.inference in EXACT_METHODS and self.engine == "local" and task.approximable:
             solver = partial(_by_saddlepoint, task.problem(task.likelihood.by("saddlepoint"), penalty))
         with nullcontext(problem) if self.engine == "local" else on_spark(problem, self.master, checkpoint) as spread:
             for number, name in enumerate(names[: self.n_starts]):

@@ -16,7 +16,7 @@ from sumwise.proportions.shares import BagShares, share_loss
 
 # Times that counts may vary as much as the fit says before there is a warning. In 16 simulations of random bags it was
 # at most 1.9, and above 40 where means that differ between bags made coefficients five to a thousand times too large.
-CERTAIN = 2.5
+TOO_CERTAIN = 2.5
 
 
 def debiased_labels(data: BagShares):
@@ -73,7 +73,7 @@ class EasyLLP(ShareClassifier):
             )
             return
         times, _ = count_dispersion(data, self.theta_)
-        if times > CERTAIN:
+        if times > TOO_CERTAIN:
             why = "bags differ in more than their features, so they are not like bags drawn at random"
             warn_of_dispersion(times, why, "CardinalityClassifier.")
 

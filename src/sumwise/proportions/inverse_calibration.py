@@ -13,7 +13,7 @@ from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution,
 from sumwise.proportions.share_classifier import ShareClassifier, constant_start
 from sumwise.proportions.shares import BagShares
 
-CORNER = 0.02  # log-odds over which the corner of the loss is rounded, so that L-BFGS can follow it
+CORNER_WIDTH = 0.02  # log-odds over which the corner of the loss is rounded, so that L-BFGS can follow it
 
 
 class BandLikelihood(ShareLikelihood):
@@ -29,9 +29,9 @@ class BandLikelihood(ShareLikelihood):
         """Loss per bag; the derivative in the logits takes the place of posterior minus prior."""
         off = self.target - logits
         over = np.maximum(np.abs(off) - self.epsilon, 0.0)
-        near = np.minimum(over, CORNER)
-        loss = over - near + 0.5 * near**2 / CORNER
-        return Value(-self.weights * loss, np.sign(off) * near / CORNER, np.zeros(len(off)), np.zeros(len(off)))
+        near = np.minimum(over, CORNER_WIDTH)
+        loss = over - near + 0.5 * near**2 / CORNER_WIDTH
+        return Value(-self.weights * loss, np.sign(off) * near / CORNER_WIDTH, np.zeros(len(off)), np.zeros(len(off)))
 
 
 @dataclass(eq=False, repr=False)

@@ -25,7 +25,7 @@ SMOOTHNESS = (1.0, 1e2, 1e4)
 # ones are worth a warning. Chosen on 124 draws; on 260 others (benchmarks/results/mean_map_warning.json) it warns of 48
 # of 77 fits whose logits are over twice too large for other individuals, of 43 of 66 that predict them worse than the
 # overall share does, and of 22 of 183 that are neither.
-CERTAIN = 2.5
+TOO_CERTAIN = 2.5
 
 
 class MomentProblem(LinearProblem):
@@ -161,7 +161,7 @@ class MeanMap(ShareClassifier):
     def _learn(self, data: BagShares):
         super()._learn(data)
         times, slope = count_dispersion(data, self.theta_)
-        if times > CERTAIN and slope < 1.0:
+        if times > TOO_CERTAIN and slope < 1.0:
             why = "features depend on the bag given the class"
             warn_of_dispersion(times, why, "CardinalityClassifier, or CalibratedBagClassifier(MeanMap()).")
 

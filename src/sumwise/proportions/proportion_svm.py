@@ -15,9 +15,9 @@ from sumwise.proportions.proportion_loss import ProportionLikelihood
 from sumwise.proportions.share_classifier import ShareClassifier
 from sumwise.proportions.shares import BagShares
 
-CORNER = 0.05  # margin over which the corner of the hinge is rounded, so that L-BFGS can follow it
+CORNER_WIDTH = 0.05  # margin over which the corner of the hinge is rounded, so that L-BFGS can follow it
 ANNEAL = 1.5  # factor by which the weight of the labels grows from round to round, as in alter-pSVM (Yu et al. 2013)
-FIRST = 0.03  # share of its final weight at which it begins
+FIRST_WEIGHT = 0.03  # share of its final weight at which it begins
 
 
 class HingeLikelihood(ShareLikelihood):
@@ -30,9 +30,9 @@ class HingeLikelihood(ShareLikelihood):
     def evaluate(self, logits, _intercept_scale=None) -> Value:
         """Loss per row; the derivative in the logits takes the place of posterior minus prior."""
         short = np.maximum(1.0 - self.signs * logits, 0.0)
-        near = np.minimum(short, CORNER)
-        loss = short - near + 0.5 * near**2 / CORNER
-        slope = self.signs * near / CORNER
+        near = np.minimum(short, CORNER_WIDTH)
+        loss = short - near + 0.5 * near**2 / CORNER_WIDTH
+        slope = self.signs * near / CORNER_WIDTH
         return Value(-self.weights * loss, slope, np.zeros_like(slope), np.zeros_like(slope))
 
 
@@ -101,7 +101,7 @@ class ProportionSVM(ShareClassifier):
 
     def solve_shares(self, data: BagShares, penalty: Any) -> Solution:
         theta = MeanEmbeddingClassifier(tol=1e-2).solve_shares(data, penalty).theta
-        labels, weight, n_iter, history = np.full(len(data.values), -1.0), FIRST, 0, []
+        labels, weight, n_iter, history = np.full(len(data.values), -1.0), FIRST_WEIGHT, 0, []
         settled = False
         while n_iter < self.max_iter and not settled:
             scores = data.rows.times(theta[None, :-1])[:, 0] + theta[-1]

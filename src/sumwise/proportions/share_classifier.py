@@ -22,7 +22,7 @@ from sumwise.proportions.shares import BagShares, bag_shares, share_loss
 STEPS = 10.0 ** np.arange(-4.0, 4.1)  # times the reference penalty
 MIDDLE = 4
 NEGLIGIBLE = 1e-3  # relative gain in held-out loss below which the walk stops
-KEPT = 2**28  # bytes of features up to which the parts of the folds are kept from penalty to penalty
+MAX_KEPT_BYTES = 2**28  # bytes of features up to which the parts of the folds are kept from penalty to penalty
 
 
 def linear_logits(values, table) -> np.ndarray:
@@ -183,4 +183,4 @@ def _parts(data: BagShares, folds) -> Callable[[int], tuple[BagShares, BagShares
     def part(fold):
         return data.take(np.flatnonzero(folds != fold)), data.take(np.flatnonzero(folds == fold))
 
-    return cache(part) if data.values.nbytes <= KEPT else part
+    return cache(part) if data.values.nbytes <= MAX_KEPT_BYTES else part

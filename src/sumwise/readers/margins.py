@@ -16,7 +16,7 @@ from sumwise.readers.files import Opening, open_sheet, renamed
 from sumwise.readers.sheet import Sheet
 from sumwise.readers.write import write_frame
 
-LONG = {"unit": "unit", "side": "side", "option": "option", "votes": "votes", "row": "row", "col": "col"}
+LONG_ROLES = {"unit": "unit", "side": "side", "option": "option", "votes": "votes", "row": "row", "col": "col"}
 
 
 def read_margins(
@@ -87,7 +87,7 @@ def read_margins(
         if total is not None or weight is not None or covariates or row_sd:
             said = "total, weight, covariates and row_sd belong to the wide shape."
             raise DataError(said, hint="name rows and cols, or leave them out.")
-        return _read_long(source, unit, renamed(long, LONG, "long", "{'votes': 'n'}"), absent, mismatch, opening)
+        return _read_long(source, unit, renamed(long, LONG_ROLES, "long", "{'votes': 'n'}"), absent, mismatch, opening)
     if rows is None or cols is None:
         raise DataError("rows and cols go together.", hint="name both (wide), or neither (long).")
     if long is not None:

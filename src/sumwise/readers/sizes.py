@@ -12,7 +12,7 @@ import numpy as np
 from sumwise.errors import DataError
 
 FREE_SIZE, EXPANSION = 2**28, 200  # what a packed file may come to: so many bytes, or so many times its size
-PIECE = 1 << 16
+BLOCK_BYTES = 1 << 16
 
 
 def check_packed(path: str | os.PathLike) -> None:
@@ -31,11 +31,11 @@ def check_packed(path: str | os.PathLike) -> None:
     if 1032 * size <= limit:  # no deflated byte comes to more
         return
     with open(path, "rb") as file:
-        while piece := unpacker.unconsumed_tail or unpacker.unused_data or file.read(PIECE):
+        while piece := unpacker.unconsumed_tail or unpacker.unused_data or file.read(BLOCK_BYTES):
             if unpacker.eof:  # a file may hold several packed parts, one after the other
                 unpacker = zlib.decompressobj(31)
             try:
-                seen += len(unpacker.decompress(piece, PIECE * 16))
+                seen += len(unpacker.decompress(piece, BLOCK_BYTES * 16))
             except zlib.error:
                 return  # whoever reads it says what is wrong with it
             if seen > limit:

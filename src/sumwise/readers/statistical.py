@@ -16,7 +16,7 @@ from sumwise.readers.sheet import Sheet
 from sumwise.readers.sizes import check_rows, decoded_limit
 
 STATISTICAL = {".dta", ".sav", ".zsav"}
-TOO_MANY = 3  # what the trial ends with where the file declares more values than it may
+TOO_MANY_VALUES = 3  # what the trial ends with where the file declares more values than it may
 TRIAL = f"""
 import sys, pyreadstat
 read, path = getattr(pyreadstat, sys.argv[1]), sys.argv[2]
@@ -24,7 +24,7 @@ facts = read(path, metadataonly=True)[1]
 rows, columns = facts.number_rows or 0, facts.number_columns or 0
 print(rows, columns)
 if 8 * rows * columns > int(sys.argv[3]):
-    sys.exit({TOO_MANY})
+    sys.exit({TOO_MANY_VALUES})
 read(path)
 """
 
@@ -51,7 +51,7 @@ def _try(name: str, path: Path) -> None:
     command = [sys.executable, "-c", TRIAL, name, str(path), str(decoded_limit(path))]
     place = {**os.environ, "PYTHONPATH": os.pathsep.join(p for p in sys.path if p)}
     tried = subprocess.run(command, env=place, capture_output=True, text=True, check=False)  # noqa: S603 (this Python)
-    if tried.returncode == TOO_MANY:
+    if tried.returncode == TOO_MANY_VALUES:
         check_rows(path, *map(int, tried.stdout.split()))
     elif tried.returncode < 0 or tried.returncode > 255:  # by a signal, or Windows' codes for the same
         raise DataError(

@@ -35,8 +35,8 @@ NUMBERS = ("count", "scale", "draws", "label_scale", "low", "high")
 NAMES = {c: c for c in (*NUMBERS, "label_sum", "table", "noise", "absent")}
 NOISES = {"exact": Exact, "poisson": Poisson, "gaussian": Gaussian, "laplace": Laplace, "geometric": Geometric}
 ABSENT = ("raise", "zero", "unobserved")
-WHOLE = re.compile(r"0|-?[1-9][0-9]*")
-LARGEST = 100_000_000  # cells of one table that is held in full
+WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]*")
+MAX_DENSE_CELLS = 100_000_000  # cells of one table that is held in full
 
 
 def read_tables(
@@ -183,7 +183,11 @@ def _levels(sheet: Sheet, attribute: str) -> list:
 
 
 def _whole(texts: list) -> list:
-    return [int(x) for x in texts] if texts and all(WHOLE.fullmatch(x) and len(x) < 16 for x in texts) else list(texts)
+    return (
+        [int(x) for x in texts]
+        if texts and all(WHOLE_NUMBER.fullmatch(x) and len(x) < 16 for x in texts)
+        else list(texts)
+    )
 
 
 def _domain(sheet: Sheet, levels: dict[str, list], domain: Domain | None) -> Domain:
@@ -244,7 +248,7 @@ def _table(cells: _Cells, rows: np.ndarray, noise: Noise | None, absent: str) ->
     noted = any(cells.called[c] in sheet.columns for c in ("noise", "low", "high"))
     whole = not np.isnan(cells.numbers["count"][rows]).any()
     sparse = absent == "zero" and whole and not noisy and not noted and pays(size, len(rows))
-    if size > LARGEST and not sparse:
+    if size > MAX_DENSE_CELLS and not sparse:
         raise DataError(f"{sheet.name}: the table over {', '.join(attributes)} has {size:,} cells.", hint="cut levels.")
     cell = np.ravel_multi_index(tuple(cells.codes[rows][:, has].T), shape)
     twice = np.zeros(len(sheet), dtype=bool)

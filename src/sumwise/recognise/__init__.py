@@ -21,7 +21,7 @@ from sumwise.recognise.nearest import nearest_form
 __all__ = ["Guess", "recognise"]
 
 FORMS = ("bags", "counts_over_time", "margins", "tables")
-NEARLY = 0.1  # a form whose score is this near to the best is named
+NEARLY_BEST = 0.1  # a form whose score is this near to the best is named
 # Rows are like people, not units, if there are so many of them, with so many columns of so few different texts
 FEWEST_PEOPLE, FEWEST_CATEGORIES, MOST_CATEGORIES = 200, 3, 50
 TIMED = r"((week|day|month|hour|year|time|t|w|d|h|m|q)[ _.-]?\d{1,4}|(19|20)\d{2}([-_.]\d{1,2}){0,2})"
@@ -84,7 +84,7 @@ def recognise(profiles: list[Any], family: str | None = None) -> Guess:
     best.ask += [
         f"it may also be {g.seen}: --family {g.family} takes it so."
         for g in guesses
-        if g.family != best.family and g.refusal is None and g.score > best.score - NEARLY
+        if g.family != best.family and g.refusal is None and g.score > best.score - NEARLY_BEST
     ]
     best.ask += [
         f"some rows of {profile.path.name} have too few or too many fields and are left out; is the file whole?"

@@ -32,7 +32,7 @@ PLACES += (
     "ort", "orte", "standort*", "zelle*", "gebiet*", "gemeinde*", "kreis*", "lieu*", "cellule*", "commune*", "ville*",
 )  # fmt: skip
 PLACES += ("lugar*", "celda*", "municipio*", "município*", "ciudad*", "zona*", "local", "célula*", "celula*", "cidade*")
-LONGEST = ("year*", "month*", "week*", "wk*", "date*", "day*", "hour*", "time*", "period*", "step*", "t")
+LONGEST_FIRST = ("year*", "month*", "week*", "wk*", "date*", "day*", "hour*", "time*", "period*", "step*", "t")
 COUNTS = (
     "count", "counts", "counted", "n", "birds", "people", "number*", "devices", "visitors", "abund*", "density",
     "noisy*", "value*", "anzahl", "zahl", "nombre", "effectif*", "número*", "numero*", "conteo*", "cantidad*",
@@ -115,8 +115,8 @@ def _with_season(
     profile: FileProfile, other: FileProfile | None, found: tuple[Column, Column, Column], times: list[Column]
 ) -> Guess | None:
     """Two columns of time, such as day and hour: the longer is the season, whose times share their movement."""
-    places = {c.name: [k for k, word in enumerate(LONGEST) if profile.is_called(c, (word,))] for c in times}
-    rank = {name: min(some, default=len(LONGEST)) for name, some in places.items()}
+    places = {c.name: [k for k, word in enumerate(LONGEST_FIRST) if profile.is_called(c, (word,))] for c in times}
+    rank = {name: min(some, default=len(LONGEST_FIRST)) for name, some in places.items()}
     time = max(times, key=lambda c: rank[c.name])
     for long in times:
         if rank[long.name] < rank[time.name] and _pairs(long, time, found[1]) == profile.n_rows:

@@ -24,7 +24,7 @@ ORIGINS |= {"wvap": "White", "bvap": "Black", "hvap": "Hispanic", "asianvap": "A
 DEGREES = {"c": "°C", "f": "°F", "k": "K"}  # after one of these words, not after "template"
 TEMPERATURES = {"temp", "temps", "temperature", "temperatures", "temperatur", "temperatura", "température"}
 PARTIES = {"dem": "Democrat", "rep": "Republican", "democrat": "Democrat", "republican": "Republican", "oth": "other"}
-KNOWN = (ORIGINS, PARTIES)  # a side with two of the names has them all
+KNOWN_NAMES = (ORIGINS, PARTIES)  # a side with two of the names has them all
 LETTER = re.compile(r"([A-Za-z]+(?: [A-Za-z]+)*?) ([DRLGI])$")  # a candidate and a party
 
 
@@ -123,7 +123,7 @@ def _words(column: str) -> str | None:
 def _written_out(names: Mapping[str, str]) -> dict[str, str]:
     """A side's names with abbreviations of origins and parties written out, where two or more are known."""
     out = dict(names)
-    for known in KNOWN:
+    for known in KNOWN_NAMES:
         found = [name.lower() for name in names.values() if name.lower() in known]
         if len(found) > 1 and any(known[name].lower() != name for name in found):  # words alone stay as they are
             out = {c: known.get(name.lower(), name) for c, name in out.items()}

@@ -22,7 +22,7 @@ from sumwise.study.families import FAMILIES, study_class, study_of
 from sumwise.study.problem import Problem
 from sumwise.study.sources import all_met, is_birdflow
 
-SHOWN = 4  # columns of times or places that are shown
+MAX_SHOWN = 4  # columns of times or places that are shown
 MOST_READ = 1000  # contests that are read as a check
 PARTS = {
     "unit": "unit",
@@ -259,7 +259,7 @@ def _preview(guess: Guess, profiles: list[FileProfile]) -> list[dict[str, Any]]:
     shown = []
     for contest, columns in given:
         for key, names in columns.items():
-            few = SHOWN if key in ("times", "places") else None
+            few = MAX_SHOWN if key in ("times", "places") else None
             for name in names[:few] if isinstance(names, list) else [names]:
                 column = next((c for p in profiles for c in p.columns if c.name == name), None)
                 if key not in PARTS or column is None:

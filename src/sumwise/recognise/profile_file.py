@@ -22,7 +22,7 @@ from sumwise.readers.text import inspect_text
 from sumwise.study.problem import Problem
 from sumwise.study.sources import open_source
 
-POINTS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?", re.ASCII)  # that separate thousands
+DOTTED_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(\.\d{3})+(,\d+)?", re.ASCII)  # that separate thousands
 HEAD = 60  # rows that show whether there is a header
 BLANKS = ("", "?", "N", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "None", "-", ".")
 MOST_RAGGED = 0.2  # of all rows, with another number of fields than the header: these may be left out
@@ -226,7 +226,7 @@ def _decimal(sheet: Any) -> str | None:
         return None
     words = {str(w).strip().removesuffix("%").strip() for name in sheet.columns for w in sheet.frame[name].dropna()}
     pointed = [w for w in words if "." in w and _is_number(w)]
-    return "," if pointed and all(POINTS.fullmatch(w) for w in pointed) else None
+    return "," if pointed and all(DOTTED_THOUSANDS.fullmatch(w) for w in pointed) else None
 
 
 def _is_text(path: Path) -> bool:

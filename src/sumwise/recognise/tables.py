@@ -19,7 +19,7 @@ from sumwise.recognise.profile_file import Column, FileProfile, not_features
 COUNTS = ("count", "counts", "n", "impressions", "displays", "people", "freq*")
 SUMS = ("label_sum", "clicks", "conversions", "positives", "sales", "label sum")
 LABELS = ("label*", "class", "target", "y", "income*", "click*", "outcome*", "response*")
-EXTRA = ("table", "noise", "scale", "low", "high")  # columns of cells that are not attributes
+NOT_ATTRIBUTES = ("table", "noise", "scale", "low", "high")  # columns of cells that are not attributes
 MOST_CLASSES, MOST_ATTRIBUTES = 10, 40
 WHO = "(?:person|patient|customer|client|user|member|subject|household|respondent|case)s?"
 PERSONS = re.compile(  # customer, id, hashed_user_id; not customer_age, nor number_of_visits
@@ -50,7 +50,7 @@ def _cells(profile: FileProfile) -> Guess | None:
     below = bool((count.amounts < 0).any() or (total.amounts < 0).any())  # noise, which the check below speaks of
     if not fits.mean() >= 0.9 and not _noisy(profile) and not below:
         return None
-    rest = [c for c in profile.columns if c not in (count, total) and c.name not in EXTRA]
+    rest = [c for c in profile.columns if c not in (count, total) and c.name not in NOT_ATTRIBUTES]
     ratios = [c for c in rest if _is_ratio(c, profile, total.amounts / np.maximum(count.amounts, 1e-300))]
     attributes = [c.name for c in rest if c not in ratios]
     if not attributes:

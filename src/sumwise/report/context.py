@@ -88,7 +88,7 @@ class Context:
 
             what, values = curve
             data = table(pd.DataFrame({"iteration": np.arange(len(values)) + 1, what: values}), "Training curve")
-            numbers = {"names": [self.method], "values": [values], "what": SHORT.get(what, "objective")}
+            numbers = {"names": [self.method], "values": [values], "what": SHORT_MEANING.get(what, "objective")}
             caption = f"{what[0].upper()}{what[1:]}, at each iteration. A flat end means that the fit has converged."
             summary.add("certainty", figure("training_curve", numbers, caption, data, folded="Training curve"))
 
@@ -98,7 +98,9 @@ MEANING = {
     "moment_error": "largest difference between model and tables (lower is better)",
     "change": "change of the estimates from the iteration before (lower is better)",
 }
-SHORT = dict(zip(MEANING.values(), ("misfit, in standard errors", "largest difference", "change of the estimates")))
+SHORT_MEANING = dict(
+    zip(MEANING.values(), ("misfit, in standard errors", "largest difference", "change of the estimates"))
+)
 
 
 def _curve(fit: Any) -> tuple[str, list[float]] | None:

@@ -68,7 +68,7 @@ DEFINITIONS = {
 
 
 VARIES = "Behaviour appears to vary with composition"
-SHORT = 20  # rows of a table that is kept on one page
+ROWS_ON_ONE_PAGE = 20  # rows of a table that is kept on one page
 
 
 class Pages:
@@ -96,7 +96,7 @@ class Pages:
         return f"{what} {self.counts[what]}"
 
     def table(self, title: str, columns: Any, rows: Any, about: str | None = None) -> None:
-        short, label = len(rows) <= SHORT, self.label("Table")
+        short, label = len(rows) <= ROWS_ON_ONE_PAGE, self.label("Table")
         self.add(kind="table", label=label, title=title, columns=columns, rows=rows, short=short, about=about)
 
     def figure(self, block: Mapping[str, Any]) -> None:

@@ -33,7 +33,7 @@ COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7
 SQUARE = {"tomography", "calibration", "confusion", "flows", "predicted", "unit_scatter", "unit_map", "share_scatter"}
 SQUARE |= {"map_flows", "map_routes", "map_values", "connectivity"}
 LINES = {"intervals": "share", "polarisation": "gap", "methods": "low", "subgroups": "low", "findings": "off"}
-ROOM = 0.92  # of the width, where frames share their layout
+WIDTH_USED = 0.92  # of the width, where frames share their layout
 DASHES = ["-", "--", ":", "-."]
 NAMES = {"wide": 40, "narrow": 20, "both": 20}  # characters of a name
 # Inches at 72 dots, and the size of letters: shown one to one, and a little smaller on a phone where one serves both.
@@ -112,7 +112,7 @@ def _lie_alike(figure: Any, layout: list[Any]) -> None:
         figure.draw_without_rendering()
         found = [axes.get_position().bounds for axes in figure.axes]  # of the map itself, narrower than its place
         left = min(x for x, _, _, _ in found)
-        layout[:] = [(left + ROOM * (x - left), y, ROOM * w, h) for x, y, w, h in found]
+        layout[:] = [(left + WIDTH_USED * (x - left), y, WIDTH_USED * w, h) for x, y, w, h in found]
     figure.set_layout_engine("none")
     for axes, place in zip(figure.axes, layout):
         axes.set_position(place)

@@ -27,7 +27,7 @@ try:
 except ImportError:  # Windows: runs aren't kept apart, and nothing is taken for a leftover
     fcntl = None
 
-MARK = ".being-written"
+UNFINISHED = ".being-written"
 NOT_ORDINARY = (errno.ELOOP, errno.EISDIR, errno.ENXIO)  # a link, a folder, a pipe or a device
 
 
@@ -102,13 +102,13 @@ def new_folder(path: str | os.PathLike) -> Iterator[Path]:
         for found in target.parent.glob(f".{_literal(target.name)}-????????"):
             with contextlib.suppress(OSError):
                 found.rmdir()  # killed before it had its mark: only if it is empty
-            with contextlib.suppress(OSError), open(found / MARK, "rb", opener=_opened_alone) as file:
+            with contextlib.suppress(OSError), open(found / UNFINISHED, "rb", opener=_opened_alone) as file:
                 if _try_lock(file):
                     shutil.rmtree(found, ignore_errors=True)
     building, held = _marked_new(target)
     try:
         yield building
-        (building / MARK).unlink(missing_ok=True)
+        (building / UNFINISHED).unlink(missing_ok=True)
         # The permission bits that new files must not have; the system reports them only when they are set
         mask = os.umask(0o077)
         os.umask(mask)
@@ -216,7 +216,7 @@ def _marked_new(target: Path) -> tuple[Path, Any]:
     while True:
         building = Path(tempfile.mkdtemp(prefix=f".{target.name}-", dir=target.parent))
         with contextlib.suppress(FileNotFoundError):
-            held = lock(building / MARK)
+            held = lock(building / UNFINISHED)
             if held is not None:
                 return building, held
 

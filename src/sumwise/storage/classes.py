@@ -41,7 +41,10 @@ PUBLIC = (
 )
 """The modules whose public classes a file may name; no other module is ever imported for a file."""
 
-MOVED = {"sumwise.encoding_rules": "sumwise.encoding.rules", "sumwise.encoding_merged": "sumwise.encoding.merged"}
+MOVED_MODULES = {
+    "sumwise.encoding_rules": "sumwise.encoding.rules",
+    "sumwise.encoding_merged": "sumwise.encoding.merged",
+}
 """Modules as files of earlier versions name them."""
 
 
@@ -65,7 +68,7 @@ def public_name(cls: type) -> str | None:
 def public_class(name: Any, where: str) -> type:
     """Return the container or estimator that a file names; refuse anything else without importing it."""
     module, _, short = name.rpartition(".") if isinstance(name, str) else ("", "", "")
-    module = MOVED.get(module, module)
+    module = MOVED_MODULES.get(module, module)
     found = _lookup(module, short) if module in PUBLIC else None
     if found is None or not (_is_noun(found) or _is_estimator(found)):
         raise DataError(

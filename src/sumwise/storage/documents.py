@@ -15,7 +15,7 @@ from sumwise import checks
 
 HALF_A_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
 
-WHOLE = 2**26  # bytes that are read at most: all of smaller files, evenly spread blocks of larger ones
+MAX_BYTES_READ = 2**26  # bytes that are read at most: all of smaller files, evenly spread blocks of larger ones
 BLOCK = 2**16
 
 
@@ -72,7 +72,7 @@ def parse_toml(text: str) -> dict[str, Any]:
 def file_digest(path: str) -> str | None:
     """A name for the content of a file, or of all files of a folder or pattern; None where nothing is here.
 
-    Of files that together are larger than `WHOLE`, sizes and blocks that are spread evenly over each stand for all.
+    Of files that together are larger than `MAX_BYTES_READ`, sizes and blocks spread evenly over each stand for all.
 
     Examples
     --------
@@ -103,11 +103,11 @@ def file_digest(path: str) -> str | None:
 
 def _content(file: Path, total: int) -> bytes:
     with file.open("rb") as source:
-        if total <= WHOLE:
+        if total <= MAX_BYTES_READ:
             return hashlib.file_digest(source, "sha256").digest()
         size, digest = file.stat().st_size, hashlib.sha256()
         digest.update(str(size).encode())
-        blocks = max(2, WHOLE // BLOCK * size // total)
+        blocks = max(2, MAX_BYTES_READ // BLOCK * size // total)
         for i in range(blocks):
             source.seek(max(size - BLOCK, 0) * i // (blocks - 1))
             digest.update(source.read(BLOCK))

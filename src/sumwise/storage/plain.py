@@ -15,7 +15,7 @@ from sumwise.storage.walk import Decoder, Encoder, refuse
 SCALAR_TYPES = {kind.__name__: kind for kind in {np.dtype(c).type for c in np.typecodes["All"] if c not in "OV"}}
 """The classes that may be saved themselves, as a parameter ``dtype=np.float64`` is."""
 
-ALIKE = 100  # keys of one hash that a set or a dict may have: each is compared with all the others
+MAX_EQUAL_HASHES = 100  # keys of one hash that a set or a dict may have: each is compared with all the others
 
 
 def encode(encoder: Encoder, value: Any, where: str) -> Any:
@@ -58,7 +58,7 @@ def decode(decoder: Decoder, tag: str, body: Any, where: str) -> Any:
 def _hashed(keys: list, where: str) -> list:
     """Return the keys; refuse a file whose keys were chosen to share a hash, which would take very long to read."""
     alike = Counter(map(hash, keys)).most_common(1)
-    if alike and alike[0][1] > ALIKE:
+    if alike and alike[0][1] > MAX_EQUAL_HASHES:
         raise DataError(f"{where}: the file holds {alike[0][1]} keys of the same hash.")
     return keys
 

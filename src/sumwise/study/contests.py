@@ -26,7 +26,7 @@ from sumwise.study.problem import Problem, value
 from sumwise.study.sources import OPENING
 
 INDEX = "contests.json"
-BARE = re.compile(r"[A-Za-z0-9_-]+")  # keys that TOML takes without quotes
+BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")  # keys that TOML takes without quotes
 OWN = ("name", "election")  # keys of a contest that stand in for no others
 MOST_PAGES = 50  # contests that get a page each at once; of more, sumwise report makes it
 MOST_COMPARED = 12  # contests that are compared with other methods unless the problem asks for it, with figures twice
@@ -67,7 +67,7 @@ def contest_problems(problem: Problem) -> dict[str, Problem]:
 
 def _text(values: dict[str, Any]) -> str:
     def line(key: str, given: Any) -> str:
-        return f"{key if BARE.fullmatch(key) else value(key)} = {value(given)}"
+        return f"{key if BARE_KEY.fullmatch(key) else value(key)} = {value(given)}"
 
     plain = [line(k, v) for k, v in values.items() if not isinstance(v, dict)]
     for table in (k for k, v in values.items() if isinstance(v, dict) and v):

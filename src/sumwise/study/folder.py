@@ -16,8 +16,11 @@ from sumwise.storage.atomic import lock, unlock
 from sumwise.storage.documents import read_json
 from sumwise.version import __version__
 
-MARK = "provenance.json"  # every result has it, and nothing else has it beside summary.json
-PARTS = {"summary.json": ("title", "family", "findings", "sections"), MARK: ("data", "versions")}  # what a page needs
+PROVENANCE_FILE = "provenance.json"  # every result has it, and nothing else has it beside summary.json
+PARTS = {
+    "summary.json": ("title", "family", "findings", "sections"),
+    PROVENANCE_FILE: ("data", "versions"),
+}  # what a page needs
 
 PACKAGES = ("numpy", "scipy", "scikit-learn", "numba", "pandas", "duckdb", "pyarrow", "matplotlib")
 
@@ -114,7 +117,7 @@ class ResultFolder:
             raise DataError(f"{str(out)!r} is a file.", hint="name a folder.")
         if not any(out.iterdir()):
             return
-        if not ((out / MARK).exists() and (out / "summary.json").exists()):
+        if not ((out / PROVENANCE_FILE).exists() and (out / "summary.json").exists()):
             raise DataError(f"The folder {str(out)!r} holds other files.", hint="name a new folder.")
         if not self.options["replace"]:
             raise DataError(

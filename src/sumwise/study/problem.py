@@ -24,7 +24,7 @@ KEY = re.compile(
 )
 HEADER = re.compile(r"\s*\[\[?\s*(.*?)\s*\]\]?\s*(#.*)?$")
 STRING = re.compile(r'"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'')
-PART = re.compile(r"\"([^\"]*)\"|'([^']*)'|([A-Za-z0-9_-]+)")
+KEY_PART = re.compile(r"\"([^\"]*)\"|'([^']*)'|([A-Za-z0-9_-]+)")
 
 KEYS: dict[str, type] = {  # of the file, and what each holds
     "family": str,
@@ -312,7 +312,7 @@ def value_line(text: str, value: str, start: int = 1) -> int | None:
 
 
 def _path(text: str) -> tuple[str, ...]:
-    return tuple(next(part for part in found if part) for found in PART.findall(text) if any(found))
+    return tuple(next(part for part in found if part) for found in KEY_PART.findall(text) if any(found))
 
 
 def value(given: Any) -> str:

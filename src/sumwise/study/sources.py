@@ -32,7 +32,7 @@ OPENING = {
     "only": 'rows to use, as {column = "value"}; default all',
     "ragged": "what to do with rows of a text file that have too few or too many fields: raise or drop",
 }
-SHOWN = 5
+MAX_LISTED = 5
 OPENED: dict[tuple, dict[str, Any]] = {}  # the files that were opened last: sheet, trimmed sheet, codes of columns
 MOST_OPENED = 2
 LINE = "line of the file"  # where rows that were picked stood
@@ -192,10 +192,10 @@ def _without(problem: Problem, sheet: Sheet, alone: bool) -> Sheet:
         return sheet
     if drop.all():
         problem.fail(("data", "without"), f"without leaves no row of {sheet.name}.", "check the values.")
-    where = ", ".join(sheet.row(int(i)) for i in np.flatnonzero(drop)[:SHOWN])
+    where = ", ".join(sheet.row(int(i)) for i in np.flatnonzero(drop)[:MAX_LISTED])
     problem.remarks.append(
         f"{int(drop.sum())} of {len(drop)} rows of {sheet.name} are left out, as the problem file asks: {where}"
-        f"{', ...' if drop.sum() > SHOWN else ''}."
+        f"{', ...' if drop.sum() > MAX_LISTED else ''}."
     )
     return only_rows(sheet, np.flatnonzero(~drop))
 
@@ -364,8 +364,8 @@ def matched(problem: Problem, first: Sheet, second: Sheet, ids: Sequence[pd.Seri
 
 
 def _alone(sheet: Sheet, alone: list[str]) -> str:
-    listed = ", ".join(repr(x) for x in alone[:SHOWN])
-    more = ", ..." if len(alone) > SHOWN else ""
+    listed = ", ".join(repr(x) for x in alone[:MAX_LISTED])
+    more = ", ..." if len(alone) > MAX_LISTED else ""
     return f"{len(alone)} only in {sheet.name}" + (f" ({listed}{more})" if alone else "")
 
 

@@ -72,7 +72,7 @@ def test_contradictions_under_tight_noise_are_certified(seed):
 def test_a_large_problem_is_left_to_the_dual(monkeypatch):
     model, tables, n = other_instance(18)
     problem = observe(model, tables, n).problem
-    monkeypatch.setattr(module, "LARGEST", 100)
+    monkeypatch.setattr(module, "MAX_SPARSE_CELLS", 100)
     assert interior_counts(problem, _near) is None
 
 

@@ -30,7 +30,7 @@ def example():
 
 
 def test_field_equals_the_process_in_full(monkeypatch):
-    monkeypatch.setattr(sf, "KEPT", 1 - 1e-12)
+    monkeypatch.setattr(sf, "TRACE_KEPT", 1 - 1e-12)
     y = example()
     field = sf.fit_field(y, sf.factor(WHEN, 2.0, rng=RNG), sf.factor(PLACE, 1.5, rng=RNG), 1.3, 0.4)
     mean, covariance = full(y, 2.0, 1.5, 1.3, 0.4)
@@ -44,7 +44,7 @@ def test_field_equals_the_process_in_full(monkeypatch):
 def test_inducing_points_come_near_the_kernel(monkeypatch):
     points = np.random.default_rng(3).random((60, 2)) * 2
     exact = np.exp(-((points[:, None] - points[None]) ** 2).sum(axis=-1) / 2)
-    monkeypatch.setattr(sf, "MOST", 30)
+    monkeypatch.setattr(sf, "MAX_POINTS", 30)
     features = sf.factor(points, 1.0, rng=np.random.default_rng(4))
     np.testing.assert_allclose(features @ features.T, exact, atol=0.05)
     assert features.shape[1] < 30

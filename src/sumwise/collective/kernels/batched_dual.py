@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
     from sumwise.collective.kernels.count_problem import CountProblem
 
-TINY = 1e-280  # a message below it may have lost terms to underflow: such a chain is not certified here
-LEAST = 1e-4  # share of the promised gain that a step must bring
+UNDERFLOW = 1e-280  # a message below it may have lost terms to underflow: such a chain is not certified here
+SUFFICIENT_DECREASE = 1e-4  # share of the promised gain that a step must bring
 PRODUCTS = 80  # sweeps of a Newton step, at most
-SHORT = (1.0, 0.3, 0.1)  # of a step that leaves its box, which parts are tried
-LAST = ("weights", "inverse_sums")  # arrays of a point in which chains come last but one
+STEP_FRACTIONS = (1.0, 0.3, 0.1)  # of a step that leaves its box, which parts are tried
+CHAINS_LAST_BUT_ONE = ("weights", "inverse_sums")  # arrays of a point in which chains come last but one
 
 
 @dataclass
@@ -115,7 +115,7 @@ def evaluate(batch: Batch, g: Tensor) -> Point:
     nodes[:-1] += message[:, 1].flip(0)
     nodes = nodes.transpose(0, 1).contiguous()
     cells = nodes.softmax(-1) * batch.total[:, None, None]
-    lost = (sums < TINY) & both_ways(batch.logs > -np.inf)[1:]
+    lost = (sums < UNDERFLOW) & both_ways(batch.logs > -np.inf)[1:]
     value, first, second = conjugate(batch, g)
     gap = fenchel(batch, g, cells)
     gap = gap.masked_fill(lost.any(-1).any(0).any(0) | ~gap.isfinite(), np.inf)
@@ -356,7 +356,7 @@ def maximise_batch(batch: Batch, tol: float, max_iter: int) -> tuple[Point, Any,
         ratio = _where(new.dual.isfinite() & (promised >= 0), ratio, -1.0).nan_to_num(nan=-1.0)
         factor = reach.new_full(reach.shape, 0.2).masked_fill(ratio > 0.1, 1.0).masked_fill(ratio > 0.5, 2.0)
         reach = _where(active, reach * factor, 0.0) + _where(~active, reach, 0.0)
-        point = _choose(active & (ratio > LEAST), new, point)
+        point = _choose(active & (ratio > SUFFICIENT_DECREASE), new, point)
         start = start.where(start.isfinite(), point.dual + point.gap)
         done = done | _enough(point, start, tol, batch.total)
     return point, done, steps
@@ -375,7 +375,7 @@ def _choose(mask: Tensor, new: Point, old: Point) -> Point:
     made = {}
     for f in fields(Point):
         a, b = getattr(new, f.name), getattr(old, f.name)
-        own = mask[:, None] if f.name in LAST else mask.reshape(-1, *[1] * (a.ndim - 1))
+        own = mask[:, None] if f.name in CHAINS_LAST_BUT_ONE else mask.reshape(-1, *[1] * (a.ndim - 1))
         made[f.name] = a.where(own, b)
     return Point(**made)
 
@@ -411,7 +411,7 @@ def _newton(
     if bool(outside.any()):
         step = step.where(~outside[:, None, None], step.new_zeros(step.shape))
         promised = _where(~outside, promised, -1.0)  # no part is good: a shorter reach is tried next
-        for part in SHORT:
+        for part in STEP_FRACTIONS:
             inside = (part * x).clamp(min=foot, max=top)
             gain = promise(inside)
             good = outside & (gain > 0.1 * part * (2.0 - part) * wanted)

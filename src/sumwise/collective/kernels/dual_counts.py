@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _LEAST = 1e-4  # share of the promised gain that a step must bring
 STAGE = 1e-3  # tolerance of a stage of the continuation , relative as `tol` is
-ALIKE = 10.0  # ratio of variances within a node up to which its observations are centred
-DIRECT = 80  # Newton steps before continuation; easy problems take 10 to 40 (tests/collective)
+MAX_VARIANCE_RATIO = 10.0  # ratio of variances within a node up to which its observations are centred
+DIRECT_STEPS = 80  # Newton steps before continuation; easy problems take 10 to 40 (tests/collective)
 
 
 @dataclass
@@ -110,7 +110,7 @@ def maximise_dual(
     problem.n_passes = problem.n_tangents = 0
     watch = _Watch(problem, tol, max_gap)
     search = _Search(problem, watch, max_products)
-    done = search.newton(first_multipliers(problem, start, problem.observations), min(max_iter, DIRECT))
+    done = search.newton(first_multipliers(problem, start, problem.observations), min(max_iter, DIRECT_STEPS))
     if not done and search.n_iter < max_iter and not search.infeasible:
         found = None if other is None else other(problem, watch.enough)
         if found is not None:
@@ -149,7 +149,9 @@ def _centred(problem: CountProblem | GaussianProblem) -> tuple[CountProblem | Ga
     for i in np.flatnonzero(whole & (np.asarray(problem.forest.sizes) > 0)):
         at = np.flatnonzero(node == i)
         var = observations.var[at]
-        if var.max() > ALIKE * var.min():  # where noise differs much, c would be rounding to those with most of it
+        if (
+            var.max() > MAX_VARIANCE_RATIO * var.min()
+        ):  # where noise differs much, c would be rounding to those with most of it
             continue
         c = _simplex_shift(y[at], var, problem.total)
         y[at] += c * var

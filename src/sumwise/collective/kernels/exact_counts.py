@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from sumwise.collective.kernels.count_problem import CountProblem
     from sumwise.collective.kernels.edges import Edge
 
-LARGEST = 4_000_000
+MAX_TABLES = 4_000_000
 
 
 def compositions(total: int, parts: int) -> np.ndarray:
@@ -99,13 +99,13 @@ class _Integers:
     def _check_size(self) -> None:
         for _first, _second, operator in self.problem.forest.edges:
             size = comb(self.total + operator.n_cells - 1, self.total)
-            if size > LARGEST:
+            if size > MAX_TABLES:
                 raise DataError(
-                    f"An edge has {size:,} possible tables; exact inference takes up to {LARGEST:,}.",
+                    f"An edge has {size:,} possible tables; exact inference takes up to {MAX_TABLES:,}.",
                     hint="use method='dual', or a smaller population.",
                 )
         for size in self.problem.forest.sizes:
-            if comb(self.total + size - 1, self.total) > LARGEST:
+            if comb(self.total + size - 1, self.total) > MAX_TABLES:
                 raise DataError(f"A node of {size} states has too many tables for exact inference.")
 
     def _edge(self, first: int, second: int, operator: Edge) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

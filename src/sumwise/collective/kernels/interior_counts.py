@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from sumwise.collective.kernels.edges import Edge
     from sumwise.collective.kernels.observations import Observations
 
-LARGEST = 200_000  # cells of tables and margins up to which a sparse factorisation is quick
-NEAR = 0.995  # share of the way to the boundary that a step may go
+MAX_SPARSE_CELLS = 200_000  # cells of tables and margins up to which a sparse factorisation is quick
+STEP_TO_BOUNDARY = 0.995  # share of the way to the boundary that a step may go
 
 
 def interior_counts(
@@ -50,7 +50,7 @@ def interior_counts(
         With tables in place of beliefs; None where nothing was certified, or the problem is too large for it.
     """
     size = problem.n_cells + sum(op.n_cells for _, _, op in problem.forest.edges)
-    if problem.device is not None or size > LARGEST:
+    if problem.device is not None or size > MAX_SPARSE_CELLS:
         return None
     form = CountsForm(problem)
     state, gaps = _State(form, _start(form)), []
@@ -172,7 +172,7 @@ class _State:
 def _length(x: np.ndarray, dx: np.ndarray) -> float:
     """The longest step, at most one, that keeps x positive."""
     falling = dx < 0
-    return min(1.0, NEAR * float((-x[falling] / dx[falling]).min(initial=np.inf)))
+    return min(1.0, STEP_TO_BOUNDARY * float((-x[falling] / dx[falling]).min(initial=np.inf)))
 
 
 def _certify(form: CountsForm, state: _State, n_iter: int) -> DualResult:

@@ -16,7 +16,7 @@ import numpy as np
 from scipy.special import logsumexp, xlogy
 
 LOWEST = -1e3  # log-potential of what is forbidden: its exponential is 0
-STEEPEST = 1e3  # slopes of the loss are cut there: an empty cell would never leave zero
+MAX_SLOPE = 1e3  # slopes of the loss are cut there: an empty cell would never leave zero
 
 
 class Edges(NamedTuple):
@@ -99,7 +99,7 @@ class LoopyProblem:
 
     def slope(self, cells: np.ndarray) -> np.ndarray:
         """Gradient of the loss, cut where it is too steep."""
-        return np.clip(np.nan_to_num(self.loss(cells)[1], nan=0.0), -STEEPEST, STEEPEST)
+        return np.clip(np.nan_to_num(self.loss(cells)[1], nan=0.0), -MAX_SLOPE, MAX_SLOPE)
 
     def objective(self, cells: np.ndarray, tables: list[np.ndarray]) -> float:
         """F at counts of nodes and edges."""

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 
-KEPT = 0.999  # of a kernel's trace
-MOST = 1500  # points of an eigendecomposition; more go through that many inducing ones
+TRACE_KEPT = 0.999  # of a kernel's trace
+MAX_POINTS = 1500  # points of an eigendecomposition; more go through that many inducing ones
 STEPS, FINE = 2000, 1e-6  # of conjugate gradients: at most, and the residual that ends them
 
 
@@ -43,11 +43,11 @@ class Field(NamedTuple):
 def factor(points: np.ndarray, length: float, *, rng: np.random.Generator) -> np.ndarray:
     """Features (n, p) whose products are the kernel exp(-d^2 / 2 length^2) of points (n, d), nearly."""
     points = points.reshape(len(points), -1)
-    chosen = points if len(points) <= MOST else points[rng.choice(len(points), MOST, replace=False)]
+    chosen = points if len(points) <= MAX_POINTS else points[rng.choice(len(points), MAX_POINTS, replace=False)]
     kernel = _kernel(chosen, chosen, length)
     values, vectors = np.linalg.eigh(kernel)
     order = np.argsort(values)[::-1]
-    n = int(np.searchsorted(np.cumsum(values[order]), KEPT * values.sum())) + 1
+    n = int(np.searchsorted(np.cumsum(values[order]), TRACE_KEPT * values.sum())) + 1
     values, vectors = values[order[:n]], vectors[:, order[:n]]
     if len(chosen) == len(points):
         return vectors * np.sqrt(np.maximum(values, 0.0))

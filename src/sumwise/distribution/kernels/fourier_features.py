@@ -10,11 +10,11 @@ from sumwise.kernels.shapes import check_positions, check_shapes
 from sumwise.kernels.threads import over_bags
 
 ROWS = 512  # of a bag that are worked on at once: all that is needed of them stays in the nearest cache
-SHORT = 40  # rows below which vector units run along frequencies, else along rows (measured to be equally fast)
-TURN = 2 * np.pi
+SHORT_BAG = 40  # rows below which vector units run along frequencies, else along rows (measured to be equally fast)
+TWO_PI = 2 * np.pi
 # 2 pi in two parts; products of the first with whole numbers below 2^20 are exact, so that remainders keep digits.
-TURN_HIGH = float.fromhex("0x1.921fb544p+2")
-TURN_LOW = float.fromhex("0x1.0b4611a626331p-32")
+TWO_PI_HIGH = float.fromhex("0x1.921fb544p+2")
+TWO_PI_LOW = float.fromhex("0x1.0b4611a626331p-32")
 
 
 def mean_fourier_features(
@@ -77,7 +77,7 @@ def _mean_features(
                 if rows.weighted:
                     mass[r] = rows.weights[low + r]
                 whole += mass[r]
-            if n < SHORT:
+            if n < SHORT_BAG:
                 _along_frequencies(x, mass, n, frequencies, doublings, out[i], narrow)
             else:
                 _along_rows(x, mass, n, frequencies, doublings, out[i], wide)
@@ -215,8 +215,8 @@ def _cos_sin(t: float) -> tuple[float, float]:  # pragma: no cover
     The angle is reduced to a turn, a quarter of it is expanded in Taylor series (its absolute value is below pi / 4,
     where the remainders are below 1e-15), and doubled twice.
     """
-    turns = np.rint(t * (1.0 / TURN))
-    x = 0.25 * ((t - turns * TURN_HIGH) - turns * TURN_LOW)
+    turns = np.rint(t * (1.0 / TWO_PI))
+    x = 0.25 * ((t - turns * TWO_PI_HIGH) - turns * TWO_PI_LOW)
     z = x * x
     s = -1.0 / 1307674368000.0
     s = s * z + 1.0 / 6227020800.0

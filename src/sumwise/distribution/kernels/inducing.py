@@ -10,7 +10,7 @@ from scipy.linalg import solve_triangular
 from sumwise.distribution.kernels.marginal_likelihood import NOISE
 
 JITTER = 1e-10  # relative to the mean diagonal of the kernel matrix
-SPENT = 1e-12  # a conditional variance below this, relative to the largest at the start, is rounding error
+ZERO_VARIANCE = 1e-12  # a conditional variance below this, relative to the largest at the start, is rounding error
 
 
 class SparseProcess(NamedTuple):
@@ -29,7 +29,7 @@ def pick_inducing(gram: np.ndarray, m: int) -> np.ndarray:
     gram (n, n) is positive semidefinite. Stops early where nothing is left to explain. Costs O(n m^2).
     """
     left = np.diag(gram).astype(float).copy()
-    floor = SPENT * max(float(left.max(initial=0.0)), 1e-300)
+    floor = ZERO_VARIANCE * max(float(left.max(initial=0.0)), 1e-300)
     factor = np.zeros((min(m, len(gram)), len(gram)))
     picked: list[int] = []
     for j in range(len(factor)):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 STEPS = 200  # of conjugate gradients at most
 TOL = 1e-5
-CEILING = 30.0  # of a log mean, so that no step overflows
+MAX_LOG_MEAN = 30.0  # of a log mean, so that no step overflows
 
 
 class Family(NamedTuple):
@@ -30,7 +30,7 @@ class Family(NamedTuple):
 
 
 def _exp(eta: np.ndarray) -> np.ndarray:
-    return np.exp(np.minimum(eta, CEILING))
+    return np.exp(np.minimum(eta, MAX_LOG_MEAN))
 
 
 FAMILIES = {

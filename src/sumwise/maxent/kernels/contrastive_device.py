@@ -19,7 +19,7 @@ from sumwise.maxent.kernels.loglinear import Layout
 if TYPE_CHECKING:
     from torch import Tensor
 
-TOGETHER = 8  # lines across contiguous cells that one program takes: a sector of memory
+LINES_PER_PROGRAM = 8  # lines across contiguous cells that one program takes: a sector of memory
 
 
 class Lines(NamedTuple):
@@ -126,12 +126,12 @@ def _axis_lines(lay: Layout, axis: int, put: Callable[..., Any]) -> Lines:
             continue
         inner, outer = math.prod(shape[axis + 1 :]), math.prod(shape[:axis])
         longest, last = max(longest, shape[axis]), last and inner == 1
-        at = np.arange(outer)[:, None] * shape[axis] * inner + np.arange(0, inner, TOGETHER)
-        width = np.broadcast_to(np.minimum(TOGETHER, inner - np.arange(0, inner, TOGETHER)), at.shape)
+        at = np.arange(outer)[:, None] * shape[axis] * inner + np.arange(0, inner, LINES_PER_PROGRAM)
+        width = np.broadcast_to(np.minimum(LINES_PER_PROGRAM, inner - np.arange(0, inner, LINES_PER_PROGRAM)), at.shape)
         same = np.ones(at.size, dtype=np.int64)
         tiles.append(np.stack([lay.starts[c] + at.ravel(), shape[axis] * same, inner * same, width.ravel()]))
     columns = [put(column) for column in np.concatenate(tiles, axis=1)]
-    return Lines(*columns, longest=longest, together=1 if last else TOGETHER)
+    return Lines(*columns, longest=longest, together=1 if last else LINES_PER_PROGRAM)
 
 
 def without_means(own: Tensor, weight: Tensor, problem: Problem) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from sumwise.kernels.compiled import njit
 from sumwise.maxent.kernels.gibbs_moves import (
-    FAST,
+    FAST_MATH,
     Rules,
     Work,
     class_shares,
@@ -187,7 +187,7 @@ def _buffer_sizes(plan: Plan) -> BufferSizes:
     return BufferSizes(padded(max([int(plan.sizes.max()), *pairs])), factors)
 
 
-@njit(nogil=True, error_model="numpy", fastmath=FAST, cache=True)
+@njit(nogil=True, error_model="numpy", fastmath=FAST_MATH, cache=True)
 def _sweep(  # noqa: C901, PLR0912, PLR0915
     begin: int,
     end: int,
@@ -271,7 +271,7 @@ def _sweep(  # noqa: C901, PLR0912, PLR0915
                 codes[r, a] = x[a]
 
 
-@njit(forceinline=True, error_model="numpy", fastmath=FAST)
+@njit(forceinline=True, error_model="numpy", fastmath=FAST_MATH)
 def _add_chain(
     cells: np.ndarray,
     score: float,

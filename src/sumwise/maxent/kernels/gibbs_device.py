@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 EMPTY = -60_000.0  # log-weight beyond the last level of a row; the lowest whole thousands of half precision
 GATHERED = 2**24  # entries that a plain gather may hold at once
 STACKED = 18  # tensors of all parameters that a step holds at once
-WIDEST = 2**15  # levels of a site that one program takes
+MAX_SITE_LEVELS = 2**15  # levels of a site that one program takes
 
 
 def _torch() -> Any:
@@ -202,7 +202,7 @@ def redraw(
     site: DeviceSite, codes: Tensor, labels: Tensor, uniforms: Tensor, kernels: ModuleType | None = None
 ) -> None:
     """Draw the site anew for every chain given its label and all else, in place, by one uniform per chain."""
-    if kernels is not None and site.plan.width <= WIDEST:
+    if kernels is not None and site.plan.width <= MAX_SITE_LEVELS:
         kernels.redraw(site, codes, labels, uniforms)
         return
     torch = _torch()

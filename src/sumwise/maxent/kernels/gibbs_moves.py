@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 HALF = 1.0 / 2**53
 APART = 0.1  # share of proposals for a large pair that take its levels independently, so that every cell can be reached
 # Sums may be reordered (the same way every time); NaN and infinities count
-FAST = {"reassoc", "contract", "nsz", "arcp"}
+FAST_MATH = {"reassoc", "contract", "nsz", "arcp"}
 
 
 class Rules(NamedTuple):
@@ -41,7 +41,7 @@ class Work(NamedTuple):
     starts: np.ndarray
 
 
-@njit(forceinline=True, error_model="numpy", fastmath=FAST)
+@njit(forceinline=True, error_model="numpy", fastmath=FAST_MATH)
 def uniform(state: int) -> float:
     """A double in [0, 1) from a 64-bit state (the finaliser of splitmix64)."""
     z = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
@@ -55,7 +55,7 @@ def exact(share: float) -> float:
     return math.floor(share * 2.0**30 + 0.5) * 2.0**-30
 
 
-@njit(forceinline=True, error_model="numpy", fastmath=FAST)
+@njit(forceinline=True, error_model="numpy", fastmath=FAST_MATH)
 def row_start(f: int, x: np.ndarray, factors: Factors) -> int:
     """Where the row of factor `f` starts, given the levels x of its other attributes."""
     start = factors.base[f] + x[factors.near[f]] * factors.stride[f]
@@ -64,7 +64,7 @@ def row_start(f: int, x: np.ndarray, factors: Factors) -> int:
     return start
 
 
-@njit(forceinline=True, error_model="numpy", fastmath=FAST)
+@njit(forceinline=True, error_model="numpy", fastmath=FAST_MATH)
 def multiply(
     first: int, last: int, m: int, table: np.ndarray, w: np.ndarray, starts: np.ndarray, x: np.ndarray, factors: Factors
 ) -> None:
@@ -87,7 +87,7 @@ def multiply_logs(
             w[v] += math.log(table[o + np.uint64(v)])
 
 
-@njit(forceinline=True, error_model="numpy", fastmath=FAST)
+@njit(forceinline=True, error_model="numpy", fastmath=FAST_MATH)
 def pick(w: np.ndarray, m: int, u: float) -> int:
     """Position of the draw `u` in [0, 1) among weights w[:m]; -1 if their sum is out of range."""
     total = 0.0
@@ -109,7 +109,7 @@ def pick_logs(w: np.ndarray, m: int, u: float) -> int:
     return pick(w, m, u)
 
 
-@njit(forceinline=True, error_model="numpy", fastmath=FAST)
+@njit(forceinline=True, error_model="numpy", fastmath=FAST_MATH)
 def pair(i: int, m: int, n: int, u: float, table: np.ndarray, ratio: np.ndarray, work: Work, rules: Rules) -> int:
     """Redraw two attributes of m and n levels together given the rest; return the position in m * n, or -1.
 
@@ -202,7 +202,7 @@ def unlogged(w: np.ndarray, m: int) -> None:
         w[v] = math.exp(w[v] - top) if top > -np.inf else 1.0
 
 
-@njit(forceinline=True, error_model="numpy", fastmath=FAST)
+@njit(forceinline=True, error_model="numpy", fastmath=FAST_MATH)
 def energy_change(j: int, work: Work, weights: np.ndarray, jumps: Jumps | PairJumps, rules: Rules) -> float:
     """Log-weight of the proposed levels less that of the current ones, over the cliques that they change."""
     x, proposed, cliques, sparse = work.x, work.proposed, rules.cliques, rules.sparse
@@ -276,7 +276,7 @@ def pair_jump(j: int, work: Work, state: int, step: int, weights: np.ndarray, ju
     return state
 
 
-@njit(forceinline=True, error_model="numpy", fastmath=FAST)
+@njit(forceinline=True, error_model="numpy", fastmath=FAST_MATH)
 def jump(j: int, work: Work, state: int, step: int, weights: np.ndarray, jumps: Jumps, rules: Rules) -> int:
     """Propose several attributes at once from their tree; accept by the ratio of model to proposal. In place."""
     x, proposed, sizes = work.x, work.proposed, rules.sizes
@@ -306,7 +306,7 @@ def jump(j: int, work: Work, state: int, step: int, weights: np.ndarray, jumps: 
     return state
 
 
-@njit(forceinline=True, error_model="numpy", fastmath=FAST)
+@njit(forceinline=True, error_model="numpy", fastmath=FAST_MATH)
 def class_shares(z: np.ndarray, offsets: np.ndarray, p: np.ndarray) -> None:
     """p = softmax of scores z; for one score z[0] against 0, p[0] is the probability of class 1."""
     if z.size == 1:
@@ -324,7 +324,7 @@ def class_shares(z: np.ndarray, offsets: np.ndarray, p: np.ndarray) -> None:
         p[k] /= total
 
 
-@njit(forceinline=True, error_model="numpy", fastmath=FAST)
+@njit(forceinline=True, error_model="numpy", fastmath=FAST_MATH)
 def draw_class(p: np.ndarray, u: float) -> int:
     if p.size == 1:
         return 1 if u < p[0] else 0

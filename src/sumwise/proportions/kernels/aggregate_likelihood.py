@@ -12,7 +12,7 @@ import numpy as np
 from scipy import linalg, optimize, sparse
 
 LEAST_KNOWN = 1e-9  # of the largest root of an information matrix, below which a direction is unknown
-FLAT = 1e-9  # prior precision of Poisson coefficients per deviation of their feature that is as good as none
+FLAT_PRECISION = 1e-9  # prior precision of Poisson coefficients per deviation of their feature that is as good as none
 
 
 class SumFit(NamedTuple):
@@ -225,7 +225,7 @@ def poisson_sums(
     covariance: Any = linalg.pinvh(found.information + np.diag(found.pull))
     degrees = float(np.trace(covariance @ found.information))
     dispersion = max(found.squares / max(powers.sum() - degrees, 1.0), 1.0)
-    free = _poisson_mode(*data, np.full(len(theta), FLAT), found.theta, max_iter) if errors else found
+    free = _poisson_mode(*data, np.full(len(theta), FLAT_PRECISION), found.theta, max_iter) if errors else found
     inverse, unknown = _known(free.information)
     if not free.converged:  # some counts are 0 whatever the rates: coefficients run away
         free, unknown = found, np.eye(len(theta))

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from sumwise.kernels.compiled import njit
 
-MANY = 20_000  # rows from which a kernel is worth its compilation; sorting takes three milliseconds there
+COMPILED_FROM = 20_000  # rows from which a kernel is worth its compilation; sorting takes three milliseconds there
 
 
 def top_labels(
@@ -42,7 +42,7 @@ def top_labels(
     sizes = np.diff(start)
     weight = np.ones(score.size) if weights is None else np.asarray(weights, dtype=np.float64)
     whole = np.rint(count)
-    many = score.size >= MANY
+    many = score.size >= COMPILED_FROM
     if many and (np.abs(count - whole) < 1e-9 * np.maximum(whole, 1.0)).all() and (weight == 1.0).all():
         return _top(score, start, whole.astype(np.int64))
     order = np.lexsort((-score, np.repeat(np.arange(sizes.size), sizes)))

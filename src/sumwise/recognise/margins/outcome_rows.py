@@ -19,7 +19,7 @@ from sumwise.recognise.profile_file import Column, FileProfile, name_parts
 OFFICES = ("office*", "contest*", "race", "election*", "year", "district*")
 COUNTS_ALL = ({"registered", "voters"}, {"ballots", "cast"}, {"total", "votes"}, {"turnout"}, {"total", "voters"})
 """Names in place of an office or a candidate for how many people there are: no contest, no choice."""
-SHOWN = 4
+MAX_LISTED = 4
 
 
 @dataclass
@@ -60,7 +60,7 @@ def guess_outcome_rows(groups: FileProfile, votes: FileProfile) -> Guess | None:
     }
     if rows.without:
         found.data["without"] = rows.without
-        shown = ", ".join(f"{k} = {v}" for line in rows.without[:SHOWN] for k, v in line.items())
+        shown = ", ".join(f"{k} = {v}" for line in rows.without[:MAX_LISTED] for k, v in line.items())
         found.ask.append(f"left out: rows that count everybody or count votes again ({shown}).")
     _ask_of_sums(found, rows)
     _add_contests(found, rows, groups, sides)
@@ -151,7 +151,7 @@ def _ask_of_sums(found: Guess, rows: Rows) -> None:
             f"them. First: {rows.profile.row(int(np.flatnonzero(kept)[first]))}.",
             hint="delete what stands there twice, or name in a column what such rows are, as election day and mail.",
         )
-    listed = "; ".join(f"{c.name} ({', '.join(_values(c)[:SHOWN])})" for c in apart[:2])
+    listed = "; ".join(f"{c.name} ({', '.join(_values(c)[:MAX_LISTED])})" for c in apart[:2])
     found.ask.append(f"rows of one {rows.option.name} in a unit are added up; they differ in {listed}.")
 
 
@@ -168,7 +168,7 @@ def _add_contests(found: Guess, rows: Rows, groups: FileProfile, sides: list[Col
     for some, more in zip(where, parts):
         only = {c.name: c.value(int(some[0])) for c in rows.contest}
         found.contests.append({"name": " / ".join(v for v in only.values() if v), "only": only, **more})
-    listed = ", ".join(c["name"] for c in found.contests[:SHOWN]) + (", ..." if len(parts) > SHOWN else "")
+    listed = ", ".join(c["name"] for c in found.contests[:MAX_LISTED]) + (", ..." if len(parts) > MAX_LISTED else "")
     by = " and ".join(c.name for c in rows.contest)
     found.ask.append(f"{len(parts)} contests were found, by {by}: {listed}. {TOGETHER}")
 

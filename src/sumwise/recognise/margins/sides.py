@@ -30,8 +30,8 @@ NEAR, FAR, FEW = 0.1, 0.2, 0.05
 """Sides this near in the median unit are rescaled; units this far apart are left out, if they are this few."""
 MOST_ABSTAIN = 0.9  # of the people, in the median unit; where more are missing, the outcomes are not all there
 MOST_LIKE_GROUPS = 0.34  # leaning of a side that may still be outcomes
-SIMILAR = (0.7, 1.1)  # votes of another contest, as a multiple of those of the first in the median unit
-WHOLE = {"share": 1.0, "percent": 100.0}
+SIMILAR_VOTES = (0.7, 1.1)  # votes of another contest, as a multiple of those of the first in the median unit
+WHOLE_SUM = {"share": 1.0, "percent": 100.0}
 
 
 @dataclass(frozen=True)
@@ -217,7 +217,7 @@ def _closed(pool: list[Column], kinds: dict[str, str]) -> list[Side]:
             found += [Side(run, kind, True, total, number) for run in family.runs]
         for run in whole_runs([c for c in counts if _may_be_percent(c)], rows, 100.0):
             found.append(Side(run, "percent", True))
-    for kind, whole in WHOLE.items():
+    for kind, whole in WHOLE_SUM.items():
         some = [c for c in pool if kinds[c.name] == kind]
         if some:
             rows = _usable(some)
@@ -333,7 +333,7 @@ def _with_neighbours(side: list[Column], columns: list[Column]) -> list[Column]:
     order = [c.name for c in columns]
     for c in columns:
         near = {abs(order.index(c.name) - order.index(s.name)) for s in side}
-        if c not in side and words.called(c, words.EITHER) and 1 in near:
+        if c not in side and words.called(c, words.EITHER_SIDE) and 1 in near:
             side = [x for x in columns if x in side or x is c]
     return side
 
@@ -483,7 +483,7 @@ def _beside(groups: Side, kept: list[Side], found: list[Side]) -> list[Side]:
         if side.closed or side.kind != "count" or set(side.names) & used or len(side.columns) < 2 or not voted:
             continue
         rows = _both(groups, side) & (sums(voted) > 0)
-        near = SIMILAR[0] < float(np.median(sums(side.columns)[rows] / sums(voted)[rows])) < SIMILAR[1]
+        near = SIMILAR_VOTES[0] < float(np.median(sums(side.columns)[rows] / sums(voted)[rows])) < SIMILAR_VOTES[1]
         whole = all(c.whole for c in side.columns) and side.leaning <= MOST_LIKE_GROUPS
         if near and whole and relation(groups, side).word in ("no_vote", "rescale"):
             more.append(side)

@@ -54,7 +54,7 @@ OUTCOMES += ("rn", "lfi", "fi", "pd", "lega", "m5s", "fdi", "pt", "psdb", "labou
 PARTIES = ("dem*", "rep*", "gop", "ind", "lib*", "green*", "yes", "no", "for", "against", "other*", "blank", "null")
 PARTY = (*PARTIES, "oth", "d", "r", "l", "g", "i", "o")  # also as the letter at the end of PRES16D
 CODED = re.compile(r"([GPSRC]\d{2}[A-Z0-9]{3})[A-Z][A-Z0-9]{2,3}")  # G20PREDBID: year and office, party, candidate
-EITHER = ("other*", "oth", "rest", "unknown*", "mixed", "multi*", "two", "undeclared", "misc")
+EITHER_SIDE = ("other*", "oth", "rest", "unknown*", "mixed", "multi*", "two", "undeclared", "misc")
 TOTALS = (
     "total*", "tot", "n", "all", "turnout", "votes", "voters", "ballots", "pop", "sum", "vap", "cvap", "registered",
     "population", "persons", "people", "electors", "electorate", "inscrits", "votants", "wahlberechtigte",
@@ -147,7 +147,7 @@ def like_outcome(column: Column) -> bool:
 
 def leaning(columns: list[Column]) -> float:
     """How much the names of a side read like groups (1) or like outcomes (-1)."""
-    plain = [c for c in columns if not called(c, EITHER)] or columns
+    plain = [c for c in columns if not called(c, EITHER_SIDE)] or columns
     return sum(like_group(c) - like_outcome(c) * (not like_group(c)) for c in plain) / max(1, len(plain))
 
 

@@ -22,7 +22,7 @@ MOST_ROWS = 2000  # flows that are listed: the largest
 MOST_CELLS = 2e5  # times x places up to which intervals and checks are computed for the page
 INTERVALS = 12  # flows that get an interval
 ROUTES = 12
-LEAST = 0.05  # individuals of a flow that is listed
+MIN_LISTED_FLOW = 0.05  # individuals of a flow that is listed
 COUNTS: dict[str, str] = dict.fromkeys(("count", "low", "high", "counted", "estimated", "individuals"), "count")
 MOVES = {
     "equal": "Every move is as likely as any other; of all rates of moving that predict left-out times about equally "
@@ -58,7 +58,7 @@ def write(context: Context) -> Summary:
         return plain.write(context)
     model = context.model
     model.check_data(context.data)
-    flows, places = model.flows(least=LEAST), model.to_frame()
+    flows, places = model.flows(least=MIN_LISTED_FLOW), model.to_frame()
     context.frames |= {"estimates": flows, "places": places}
     times = _called(model.times_[0], context.time_name, model.times_[-1])
     title = context.titled(f"Movement between {plural(len(model.places_), 'place')}, {times}")

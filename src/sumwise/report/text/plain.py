@@ -11,7 +11,7 @@ from sumwise import diagnostics
 from sumwise.report.context import Context, plural
 from sumwise.report.summary import Summary, facts, table
 
-MOST = 200  # numbers of a learned array that are listed
+MAX_LISTED = 200  # numbers of a learned array that are listed
 
 
 def write(context: Context) -> Summary:
@@ -33,7 +33,12 @@ def write(context: Context) -> Summary:
     context.frames["estimates"] = frame
     summary.add("estimates", table(frame, "What was learned", file="estimates.csv"))
     for name, value in learned.items():
-        if isinstance(value, np.ndarray) and value.ndim == 1 and 0 < value.size <= MOST and value.dtype.kind in "fiu":
+        if (
+            isinstance(value, np.ndarray)
+            and value.ndim == 1
+            and 0 < value.size <= MAX_LISTED
+            and value.dtype.kind in "fiu"
+        ):
             numbers = pd.DataFrame({"position": np.arange(value.size), name: value})
             summary.add("estimates", table(numbers, name))
     summary.add("certainty", facts(model.get_params(deep=False), "Parameters"))

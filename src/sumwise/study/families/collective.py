@@ -28,7 +28,7 @@ from sumwise.study.problem import NEGATIVE, NOISES, Problem, noise_of
 from sumwise.study.sources import is_birdflow, open_source
 
 TIME_WORDS = re.compile(r"(week|day|hour|month|year|season|quarter|minute)(?=s?([\W_\d]|$))", re.IGNORECASE)
-MOVED = 1e-6  # of the largest coordinate, by which those of a place may differ
+SAME_PLACE = 1e-6  # of the largest coordinate, by which those of a place may differ
 OF_NOISE = ("noise", "rate", "sd", "dispersion")
 OF_MOVEMENT = ("movement", "stay", "scale", "attraction")
 OF_MODEL = ("population", "size", "turnover", "cyclic", "detection", "weight", "tol")
@@ -297,7 +297,7 @@ def _positions(sheet: Any, names: Any, listed: list[str], columns: dict[str, str
     known: Any = where.groupby(names, sort=False).first()
     apart = (where - known.loc[names].to_numpy()).abs().max(axis=1).to_numpy()
     sheet.refuse(
-        apart > MOVED * np.abs(where).max().max(),
+        apart > SAME_PLACE * np.abs(where).max().max(),
         "a place has other coordinates than before",
         "name the right column of places, or correct the coordinates.",
     )

@@ -27,9 +27,9 @@ from sumwise.report.text.ecological.wording import (
     VARIED,
 )
 
-TRIED = 20  # units without which shares are estimated again
-NOTICEABLE = 1.1  # times as wide, from which the page says so
-STABLE = ("EcologicalEM", "Goodman")  # quick enough to fit twice more
+UNITS_LEFT_OUT = 20  # units without which shares are estimated again
+NOTICEABLY_WIDER = 1.1  # times as wide, from which the page says so
+QUICK_TO_REFIT = ("EcologicalEM", "Goodman")  # quick enough to fit twice more
 
 
 def add_certainty(context: Context, summary: Summary) -> None:
@@ -53,7 +53,7 @@ def add_certainty(context: Context, summary: Summary) -> None:
         _truth(context, summary, low, high)
     _other_methods(context, summary)
     alone = getattr(est, "pooling_", "alone") == "alone"  # halves would not borrow from the other contests
-    if alone and context.method in STABLE and m.n_units >= 4 * m.n_rows * m.n_cols:
+    if alone and context.method in QUICK_TO_REFIT and m.n_units >= 4 * m.n_rows * m.n_cols:
         _halves(context, summary)
     if alone and context.method == "EcologicalEM" and m.n_units <= MOST_MAPPED:
         _driving_units(context, summary)
@@ -156,7 +156,7 @@ def _driving_units(context: Context, summary: Summary) -> None:
     est, m = context.model, context.data
     if m.n_units < 3 or np.isnan(est.standard_errors_).any():
         return
-    frame = influence(est, m, most=TRIED)
+    frame = influence(est, m, most=UNITS_LEFT_OUT)
     first, drive = frame.iloc[0], [str(name) for name in frame.loc[frame["drives"], "unit"]]
     r, c = list(est.row_names_).index(first["group"]), list(est.col_names_).index(first["outcome"])
     without, share = (f"{100 * first[key]:.1f}%" for key in ("without", "share"))
@@ -198,10 +198,12 @@ def _how_intervals_came_about(context: Context, summary: Summary) -> None:
     if est.interval_kind == "calibrated":
         words += [CALIBRATION, *([COVARIATES] if hasattr(est, "slopes_") else [])]
         rho = getattr(est, "overdispersion_", 0.0)
-        if spread_factor(rho) > NOTICEABLE:
+        if spread_factor(rho) > NOTICEABLY_WIDER:
             words.append(VARIED.format(rho=rho, factor=spread_factor(rho)))
         n, factor = len(counted_units(m)), few_units_factor(m.rows)
-        if m.n_rows > 1 and n > 1 and factor > NOTICEABLE:  # a single group or unit has the bounds as its intervals
+        if (
+            m.n_rows > 1 and n > 1 and factor > NOTICEABLY_WIDER
+        ):  # a single group or unit has the bounds as its intervals
             words.append(FEW_UNITS.format(units=plural(n, "unit"), factor=factor))
     if hasattr(est, "pooling_"):
         words.append(POOLING[est.pooling_])

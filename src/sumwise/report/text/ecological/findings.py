@@ -15,7 +15,7 @@ from sumwise.report.summary import finding
 
 FEWEST_PEOPLE, SMALLEST_GROUP = 30, 0.0005  # of a group that gets a finding
 MOST_GROUPS = 5  # with a finding of their own
-ALIKE = 0.01  # a group's share of a unit, less its mean: all below this say next to nothing
+ALIKE_COMPOSITION = 0.01  # a group's share of a unit, less its mean: all below this say next to nothing
 
 
 def findings(context: Context, curved: bool, voters: Turnout | None) -> list[dict[str, Any]]:
@@ -158,7 +158,7 @@ def alike_units(margins: Any) -> list[str]:
     """A caution where all units have nearly the same composition, so that the model alone separates the groups."""
     full = margins[margins.totals > 0]
     spread = float(np.abs(full.row_shares - full.row_shares.mean(axis=0)).max()) if len(full) > 1 else 1.0
-    if margins.n_rows < 2 or not 1e-9 <= spread < ALIKE:
+    if margins.n_rows < 2 or not 1e-9 <= spread < ALIKE_COMPOSITION:
         return []
     return [
         f"All {len(full)} units have nearly the same composition (within {100 * spread:.2g} percentage points of the "
