@@ -142,7 +142,7 @@ def explained() -> dict[str, list[Case]]:
     }
 
 
-def many_units(size: int, tol: float = 1e-7, n: int = 10) -> dict[str, list[Case]]:
+def many_units(size: int, tol: float = 1e-5, n: int = 10) -> dict[str, list[Case]]:
     """Simulated units by the thousand, and random parts of Chile's; for these a fit to `tol` stands for the truth."""
     made = {f"simulated, {size:,} units, {r} x {c}": simulated(size, r, c, n=n) for r, c in ((3, 3), (4, 4), (5, 3))}
     chile, exact = datasets.chile_2021(mismatch="rescale").margins, EcologicalEM(n_groups=0, tol=tol, max_iter=5000)

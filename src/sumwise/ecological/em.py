@@ -15,7 +15,7 @@ from sumwise.ecological.identification import UNKNOWN, check_identified, counted
 from sumwise.ecological.kernels.batched_raking import MANY_CONTESTS, compiled_kernels
 from sumwise.ecological.kernels.classic_em import ALGORITHMS
 from sumwise.ecological.kernels.covariate_em import covariate_shares
-from sumwise.ecological.kernels.entropic_em import common_shares
+from sumwise.ecological.kernels.entropic_em import RakingProblem, SharesSolution, common_shares
 from sumwise.ecological.kernels.measurement_error import calibrated_rows
 from sumwise.ecological.kernels.newton_em import newton_inverse, newton_shares
 from sumwise.ecological.kernels.pooling import cells_of_table, rake_table
@@ -213,14 +213,13 @@ class EcologicalEM(EcologicalEstimator):
         self._store_errors(data)
         return self
 
-    def _expected(self, data: _Data, weight: np.ndarray | None = None) -> _Data:
+    def _expected(self, data: _Data) -> _Data:
         """The data with expected counts by group in place of noisy ones."""
         if not self.regression_calibration or self.row_error == "berkson":
             return data
         if data.row_sd is None or not data.row_sd.any():
             return data
-        weight = data.weight if weight is None else weight
-        return data._replace(rows=calibrated_rows(data.rows, data.row_sd, weight, data.covariates).rows)
+        return data._replace(rows=calibrated_rows(data.rows, data.row_sd, data.weight, data.covariates).rows)
 
     def _warn_of_noise(self, margins: Margins, data: _Data) -> None:
         assert data.row_sd is not None
@@ -360,34 +359,33 @@ class EcologicalEM(EcologicalEstimator):
         )
         return np.exp(done.log_shares), done.converged, change
 
-    def _options(self, data: _Data, rho: float, gamma: float) -> dict[str, Any]:
-        return {"rho": rho, "gamma": float(gamma), "alpha": self.prior * _mean_spread(data, rho)}
+    def _problem(self, data: _Data, rho: float, gamma: float) -> RakingProblem:
+        alpha = self.prior * _mean_spread(data, rho)
+        return RakingProblem(data.rows, data.cols, data.weight, rho, float(gamma), alpha)
 
-    def _solve_many(self, data: _Data, part: _Data, start: np.ndarray) -> Any:
+    def _solve_many(self, data: _Data, part: _Data, start: np.ndarray) -> SharesSolution:
         """The solution on all units from that on a part of them, by Newton steps where these succeed."""
         rho, gamma = self.overdispersion_, self.determinant
         near = self._solve(part, start, rho, gamma, max_iter=N_NEAR if data.covariates is None else None)
         if data.covariates is None:
-            options = self._options(part, rho, gamma)
             for units in (part, data):  # the factor improves near the solution
-                self.newton_inverse_ = newton_inverse(part.rows, part.cols, part.weight, near.log_shares, **options)
-                near = self._solve_near(units, np.exp(near.log_shares), gamma)
+                self.newton_inverse_ = newton_inverse(self._problem(part, rho, gamma), near.log_shares)
+                near = self._solve_near(units, np.exp(near.log_shares))
                 if units is data and near.converged:
                     return near
         return self._solve(data, np.exp(near.log_shares), rho, gamma)
 
-    def _solve_near(self, data: _Data, start: np.ndarray, gamma: float) -> Any:
+    def _solve_near(self, data: _Data, start: np.ndarray) -> SharesSolution:
         """The solution on data like those that were fitted, by Newton steps."""
-        options = self._options(data, self.overdispersion_, gamma)
-        sides = data.rows, data.cols, data.weight
-        return newton_shares(*sides, start, self.newton_inverse_, tol=self.tol, **options)
+        problem = self._problem(data, self.overdispersion_, self.determinant)
+        return newton_shares(problem, start, self.newton_inverse_, tol=self.tol)
 
-    def _solve(self, data: _Data, start, rho, gamma, weight=None, tol=None, max_iter=None) -> Any:
-        sides = data.rows, data.cols, data.weight if weight is None else weight, start
-        options = self._options(data, rho, gamma) | {"max_iter": max_iter or self.max_iter, "tol": tol or self.tol}
+    def _solve(self, data: _Data, start, rho, gamma, tol=None, max_iter=None) -> SharesSolution:
+        problem = self._problem(data, rho, gamma)
+        limits: Any = {"max_iter": max_iter or self.max_iter, "tol": tol or self.tol}
         if data.covariates is None:
-            return common_shares(*sides, **options)
-        return covariate_shares(*sides, data.covariates, slopes=getattr(self, "slopes_", None), **options)
+            return common_shares(problem, start, **limits)
+        return covariate_shares(problem, start, data.covariates, slopes=getattr(self, "slopes_", None), **limits)
 
     def _found(self, data: _Data, divergence: np.ndarray) -> float:
         n, n_cols = data.cols.shape
@@ -471,7 +469,7 @@ class EcologicalEM(EcologicalEstimator):
         fits = np.zeros((n_groups, *self.shares_.shape))
         for g in track(range(n_groups), "Groups of units left out"):
             weight = np.where(order == g, 0.0, data.weight)
-            fits[g] = self._refit(data, weight=weight if weight.sum() > 0 else data.weight)
+            fits[g] = self._refit(data._replace(weight=weight) if weight.sum() > 0 else data)
         return np.sqrt((n_groups - 1) / n_groups * np.sum((fits - fits.mean(axis=0)) ** 2, axis=0))
 
     def _random_groups(self, data: _Data, order: np.ndarray, n_groups: int) -> np.ndarray:
@@ -480,16 +478,16 @@ class EcologicalEM(EcologicalEstimator):
         fits = [self._refit(data.some(group, as_all=True)) for group in track(groups, "Groups of units")]
         return np.std(fits, axis=0, ddof=1) * np.sqrt(len(groups[0]) / len(data.rows))
 
-    def _refit(self, data: _Data, weight=None) -> np.ndarray:
+    def _refit(self, data: _Data) -> np.ndarray:
         """Row shares (R, C) over all units of `data` by a fit near the one that is stored."""
-        data = self._expected(data, weight)
-        gamma, start, near = self.determinant, self.common_shares_, None
+        data = self._expected(data)
+        start, near = self.common_shares_, None
         if hasattr(self, "newton_inverse_"):
-            near = self._solve_near(data if weight is None else data._replace(weight=weight), start, gamma)
+            near = self._solve_near(data, start)
             start = np.exp(near.log_shares)
         if near is None or not near.converged:
-            options: dict[str, Any] = {"weight": weight, "tol": max(self.tol, 3e-4), "max_iter": N_REFIT}
-            near = self._solve(data, start, self.overdispersion_, gamma, **options)
+            tol = max(self.tol, 3e-4)
+            near = self._solve(data, start, self.overdispersion_, self.determinant, tol=tol, max_iter=N_REFIT)
             self.unconverged_refits_ = getattr(self, "unconverged_refits_", 0) + (not near.converged)
         size = np.maximum(data.rows.sum(axis=0)[:, None], 1e-300)
         return _totals(data, rake(data.rows, data.cols, near.log_shares)) / size
@@ -510,7 +508,7 @@ class EcologicalEM(EcologicalEstimator):
         weight[units] = 0.0
         if not weight.sum() > 0:
             raise DataError("No unit is left.", hint="leave out fewer.")
-        return self._refit(data, weight=weight)
+        return self._refit(data._replace(weight=weight))
 
     def _interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:
         self._need_errors()

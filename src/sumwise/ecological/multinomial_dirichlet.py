@@ -12,7 +12,7 @@ from sumwise import checks
 from sumwise.ecological.calibration import POSTERIOR, beta_interval, beta_sample
 from sumwise.ecological.identification import check_identified
 from sumwise.ecological.kernels import table_sampler as kernel
-from sumwise.ecological.kernels.entropic_em import common_shares
+from sumwise.ecological.kernels.entropic_em import RakingProblem, common_shares
 from sumwise.ecological.kernels.raking import rake
 from sumwise.ecological.result import EcologicalEstimator
 from sumwise.errors import DataError, ModelWarning
@@ -135,7 +135,8 @@ class MultinomialDirichlet(EcologicalEstimator):
     def _start(self, margins: Margins, rows, cols, rng) -> tuple[np.ndarray, np.ndarray]:
         """Tables and concentrations near a quick fit, scattered by more than the posterior."""
         overall = np.tile(margins.cols.sum(axis=0) / margins.cols.sum(), (margins.n_rows, 1))
-        near = common_shares(rows + 0.0, cols + 0.0, np.ones(len(rows)), overall, rho=0.005, alpha=2.0, tol=1e-3)
+        problem = RakingProblem(rows + 0.0, cols + 0.0, np.ones(len(rows)), rho=0.005, alpha=2.0)
+        near = common_shares(problem, overall, tol=1e-3)
         mixed = 0.9 * np.exp(near.log_shares) + 0.1 * rng.dirichlet(np.ones(margins.n_cols), margins.n_rows)
         guide = rake(rows + 0.0, cols + 0.0, np.log(mixed)) * rows[:, :, None]
         return kernel.north_west(rows, cols, guide), 20 * mixed + 0.05

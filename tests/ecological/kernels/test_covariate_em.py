@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 
 from sumwise.ecological.kernels.covariate_em import Logit, covariate_shares, unit_log_shares
-from sumwise.ecological.kernels.entropic_em import common_shares
+from sumwise.ecological.kernels.entropic_em import RakingProblem, common_shares
 
 
 def units(seed=0, n=12, slope=0.5):
@@ -39,9 +39,8 @@ def objective(theta, rows, cols, z, alpha, ridge):
 def test_solution_is_the_minimum_that_brute_force_finds():
     rows, cols, z = units()
     cols = np.maximum(cols, 1.0) * (rows.sum(axis=1) / np.maximum(cols, 1.0).sum(axis=1))[:, None]
-    done = covariate_shares(
-        rows, cols, np.ones(12), np.full((2, 3), 1 / 3), z, gamma=0.0, alpha=0.5, ridge=0.1, tol=1e-7, max_iter=3000
-    )
+    problem = RakingProblem(rows, cols, np.ones(12), gamma=0.0, alpha=0.5)
+    done = covariate_shares(problem, np.full((2, 3), 1 / 3), z, ridge=0.1, tol=1e-7, max_iter=3000)
     start = np.concatenate(
         [(done.log_shares[:, :2] - done.log_shares[:, 2:]).ravel(), done.slopes[0, :2] - done.slopes[0, 2]]
     )
@@ -53,8 +52,9 @@ def test_solution_is_the_minimum_that_brute_force_finds():
 
 def test_without_dependence_slopes_vanish_and_shares_are_the_plain_ones():
     rows, cols, z = units(3, n=200, slope=0.0)
-    plain = common_shares(rows, cols, np.ones(200), np.full((2, 3), 1 / 3), tol=1e-6, alpha=1.0)
-    done = covariate_shares(rows, cols, np.ones(200), np.full((2, 3), 1 / 3), z, tol=1e-6, alpha=1.0, max_iter=500)
+    problem = RakingProblem(rows, cols, np.ones(200), alpha=1.0)
+    plain = common_shares(problem, np.full((2, 3), 1 / 3), tol=1e-6)
+    done = covariate_shares(problem, np.full((2, 3), 1 / 3), z, tol=1e-6, max_iter=500)
     assert np.abs(done.slopes).max() < 0.05
     assert np.abs(np.exp(done.log_shares) - np.exp(plain.log_shares)).max() < 0.02
 

@@ -16,7 +16,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sumwise.ecological.kernels.entropic_em import SharesSolution, accelerated, normalised, subtract_pull, unit_scales
+from sumwise.ecological.kernels.entropic_em import (
+    RakingProblem,
+    SharesSolution,
+    accelerated,
+    normalised,
+    subtract_pull,
+    unit_scales,
+)
 from sumwise.ecological.kernels.raking import LEAST, tilt
 from sumwise.kernels.compiled import njit
 
@@ -129,15 +136,10 @@ class Logit(NamedTuple):
 
 
 def covariate_shares(
-    rows: np.ndarray,
-    cols: np.ndarray,
-    weight: np.ndarray,
+    problem: RakingProblem,
     start: np.ndarray,
     covariates: np.ndarray,
     *,
-    rho: float = 0.0,
-    gamma: float = 1.0,
-    alpha: float = 0.0,
     ridge: float = 1e-3,
     max_iter: int = 200,
     tol: float = 1e-4,
@@ -145,26 +147,28 @@ def covariate_shares(
 ) -> SharesSolution:
     """Minimise F over the shares (R, C) at covariates 0 and the slopes (k, C), from shares `start` and `slopes`.
 
-    rows (n, R), cols (n, C), weight (n,), covariates (n, k), best centred. Every second EM step is followed by squared
+    covariates (n, k) are best centred. Every second EM step is followed by squared
     extrapolation (Varadhan and Roland 2008), taken back where it makes F worse.
 
     Examples
     --------
     >>> import numpy as np
     >>> from sumwise.ecological.kernels.covariate_em import covariate_shares, unit_log_shares
+    >>> from sumwise.ecological.kernels.entropic_em import RakingProblem
     >>> rng = np.random.default_rng(0)
     >>> z = rng.standard_normal((60, 1))
     >>> rows = rng.integers(50, 400, (60, 2)).astype(float)
     >>> p = np.exp(unit_log_shares(np.log([[0.8, 0.2], [0.3, 0.7]]), np.array([[0.5, -0.5]]), z))
-    >>> cols = np.einsum("ir,irc->ic", rows, p)
-    >>> done = covariate_shares(rows, cols, np.ones(60), np.full((2, 2), 0.5), z, gamma=0.0, tol=1e-7, max_iter=2000)
+    >>> problem = RakingProblem(rows, np.einsum("ir,irc->ic", rows, p), np.ones(60), gamma=0.0)
+    >>> done = covariate_shares(problem, np.full((2, 2), 0.5), z, tol=1e-7, max_iter=2000)
     >>> np.exp(done.log_shares).round(2), done.slopes.round(2)
     (array([[0.8, 0.2], [0.3, 0.7]]), array([[ 0.5, -0.5]]))
     """
+    rows, cols, weight, alpha = problem.rows, problem.cols, problem.weight, problem.alpha
     n, n_cols = cols.shape
     n_rows, k = start.shape[0], covariates.shape[1]
     live = (rows.sum(axis=1) > 0) & (weight > 0)
-    scale = np.where(live, unit_scales(rows.sum(axis=1), weight, rho), 0.0)
+    scale = np.where(live, unit_scales(rows.sum(axis=1), weight, problem.rho), 0.0)
     sizes = scale[:, None] * rows
     tilts, b = np.zeros((n, n_cols)), np.zeros((n, n_rows, n_cols))
 
@@ -172,7 +176,7 @@ def covariate_shares(
         """The next point, F at this one, and the units' divergences."""
         p, s = point[:n_rows], point[n_rows:]
         pull = np.zeros_like(b)
-        value = _tables(rows, cols, weight, p, tilts, np.array([gamma, newton, 1e-7]), b, pull)
+        value = _tables(rows, cols, weight, p, tilts, np.array([problem.gamma, newton, 1e-7]), b, pull)
         own = rows[:, :, None] * b
         with np.errstate(divide="ignore", invalid="ignore"):
             logs = np.where(own > 0, np.log(np.maximum(b, 1e-300)) - unit_log_shares(p, s, covariates), 0.0)

@@ -29,6 +29,22 @@ CHUNKS = 16
 MANY = 4000  # units from which the work is shared between threads
 
 
+class RakingProblem(NamedTuple):
+    """What F is made of: margins and weights of n units, overdispersion, the determinant's weight and pseudo-counts."""
+
+    rows: np.ndarray  # (n, R)
+    cols: np.ndarray  # (n, C)
+    weight: np.ndarray  # (n,)
+    rho: float = 0.0
+    gamma: float = 1.0  # g_i over the unit's weight
+    alpha: float = 0.0
+
+    def units(self) -> Units:
+        """The units before the first pass over them."""
+        scale = unit_scales(self.rows.sum(axis=1), self.weight, self.rho)
+        return Units(self.rows, self.cols, scale, self.weight, np.zeros(self.cols.shape), np.zeros(len(self.rows)))
+
+
 class SharesSolution(NamedTuple):
     """Log shares, the units' divergences, the course (objective and change per step), and whether it settled."""
 
@@ -167,45 +183,32 @@ def normalised(log_shares: np.ndarray) -> np.ndarray:
 
 
 def common_shares(
-    rows: np.ndarray,
-    cols: np.ndarray,
-    weight: np.ndarray,
-    start: np.ndarray,
-    *,
-    rho: float = 0.0,
-    gamma: float = 1.0,
-    alpha: float = 0.0,
-    max_iter: int = 200,
-    tol: float = 1e-4,
+    problem: RakingProblem, start: np.ndarray, *, max_iter: int = 200, tol: float = 1e-4
 ) -> SharesSolution:
-    """Minimise F over the shares, by EM steps accelerated by squared extrapolation (Varadhan and Roland 2008).
+    """Minimise F over the shares, from `start`, by EM steps and squared extrapolation (Varadhan and Roland 2008).
 
     An extrapolation that makes F worse is taken back. It stops when no share moves by more than `tol` in an EM step, or
     when F, a log-likelihood, moves by less than 1e-3 (per thousand units, if there are more) over four steps: it may
     circle round a flat optimum.
-    rows (n, R), cols (n, C), weight (n,), start (R, C) shares.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from sumwise.ecological.kernels.entropic_em import common_shares
+    >>> from sumwise.ecological.kernels.entropic_em import RakingProblem, common_shares
     >>> rows = np.array([[80.0, 20.0], [30.0, 70.0], [50.0, 50.0], [10.0, 90.0]])
     >>> cols = rows @ np.array([[0.9, 0.1], [0.3, 0.7]])
-    >>> done = common_shares(rows, cols, np.ones(4), np.full((2, 2), 0.5), gamma=0.0, tol=1e-7)
+    >>> done = common_shares(RakingProblem(rows, cols, np.ones(4), gamma=0.0), np.full((2, 2), 0.5), tol=1e-7)
     >>> np.exp(done.log_shares).round(3)
     array([[0.9, 0.1], [0.3, 0.7]])
     """
-    n, n_cols = cols.shape
-    totals = rows.sum(axis=1)
-    units = Units(rows, cols, unit_scales(totals, weight, rho), weight, np.zeros((n, n_cols)), np.zeros(n))
-    options = np.array([gamma, 2.0, 1e-6])
+    units, options = problem.units(), np.array([problem.gamma, 2.0, 1e-6])
 
     def em(point: np.ndarray) -> tuple[np.ndarray, float]:
-        return em_step(units, point, options, alpha)
+        return em_step(units, point, options, problem.alpha)
 
     first = normalised(np.log(np.maximum(start, 1e-7)))
-    here, course = accelerated(em, first, len(first), n, max_iter, tol, units.tilts)
-    em_step(units, here, np.array([gamma, 50.0, 1e-9]), alpha)
+    here, course = accelerated(em, first, len(first), len(problem.rows), max_iter, tol, units.tilts)
+    em_step(units, here, np.array([problem.gamma, 50.0, 1e-9]), problem.alpha)
     return SharesSolution(here, units.divergence, *course)
 
 

@@ -11,8 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sumwise.ecological.kernels.batched_raking import Units
-from sumwise.ecological.kernels.entropic_em import SharesSolution, em_step, normalised, unit_scales
+from sumwise.ecological.kernels.entropic_em import RakingProblem, SharesSolution, em_step, normalised
 
 SMALL = 0.01  # cells with a smaller share, or half of it later on, take EM steps: their logs are far from linear
 HALF = 0.5  # of an EM step is taken there, since EM can swing to and fro between two tiny shares
@@ -24,42 +23,30 @@ MOST = 15  # passes in all
 Step = Callable[..., tuple[np.ndarray, float]]
 
 
-def _stepper(
-    rows: np.ndarray,
-    cols: np.ndarray,
-    weight: np.ndarray,
-    divergence: np.ndarray,
-    rho: float = 0.0,
-    gamma: float = 1.0,
-    alpha: float = 0.0,
-) -> Step:
-    """One EM step as a function of the log shares (R, C) and of the Newton steps for every unit's tilt."""
-    scale = unit_scales(rows.sum(axis=1), weight, rho)
-    units = Units(rows, cols, scale, weight, np.zeros(cols.shape), divergence)
+def _stepper(problem: RakingProblem) -> tuple[Step, np.ndarray]:
+    """One EM step by the log shares (R, C) and the Newton steps for every unit's tilt; divergences that it updates."""
+    units = problem.units()
 
     def em(point: np.ndarray, steps: float = TILT_STEPS, tol: float = 1e-6) -> tuple[np.ndarray, float]:
-        return em_step(units, point, np.array([gamma, steps, tol]), alpha)
+        return em_step(units, point, np.array([problem.gamma, steps, tol]), problem.alpha)
 
-    return em
+    return em, units.divergence
 
 
-def newton_inverse(
-    rows: np.ndarray, cols: np.ndarray, weight: np.ndarray, log_shares: np.ndarray, **options: float
-) -> np.ndarray:
-    """(I - J)^-1 of the EM map at `log_shares`, (R C, R C), by differences; the identity for small cells.
-
-    rows (n, R), cols (n, C), weight (n,), log_shares (R, C); options rho, gamma and alpha as in `common_shares`.
+def newton_inverse(problem: RakingProblem, log_shares: np.ndarray) -> np.ndarray:
+    """(I - J)^-1 of the EM map at `log_shares` (R, C), (R C, R C), by differences; the identity for small cells.
 
     Examples
     --------
     >>> import numpy as np
+    >>> from sumwise.ecological.kernels.entropic_em import RakingProblem
     >>> from sumwise.ecological.kernels.newton_em import newton_inverse
     >>> rows = np.array([[80.0, 20.0], [30.0, 70.0], [50.0, 50.0], [10.0, 90.0]])
     >>> cols = rows @ np.array([[0.9, 0.1], [0.3, 0.7]])
-    >>> newton_inverse(rows, cols, np.ones(4), np.log([[0.9, 0.1], [0.3, 0.7]])).shape
+    >>> newton_inverse(RakingProblem(rows, cols, np.ones(4)), np.log([[0.9, 0.1], [0.3, 0.7]])).shape
     (4, 4)
     """
-    em = _stepper(rows, cols, weight, np.zeros(len(rows)), **options)
+    em, _ = _stepper(problem)
     em(log_shares, 50.0, 1e-9)
     base, _ = em(log_shares, 8.0, 1e-9)
     active = np.flatnonzero(np.exp(log_shares).ravel() > SMALL)
@@ -73,35 +60,25 @@ def newton_inverse(
     return inverse
 
 
-def newton_shares(
-    rows: np.ndarray,
-    cols: np.ndarray,
-    weight: np.ndarray,
-    start: np.ndarray,
-    inverse: np.ndarray,
-    tol: float = 1e-4,
-    **options: float,
-) -> SharesSolution:
-    """The fixed point that `entropic_em.common_shares` looks for, by Newton steps with a given `newton_inverse`.
+def newton_shares(problem: RakingProblem, start: np.ndarray, inverse: np.ndarray, tol: float = 1e-4) -> SharesSolution:
+    """The fixed point that `entropic_em.common_shares` looks for, from shares `start`, with a given `newton_inverse`.
 
     It stops when a Newton step, which estimates the distance to the fixed point, would move no share by more than
     5 `tol`, or after 15 passes without success; then it returns the point whose EM step was the smallest.
-    rows (n, R), cols (n, C), weight (n,), start (R, C) shares; options rho, gamma and alpha as there.
 
     Examples
     --------
     >>> import numpy as np
+    >>> from sumwise.ecological.kernels.entropic_em import RakingProblem
     >>> from sumwise.ecological.kernels.newton_em import newton_inverse, newton_shares
     >>> rows = np.array([[80.0, 20.0], [30.0, 70.0], [50.0, 50.0], [10.0, 90.0]])
-    >>> cols = rows @ np.array([[0.9, 0.1], [0.3, 0.7]])
+    >>> problem = RakingProblem(rows, rows @ np.array([[0.9, 0.1], [0.3, 0.7]]), np.ones(4), gamma=0.0)
     >>> start = np.array([[0.85, 0.15], [0.35, 0.65]])
-    >>> inverse = newton_inverse(rows, cols, np.ones(4), np.log(start), gamma=0.0)
-    >>> done = newton_shares(rows, cols, np.ones(4), start, inverse, gamma=0.0, tol=1e-6)
+    >>> done = newton_shares(problem, start, newton_inverse(problem, np.log(start)), tol=1e-6)
     >>> np.exp(done.log_shares).round(3), done.converged
     (array([[0.9, 0.1], [0.3, 0.7]]), True)
     """
-    divergence = np.zeros(len(rows))
-    em = _stepper(rows, cols, weight, divergence, **options)
+    em, divergence = _stepper(problem)
     inverse = inverse.copy()
     active = (inverse != np.eye(len(inverse))).any(axis=1)
     here = best = normalised(np.log(np.maximum(start, 1e-7)))
