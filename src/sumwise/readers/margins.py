@@ -140,7 +140,7 @@ def _read_long(
         raise DataError("A column plays two parts among unit, side, option and votes.", hint="name each once.")
     sheet = open_sheet(source, [*ids, names["votes"]], ids, **opening)
     votes = sheet.numbers([names["votes"]])[:, 0]
-    codes, units = pd.factorize(sheet.ids(unit))
+    units = in_order(sheet.ids(unit))
     side = sheet.ids(names["side"]).astype(object).to_numpy()
     is_row, is_col = side == names["row"], side == names["col"]
     sheet.refuse(
@@ -154,37 +154,45 @@ def _read_long(
     for letter, mask, word in (("r", is_row, names["row"]), ("c", is_col, names["col"])):
         if not mask.any():
             raise DataError(f"{sheet.name}: no row of the side {word!r}.", hint="both sides are needed.")
-        filled, found = _pivot(sheet, mask, codes, len(units), options, votes, absent)
-        wide |= {f"{letter}{j}": filled[:, j] for j in range(len(found))}
-        spec.append({checks.plain(name): f"{letter}{j}" for j, name in enumerate(found)})
-    frame = pd.DataFrame({**wide, "unit": np.asarray(units, dtype=object)})
+        named = in_order(options.where(mask))
+        filled = option_columns(sheet, units, named, votes, absent=absent)
+        wide |= {f"{letter}{j}": column for j, column in enumerate(filled.T)}
+        spec.append({checks.plain(name): f"{letter}{j}" for j, name in enumerate(named.categories)})
+    frame = pd.DataFrame({**wide, "unit": np.asarray(units.categories, dtype=object)})
     with sheet.blamed():
         return Margins.from_frame(frame, spec[0], spec[1], "unit", None, mismatch)
 
 
-def _pivot(
-    sheet: Sheet, mask: np.ndarray, codes: np.ndarray, n: int, options: pd.Series, votes: np.ndarray, absent: str
-) -> tuple[np.ndarray, list]:
-    """One side of a long table as (unit, option) votes, with the options in the order of their first line."""
-    columns, found = pd.factorize(options[mask])
-    lines = np.flatnonzero(mask)
-    cell = codes[mask] * len(found) + columns
-    twice = np.zeros(len(mask), dtype=bool)
-    twice[lines[pd.Series(cell).duplicated().to_numpy()]] = True
-    sheet.refuse(twice, "a unit has two lines for one option", "add them up, or drop one.")
-    filled = np.full(n * len(found), np.nan)
-    filled[cell] = votes[mask]
-    filled = filled.reshape(n, len(found))
-    lacking = np.isnan(filled)
+def option_columns(
+    sheet: Sheet, units: pd.Categorical, options: pd.Categorical, votes: np.ndarray, *, absent: str, add: bool = False
+) -> np.ndarray:
+    """Votes (unit, option) from a line of the sheet for each, in the order of the categories.
+
+    A line whose option is missing is left out. `absent`: what a cell without a line means. `add`: whether lines of the
+    same cell are added up, or refused.
+    """
+    used, shape = options.codes >= 0, (len(units.categories), len(options.categories))
+    cell = np.ravel_multi_index((units.codes[used], options.codes[used]), shape)
+    if not add:
+        twice = np.zeros(len(used), dtype=bool)
+        twice[used] = pd.Series(cell).duplicated().to_numpy()
+        sheet.refuse(twice, "a unit has two lines for one option", "add them up, or drop one.")
+    lacking = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape) == 0
     if lacking.any() and absent == "raise":
         u, j = np.argwhere(lacking)[0]
-        where = int(np.argmax(codes == u))
         raise DataError(
             f"{sheet.name}: {int(lacking.sum())} of {lacking.size} votes have no row. First: the unit of "
-            f"{sheet.row(where)} has none for option {checks.plain(found[j])!r}.",
-            hint="pass absent='zero' if such lines mean no votes.",
+            f"{sheet.row(int(np.argmax(units.codes == u)))} has none for option "
+            f"{checks.plain(options.categories[j])!r}.",
+            hint="set absent to 'zero' if such lines mean no votes.",
         )
-    return np.nan_to_num(filled), list(found)
+    return np.bincount(cell, votes[used], lacking.size).reshape(shape)
+
+
+def in_order(values: pd.Series) -> pd.Categorical:
+    """Values by their number, in the order in which they are first seen; missing ones have none."""
+    codes, found = pd.factorize(values)
+    return pd.Categorical.from_codes(codes, categories=pd.Index(found, dtype=object))
 
 
 def write_margins(margins: Margins, path: str | PathLike, shape: str = "long") -> None:

@@ -184,7 +184,7 @@ def test_prediction_takes_the_long_file_that_was_fitted(tmp_path):
     groups.to_csv(tmp_path / "groups.csv", index=False)
     pd.testing.assert_frame_equal(made.predict(made.model, tmp_path / "groups.csv"), found)
     groups.iloc[1:].to_csv(tmp_path / "gap.csv", index=False)
-    with pytest.raises(DataError, match="1 groups of units have no row"):
+    with pytest.raises(DataError, match="1 of 40 votes have no row. First: the unit of row 2 has none"):
         made.predict(made.model, tmp_path / "gap.csv")
     groups.assign(option="middle").to_csv(tmp_path / "other.csv", index=False)
     with pytest.raises(DataError, match="no group 'middle'"):

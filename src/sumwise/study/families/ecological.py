@@ -16,6 +16,7 @@ from sumwise.ecological.identification import absent_outcomes
 from sumwise.errors import DataError, ModelWarning
 from sumwise.margins import ROWS_TOTAL, Margins
 from sumwise.readers import read_margins
+from sumwise.readers.margins import in_order, option_columns
 from sumwise.readers.sheet import Sheet
 from sumwise.storage.documents import read_json
 from sumwise.study.families.base import Study
@@ -208,27 +209,16 @@ class Ecological(Study):
         p = self.problem
         option, votes = (p.column(key) or key for key in ("option", "votes"))
         sheet.known(option, votes)
-        frame = pd.DataFrame({unit: sheet.ids(unit).astype(str), "o": sheet.names(option)})
-        frame["v"] = sheet.numbers([votes])[:, 0]
-        wide = frame.pivot_table(index=unit, columns="o", values="v", aggfunc="sum", sort=False)
-        lacking = wide.isna().to_numpy()
+        units, outcomes = in_order(sheet.ids(unit).astype(str)), in_order(sheet.names(option))
         with p.blamed(("data", "absent")):
             absent = checks.choice(p.data.get("absent", "raise"), "absent", ("raise", "zero"))
-        if lacking.any() and absent == "raise":
-            i, j = np.argwhere(lacking)[0]
-            raise DataError(
-                f"{sheet.name}: {int(lacking.sum())} outcomes of units have no row. First: {wide.columns[j]!r} in "
-                f"{wide.index[i]!r}.",
-                hint='set absent = "zero" in [data] if such rows mean no votes.',
-            )
-        added = len(frame) - int((~lacking).sum())
-        if added:
-            self.notes.append(
-                f"{len(frame):,} rows of votes were added up to {len(frame) - added:,}, by unit and outcome."
-            )
-        self.outcomes_in_rows = tuple(map(str, wide.columns))
-        made = wide.fillna(0.0).reset_index()
-        made.columns = list(map(str, made.columns))
+        wide = option_columns(sheet, units, outcomes, sheet.numbers([votes])[:, 0], absent=absent, add=True)
+        cells = len(set(zip(units.codes, outcomes.codes)))
+        if cells < len(sheet):
+            self.notes.append(f"{len(sheet):,} rows of votes were added up to {cells:,}, by unit and outcome.")
+        self.outcomes_in_rows = tuple(map(str, outcomes.categories))
+        made = pd.DataFrame(wide, columns=pd.Index(self.outcomes_in_rows))
+        made.insert(0, unit, np.asarray(units.categories))
         return replace(sheet, frame=made, columns=tuple(made.columns), row=lambda i: f"unit {made[unit].iloc[i]!r}")
 
     def _opened(self, path: Path | None) -> tuple[Sheet, str | None]:
@@ -374,20 +364,13 @@ class Ecological(Study):
             raise DataError(
                 f"{sheet.name}: no row of the side {p.column('row') or 'row'!r}.", hint="groups are needed."
             )
-        frame = pd.DataFrame({"u": rows.ids(unit).astype(str), "o": rows.ids(option).astype(str)})
-        for name in frame["o"].unique():
-            checks.known(name, list(map(str, model.row_names_)), "group")
-        rows.refuse(frame.duplicated().to_numpy(), "a unit has two lines for one option", "add them up, or drop one.")
-        frame["v"] = rows.numbers([votes])[:, 0]
-        wide = frame.pivot_table(index="u", columns="o", values="v")
-        wide = wide.reindex(dict.fromkeys(frame["u"].tolist()), columns=list(map(str, model.row_names_)))
-        if wide.isna().to_numpy().any() and p.data.get("absent", "raise") == "raise":
-            raise DataError(
-                f"{sheet.name}: {int(wide.isna().to_numpy().sum())} groups of units have no row.",
-                hint='set absent = "zero" in [data] if such lines mean nobody.',
-            )
-        values = wide.fillna(0.0).to_numpy()
-        return Margins(values, values.sum(axis=1, keepdims=True), wide.index.tolist(), list(model.row_names_))
+        known, names = list(map(str, model.row_names_)), rows.ids(option).astype(str)
+        for name in names.unique():
+            checks.known(name, known, "group")
+        units, groups = in_order(rows.ids(unit).astype(str)), pd.Categorical(names, categories=known)
+        absent, count = p.data.get("absent", "raise"), rows.numbers([votes])[:, 0]
+        values = option_columns(rows, units, groups, count, absent=absent)
+        return Margins(values, values.sum(axis=1, keepdims=True), list(units.categories), list(model.row_names_))
 
 
 def _with_everybody(sheet: Sheet, values: Any) -> tuple[Sheet, str]:
