@@ -63,6 +63,14 @@ def test_drawn_models_spread_as_the_matrix_says():
     assert clf.coef_.shape == (1, 2)
 
 
+def test_follow_warns_and_asks_the_drawn_models():
+    bags, counts = people(60)
+    found = covariance(CardinalityClassifier(penalty=0.1).fit(bags, counts), bags, counts)
+    with pytest.warns(DeprecationWarning, match="use models"):
+        answers = found.follow(lambda model: model.theta_, np.random.default_rng(0))
+    np.testing.assert_array_equal(answers, [m.theta_ for m in found.models(np.random.default_rng(0))])
+
+
 def test_few_regions_that_tell_unequally_leave_few_degrees_of_freedom():
     bags, counts = people(60, 5)
     clf = CardinalityClassifier(penalty=1.0).fit(bags, counts)

@@ -126,8 +126,8 @@ class CollectiveEM(Estimator):
     e_iter: Any = None
     accelerate: bool = True
     n_starts: int = 1
-    start: Any = None
-    standard_errors: str = "auto"
+    start: Any = field(default=None, kw_only=True)
+    standard_errors: str = field(default="auto", kw_only=True)
     draws: int = 200
     checkpoint: Any = None
     verbose: int = 0

@@ -78,7 +78,7 @@ class FreeTables:
         theta = np.zeros(n) if rng is None else 0.1 * rng.normal(size=n)
         return theta if self.shared else self.normalised(theta, data)
 
-    def potentials(self, theta: np.ndarray, data: Realisations, _r: int = 0) -> dict:
+    def potentials(self, theta: np.ndarray, data: Realisations, r: int = 0) -> dict:  # noqa: ARG002 - LogLinear's depend on it
         """Log-potentials of any realisation."""
         if not self.shared:
             begin, steps = self._steps(theta, data)

@@ -97,9 +97,9 @@ class BagGaussianProcess(BagRegressor):
 
     kernel: BagKernel | None = None
     widths: Sequence[float] = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-    n_tuning: int = 1000
-    max_bags: int = 2000
-    n_inducing: int = 500
+    n_tuning: int = field(default=1000, kw_only=True)
+    max_bags: int = field(default=2000, kw_only=True)
+    n_inducing: int = field(default=500, kw_only=True)
     random_state: Any = None
 
     def fit(self, bags: Bags, y: Any, coordinates: Any = None, sample_weight: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]

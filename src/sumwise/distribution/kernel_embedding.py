@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -52,7 +52,7 @@ class KernelEmbedding(Embedding):
 
     kernel: BagKernel | None = None
     n_landmarks: int = 1000
-    width: float = 1.0
+    width: float = field(default=1.0, kw_only=True)
     random_state: Any = None
 
     def fit(self, bags: Bags, y: Any = None) -> Any:

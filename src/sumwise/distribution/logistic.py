@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -107,8 +107,8 @@ class BagLogistic(Estimator):
     n_folds: int = 5
     max_iter: int = 500
     tol: float = 1e-5
-    kernel: BagKernel | None = None
-    widths: Sequence[float] = (0.03, 0.1, 0.3, 1.0, 3.0)
+    kernel: BagKernel | None = field(default=None, kw_only=True)
+    widths: Sequence[float] = field(default=(0.03, 0.1, 0.3, 1.0, 3.0), kw_only=True)
     random_state: Any = None
 
     def fit(self, bags: Bags, y: Any, sample_weight: Any = None) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -131,7 +131,7 @@ class King(EcologicalEstimator):
     covariates_b: Any = None
     covariates_w: Any = None
     strategy: str = "iterated"
-    covariance: str = "equal"
+    covariance: str = field(default="equal", kw_only=True)
     n_draws: int = 1000
     proposal_scale: float = 0.5
     max_iter: int = 500

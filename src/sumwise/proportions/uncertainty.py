@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -142,6 +142,11 @@ class Covariance:
         half = self._half()
         for normal in self._normals(half.shape[1], rng):
             yield self._moved(half @ normal)
+
+    def follow(self, answer: Callable[[Any], np.ndarray], rng: np.random.Generator) -> np.ndarray:
+        """Answers of the drawn classifiers, (n_draws, ...); deprecated: ask each of `models` instead."""
+        warnings.warn("Covariance.follow goes in version 0.3; use models instead.", DeprecationWarning, stacklevel=2)
+        return np.stack([answer(model) for model in self.models(rng)])
 
     def _half(self) -> np.ndarray:
         """A root of the matrix, (n_params, rank); by way of the correlations, whatever the features' units."""
