@@ -34,12 +34,13 @@ import numpy as np
 import proportions_coverage
 import proportions_fresh_cuts as cuts
 from run_record import run_record
+from scipy.stats import t
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.metrics import log_loss, roc_auc_score
 
 from proportions import encode, table
 from sumwise import Bags, datasets
-from sumwise.proportions import CardinalityClassifier, cardinality, information, penalty
+from sumwise.proportions import CardinalityClassifier, cardinality, covariance, information, penalty
 
 RESULTS = Path(__file__).parent / "results" / "cardinality_heuristics.json"
 FIRST = 700
@@ -160,19 +161,39 @@ def draw(name, seed):
 # by limit: the sets, settings of the classifier with and without it, and module settings without it
 LIMITS = {
     "at most eight penalties": (("bank", "regions", "skewed", "three kinds"), {}, {(penalty, "MOST_FITS"): 100}),
+    "at most eight penalties, with random intercepts": (
+        ("bank", "regions", "skewed"), {"random_intercept": True}, {(penalty, "MOST_FITS"): 100}),
     "random intercepts: no looser than a tenth of the prior": (
         ("bank", "regions", "skewed"), {"random_intercept": True}, {(penalty, "LOOSEST"): 0}),
     "exact fits of large bags led by the saddlepoint": (
         ("five bags of 100", "six bags of 110", "eight bags of 40, four classes"),
         {"multiclass": "exact", "inference": "direct", "penalty": 1.0}, {(cardinality, "LARGE"): 10**9}),
 }  # fmt: skip
+# by limit of intervals: the cases, and settings of `information` without it
 KNOWN = {
-    "informative directions only (SEEN)": {"SEEN": 0.0},
-    "at most 95% of the information in one unit (MOST)": {"MOST": 1.0 - 1e-9},
-    "directions without information left out (LEAST_KNOWN)": {"LEAST_KNOWN": 1e-9},
-    "dispersion counts only where it is clear (CLEAR)": {"CLEAR": -1e9},
+    "informative directions only (SEEN)": (
+        ("plain", "many features", "fewer bags than features", "ten bags, 100 features"), {"SEEN": 0.0}),
+    "at most 95% of the information in one unit (MOST)": (
+        ("sandwich", "groups of bags", "sandwich, one large bag", "groups of bags, one large"), {"MOST": 1 - 1e-9}),
+    "correlation of consecutive bags counts only where it is clear (CLEAR)": (
+        ("plain", "small bags", "few bags", "bags of regions in a row"), {"CLEAR": -1e9}),
+    "dispersion counts only where it is clear (DISPERSED)": (
+        ("plain", "small bags", "few bags", "effects of bags"), {"DISPERSED": -1e9}),
+}  # fmt: skip
+CASES = {  # bags, members, features, and what else
+    "plain": (60, 20, 5, {}),
+    "small bags": (150, 5, 5, {}),
+    "few bags": (25, 30, 4, {}),
+    "many features": (80, 12, 15, {}),
+    "fewer bags than features": (12, 30, 15, {}),
+    "ten bags, 100 features": (10, 10, 100, {}),
+    "sandwich": (40, 20, 3, {"kind": "sandwich"}),
+    "sandwich, one large bag": (24, 20, 5, {"kind": "sandwich", "large": 2000}),
+    "groups of bags": (60, 15, 3, {"run": 3, "effect": 0.5, "grouped": True}),
+    "groups of bags, one large": (60, 15, 3, {"run": 3, "effect": 0.5, "grouped": True, "large": 3000}),
+    "effects of bags": (60, 20, 4, {"effect": 0.6}),
+    "bags of regions in a row": (60, 20, 4, {"run": 6, "effect": 0.6}),
 }
-COVERED = ("plain", "small bags", "few bags", "many features")
 QUICK = ("folds start without features", "rough fits of folds (1e-2 standard errors)", "start at the mean embedding")
 DATA = ("bank", "published bags", "regions", "skewed", "three kinds")
 
@@ -255,21 +276,57 @@ def limits(out, n_draws, first, words):
             found.setdefault(rule, {})[name] = means(gains, ("AUC", "log-loss", "time saved"))
             out.write_text(json.dumps(run_record(first_draw=first) | {"limits": found}) + "\n")
             print(rule, name, found[rule][name], flush=True)
-    for rule, changes in KNOWN.items():
-        for case in COVERED if not words or any(word in rule for word in words) else ():
-            gains = []
-            for seed in range(first, first + 4 * n_draws):
-                covered = []
-                for some in ({}, changes):
-                    kept = {name: getattr(information, name) for name in some}
-                    vars(information).update(some)
-                    inside = proportions_coverage.coefficients(case, seed)
-                    vars(information).update(kept)
-                    covered.append((np.nanmean(inside), np.isnan(inside).mean()))
-                gains.append([covered[0][0] - covered[1][0], covered[1][1] - covered[0][1], covered[0][0]])
-            found.setdefault(rule, {})[case] = means(gains, ("coverage", "fewer left out", "coverage with it"))
+    for rule, (cases, changes) in KNOWN.items():
+        for case in cases if not words or any(word in rule for word in words) else ():
+            each = [interval_gains(case, seed, changes) for seed in range(first, first + 4 * n_draws)]
+            names = ("coverage", "narrower", "given", "coverage of logits", "logits narrower")
+            found.setdefault(rule, {})[case] = means(np.array(each)[:, :5], names)
+            known = np.array(each)[:, 5:]
+            found[rule][case] |= {
+                name: round(float(np.mean(column[np.isfinite(column)])), 4) if np.isfinite(column).any() else None
+                for name, column in zip(("coverage with", "coverage without", "logits with", "logits without"), known.T)
+            }
             out.write_text(json.dumps(run_record(first_draw=first) | {"limits": found}) + "\n")
             print(rule, case, found[rule][case], flush=True)
+
+
+def interval_gains(case, seed, changes):
+    """What a limit of intervals adds to their coverage, how much narrower it makes them (as a share), and how many more
+    are given; the same of the logits of 500 other people; and coverages with and without it."""
+    n_bags, size, d, more = CASES[case]
+    rng = np.random.default_rng([seed, n_bags, d])
+    sizes = np.full(n_bags, size)
+    sizes[0] = more.get("large", size)
+    of = np.repeat(np.arange(n_bags), sizes)
+    values = rng.normal(size=(len(of), d)) + rng.normal(size=(n_bags, d))[of]
+    values[:, 0] = values[:, 0] > 0.8
+    truth, run = np.append(rng.normal(0, 0.7, d), rng.normal(0, 0.3)), more.get("run", 1)
+    effects = np.repeat(rng.normal(0, more.get("effect", 0.0), -(-n_bags // run)), run)[:n_bags]
+    logits = values @ truth[:-1] + truth[-1] + effects[of]
+    labels = rng.random(len(of)) < 1 / (1 + np.exp(-logits))
+    bags, counts = Bags(values, np.concatenate([[0], np.cumsum(sizes)])), np.bincount(of, labels, minlength=n_bags)
+    groups = np.arange(n_bags) // run if more.get("grouped") else None
+    clf = CardinalityClassifier().fit(bags, counts)
+    others = np.column_stack([rng.normal(0, 2**0.5, (500, d)), np.ones(500)])
+    found = []
+    for some in ({}, changes):
+        kept = {name: getattr(information, name) for name in some}
+        vars(information).update(some)
+        sure = covariance(clf, bags, counts, more.get("kind", "observed"), groups=groups)
+        vars(information).update(kept)
+        frame = sure.to_frame(proportions_coverage.LEVEL)
+        low, high = frame["low"].to_numpy(), frame["high"].to_numpy()
+        reach = t.ppf(0.5 + 0.5 * proportions_coverage.LEVEL, sure.freedom)
+        wide = reach * np.sqrt(np.einsum("ij,jk,ik->i", others, sure.matrix, others))
+        inside = np.abs(others @ (clf.theta_.ravel() - truth)) <= wide
+        held = np.where(np.isnan(low), np.nan, (low <= truth) & (truth <= high))
+        covered = np.nanmean(held) if np.isfinite(low).any() else np.nan
+        found.append([covered, np.isfinite(low).mean(), inside.mean(), high - low, wide.mean()])
+    (a, given, b, width, wide), (c, other_given, e, other_width, other_wide) = found
+    both = np.isfinite(width) & np.isfinite(other_width)
+    narrower = 1 - np.exp(np.mean(np.log(width[both] / other_width[both]))) if both.any() else 0.0
+    coverage = 0.0 if np.isnan(a) or np.isnan(c) else a - c
+    return [coverage, narrower, given - other_given, b - e, 1 - wide / max(other_wide, 1e-300), a, c, b, e]
 
 
 CUTS = {f"{name}, {n_bags} bags": (name, n_bags, size) for name, n_bags, size in cuts.SETTINGS}

@@ -220,3 +220,19 @@ def test_no_interval_of_three_classes_is_lost_to_rounding():
     bags = Bags(values, np.arange(61) * 6)
     found = covariance(CardinalityClassifier(multiclass="exact").fit(bags, counts), bags, counts).to_frame(0.9)
     assert np.isfinite(found[["low", "high"]].to_numpy()).all()
+
+
+def test_features_that_are_nearly_alike_leave_the_intervals_of_others_as_they_are():
+    """Counts can't tell two such effects apart: their intervals are wide, not missing, and hold the truth."""
+    rng, truth = np.random.default_rng(0), np.array([0.8, -0.5, 0.4, 0.6])
+    values = rng.normal(size=(1200, 4)) + np.repeat(rng.normal(size=(60, 4)), 20, axis=0)
+    values[:, 2] = values[:, 1] + 0.01 * rng.normal(size=1200)
+    counts = (rng.random(1200) < 1 / (1 + np.exp(-values @ truth))).reshape(60, 20).sum(axis=1)
+    frames = []
+    for columns in ([0, 1, 2, 3], [0, 1, 3]):
+        bags = Bags(values[:, columns], np.arange(61) * 20)
+        frames.append(covariance(CardinalityClassifier(penalty=1.0).fit(bags, counts), bags, counts).to_frame(0.9))
+    width = [(frame["high"] - frame["low"]).to_numpy() for frame in frames]
+    assert width[0][[0, 3, 4]] == pytest.approx(width[1][[0, 2, 3]], rel=0.1)
+    assert (width[0][1:3] > 10 * width[1][1]).all()
+    assert ((frames[0]["low"][:4] <= truth) & (truth <= frames[0]["high"][:4])).all()

@@ -17,13 +17,12 @@ from sumwise.proportions.linear import Coordinates, LinearProblem
 
 STEP = 1e-2  # of the differences of gradients, in standard errors: finer ones show rounding
 FLAT = 1e-6  # information, relative to what was expected, below which a direction counts as unknown
-# Four thresholds that were not tuned. Of the values MOST .9 and .99, CLEAR 2 and 4, the others ten times more and less,
-# all variants but one were tried: no coverage changed by more than .007 in 60 simulations each of "few bags" and "many
+# Three thresholds that were not tuned. Of the values MOST .9 and .99, CLEAR 2 and 4, SEEN ten times more and less, all
+# variants but one were tried: no coverage changed by more than .007 in 60 simulations each of "few bags" and "many
 # features" (benchmarks/proportions_coverage.py).
 # SEEN: information, relative to a prior's, from which a direction is informative about the spread of coefficients.
 SEEN = 1e-2
 MOST = 0.95  # of the information along a direction that one unit may hold
-LEAST_KNOWN = 1e-3  # information, relative to what was expected with the penalty, below which it is none
 CLEAR = 3.0  # standard errors by which residuals of consecutive bags are correlated before that counts
 # DISPERSED: standard errors, if the model holds, by which the counts' dispersion exceeds one before it counts. Of 60
 # fits each to 50 generated bags of 20, none without effects of bags exceeds it, 82% with effects of deviation .6, all
@@ -313,7 +312,7 @@ class FisherInformation:
         shared = self.shared(penalised=False)
         basis = np.asarray(null_space(shared.T)) if shared.shape[1] else np.eye(self.size)
         roots, vectors = np.linalg.eigh(basis.T @ self.known @ basis)
-        vectors, seen = basis @ vectors, roots > LEAST_KNOWN
+        vectors, seen = basis @ vectors, roots > FLAT
         return (vectors[:, seen] / roots[seen]) @ vectors[:, seen].T, vectors[:, ~seen]
 
     def _unpenalised_step(self) -> np.ndarray:
