@@ -39,7 +39,7 @@ RESULTS = Path(__file__).parent / "results" / "ecological_intervals.json"
 SHAPES = {"2 x 2": (1, 1), "2 x 3": (1, 2), "2 x all": (1, None), "all x 2": (None, 1)}
 SHAPES |= {"3 x 2": (2, 1), "3 x 3": (2, 2), "4 x 4": (3, 3), "all": (None, None)}
 BIASES, SEEDS = (0.0, 0.5, 1.0), range(200, 300)
-FEWER = range(300, 320)  # seeds of contests with covariates
+COVARIATE_SEEDS = range(300, 400)  # of contests with covariates
 DEFAULT = EcologicalEM().determinant
 
 
@@ -153,7 +153,7 @@ def collect_covariates(name):
     if name == "census":
         cases = [("2 x 2", *case) for case in census_tables()]
     elif name == "simulated":
-        made = itertools.product(FEWER, BIASES)
+        made = itertools.product(COVARIATE_SEEDS, BIASES)
         cases = [(f"bias {bias}", seed, *with_bias(seed, bias, *COVARIATE_SHAPES[seed % 3])) for seed, bias in made]
     for i, contest in enumerate(datasets.contests()):
         if contest.dataset == name:
@@ -224,8 +224,11 @@ def widening(cells, folded_=None, power=None, spread=None, by_spread=None):
 
 
 def chosen(cells):
-    """The numbers whose coverage, table by table, is nearest to 95.5 percent, with 91 percent in every election."""
-    best = (np.inf, ())
+    """The numbers whose coverage, table by table, is nearest to 95.5 percent, with 91 percent in every election.
+
+    They were chosen before the error of a regression was added, so without it here.
+    """
+    best, cells = (np.inf, ()), cells.assign(rest=0.0)
     for (a, b), spread, power in itertools.product(FOLDINGS, SPREADS, POWERS):
         done = covered(cells, widening(cells, a, b, spread, power))
         each = done.groupby("table")["coverage"].mean()
@@ -436,8 +439,8 @@ def report(files):
     first = real["source"].isin(calibration.CHOSEN_ON)
     halves = {}
     for name, here in (("chosen on the first half", first), ("chosen on the second half", ~first)):
-        numbers = chosen(real[here])
-        done = covered(real[~here], widening(real[~here], *numbers))
+        numbers, others = chosen(real[here]), real[~here].assign(rest=0.0)
+        done = covered(others, widening(others, *numbers))
         halves[name] = {"numbers": numbers, "tables": scores(done, "table"), "elections": scores(done, "source")}
     own, odd = covered(real, widening(real)), made[made["contest"].astype(int) % 2 == 1]
     whole = own[own["table"] == "all"]
@@ -447,7 +450,7 @@ def report(files):
         "left out": halves,
         "small tables": scores(own[own["table"] != "all"], "table"),
         "small tables by election": scores(own[own["table"] != "all"], "source"),
-        "plain, small tables": scores(covered(real, 1.0).query("table != 'all'"), "table"),
+        "plain, small tables": scores(covered(real.assign(rest=0.0), 1.0).query("table != 'all'"), "table"),
         "simulated, odd seeds": scores(covered(odd, widening(odd)), ["source", "bias"]),
         "simulated, odd seeds, units' variation ignored": scores(
             covered(odd, widening(odd, by_spread=0.0)), ["source", "bias"]

@@ -260,7 +260,7 @@ def beta_sample(shares, sd, lower, upper, n_draws: int, *, sizes, rng: np.random
 
     The totals of both sides are known, so errors are tied: those of a row sum to zero, and what one group, of `sizes`
     (R,), has too much of an outcome the others have too little of. Draws that ignored this covered differences between
-    groups in 90 percent of real contests, not 97 (``benchmarks/ecological_intervals.py draws``).
+    groups in 94 percent of real contests, not 98 (``benchmarks/ecological_intervals.py draws``).
 
     Examples
     --------
