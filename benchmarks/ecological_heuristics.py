@@ -241,8 +241,8 @@ RULES = {
     "intervals of units: scale": Rule(known_units, {}, {(calibration, "UNIT_SCALE"): 1.0}),
     "thousands of units, simulated: none of it": Rule(partial(many_units, 6000), {}, {(em, "MANY"): 10**9}),
     "thousands of units, Chile: none of it": Rule(partial(chile, 4100), {}, {(em, "MANY"): 10**9}),
-    "thousands of units, simulated: refits of whole parts": Rule(partial(many_units, 25_000), {}, {(em, "ENOUGH"): 10**9}),
-    "thousands of units, Chile: refits of whole parts": Rule(partial(chile, 25_000, 1e-4), {}, {(em, "ENOUGH"): 10**9}),
+    "thousands of units, simulated: whole parts": Rule(partial(many_units, 25_000), {}, {(em, "ENOUGH"): 10**9}),
+    "thousands of units, Chile: whole parts": Rule(partial(chile, 25_000, 1e-4), {}, {(em, "ENOUGH"): 10**9}),
     "thousands of units, simulated: Newton steps at once": Rule(partial(many_units, 6000), {}, {(em, "N_NEAR"): 1}),
     "thousands of units, Chile: Newton steps at once": Rule(partial(chile, 6000), {}, {(em, "N_NEAR"): 1}),
 }  # fmt: skip
