@@ -122,7 +122,7 @@ def test_withheld_cells_keep_bounds():
     [
         ([], {}, "no parts"),
         ([day(0), noisy(Exact())], {}, "another domain"),
-        ([day(0), 3], {}, "Part 1 is a int"),
+        ([day(0), 3], {}, "Part 1 is of type int"),
         ([day(0)], {"how": "sum"}, "how is 'sum'"),
         ([day(0)], {"how": "merge", "forget": [day(0)]}, "can't be forgotten"),
         ([day(0), day(1, 100)], {"how": "merge"}, "count 100, 200 people"),

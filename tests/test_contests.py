@@ -43,7 +43,7 @@ def test_contests_survive_saving_and_copying(tmp_path):
     [
         (lambda: Contests([NORTH]), DataError, "a mapping of ids"),
         (lambda: Contests({}), DataError, "There are no contests"),
-        (lambda: Contests({"n": 3}), DataError, "Contest 'n' is a int"),
+        (lambda: Contests({"n": 3}), DataError, "Contest 'n' is of type int"),
         (lambda: Contests({"n": NORTH}, align="magic"), DataError, "align"),
         (lambda: Contests({"n": NORTH}, align="party"), DataError, "no parties are given"),
         (lambda: Contests({"n": NORTH}, parties={"m": ["a", "b"]}), UnknownName, "the contest 'm'"),
@@ -51,7 +51,7 @@ def test_contests_survive_saving_and_copying(tmp_path):
         (lambda: Contests({"n": NORTH}, parties={"n": ["a", "a"]}), DataError, "two outcomes of party 'a'"),
         (lambda: Contests({"n": NORTH}, parties={"n": {"maybe": "a"}}), UnknownName, "'maybe'"),
         (lambda: Contests({"n": NORTH, "s": SOUTH}, elections={"n": 1}), DataError, "no entry for 1 of 2"),
-        (lambda: Contests({"n": NORTH}, elections=[1]), DataError, "elections is a list"),
+        (lambda: Contests({"n": NORTH}, elections=[1]), DataError, "elections is of type list"),
         (lambda: Contests({"n": NORTH})["x"], UnknownName, "There is no contest 'x'"),
     ],
 )

@@ -170,7 +170,7 @@ except KeyboardInterrupt:
 def test_what_can_not_be_shown_is_refused():
     with pytest.raises(DataError, match="verbose is 'x'"):
         list(track([1], "Adding", verbose="x"))
-    with pytest.raises(DataError, match="Adding: there is nothing to go through in a NoneType"):
+    with pytest.raises(DataError, match="Adding: can't iterate over a NoneType"):
         list(track(None, "Adding"))
 
 

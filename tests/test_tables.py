@@ -68,7 +68,7 @@ def test_population_is_given_or_inferred():
     [
         ([], DOMAIN, "no tables"),
         (AB, DOMAIN, "single Table"),
-        ([AB, 3], DOMAIN, "Entry 1 of tables is a int"),
+        ([AB, 3], DOMAIN, "Entry 1 of tables is of type int"),
         ([AB], {"a": 2}, "give a Domain"),
         ([Table("z", [1])], DOMAIN, "no attribute 'z'"),
         ([Table("a", [1, 2, 3])], DOMAIN, r"shape \(3,\); its domain has \(2,\)"),
@@ -117,8 +117,8 @@ def test_exact_tables_agree_on_the_label():
     ("options", "words"),
     [
         ({"label": "c"}, "'c' is the label and an attribute"),
-        ({"label": 1.5}, "label is a float"),
-        ({"encoding": "x"}, "The encoding is a str"),
+        ({"label": 1.5}, "label is of type float"),
+        ({"encoding": "x"}, "The encoding is of type str"),
     ],
 )
 def test_label_and_encoding_are_checked(options, words):

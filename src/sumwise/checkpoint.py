@@ -24,7 +24,7 @@ __all__ = ["Checkpoint", "fingerprint"]
 
 
 class Checkpoint:
-    """Where a long computation keeps its state, to go on from there after an interruption.
+    """Where a long computation keeps its state, to resume from there after an interruption.
 
     Each save replaces the file in one step, so that a process killed at any moment leaves the last whole
     state. A state holds whatever :func:`sumwise.save` can save, random generators included.
@@ -44,7 +44,7 @@ class Checkpoint:
 
     Examples
     --------
-    A sum that goes on where it was stopped:
+    A sum that resumes where it was stopped:
 
     >>> import os, tempfile
     >>> from sumwise.checkpoint import Checkpoint, fingerprint
@@ -95,7 +95,7 @@ class Checkpoint:
     def save(self, state: dict[str, Any]) -> None:
         """Save the state, in the place of the one before."""
         if not isinstance(state, dict):
-            raise DataError(f"A state is a dict; this is a {type(state).__name__}.")
+            raise DataError(f"A state is a dict; this is of type {type(state).__name__}.")
         if self.path is None:
             return
         tree, arrays = encoded({"key": self.key, "state": state}, "checkpoint")

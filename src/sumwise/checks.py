@@ -175,7 +175,7 @@ def mapping(given: Any, what: str) -> dict:
     {'a': 1}
     """
     if not isinstance(given, Mapping):
-        raise DataError(f"{what} is a {type(given).__name__}.", hint="give a dict.")
+        raise DataError(f"{what} is of type {type(given).__name__}.", hint="give a dict.")
     return dict(given)
 
 
@@ -190,7 +190,7 @@ def name_of_column(given: Any, what: str) -> Any:
     """
     given = plain(given)
     if given is not None and (isinstance(given, bool) or not isinstance(given, (str, int, tuple))):
-        raise DataError(f"{what} is a {type(given).__name__}.", hint="give the name of a column.")
+        raise DataError(f"{what} is of type {type(given).__name__}.", hint="give the name of a column.")
     return given
 
 
@@ -208,7 +208,7 @@ def same_length(**sized: Any) -> int:
         try:
             lengths |= {} if x is None else {name: len(x)}
         except TypeError:
-            raise DataError(f"{name} is a {type(x).__name__}.", hint="give one entry per unit.") from None
+            raise DataError(f"{name} is of type {type(x).__name__}.", hint="give one entry per unit.") from None
     if len(set(lengths.values())) > 1:
         shown = ", ".join(f"{name} has {n}" for name, n in lengths.items())
         raise DataError(f"Lengths differ: {shown}.", hint="give one entry per unit, in the same order.")

@@ -58,7 +58,7 @@ def _check_parts(cls: type, parts: list, forget: list, how: str) -> None:
         raise DataError("Parts that were merged can't be forgotten.", hint="merge the others again.")
     for i, part in enumerate([*parts, *forget]):
         if not isinstance(part, cls):
-            raise DataError(f"Part {i} is a {type(part).__name__}.", hint="give Tables.")
+            raise DataError(f"Part {i} is of type {type(part).__name__}.", hint="give Tables.")
         for name in ("domain", "label", "classes"):
             if getattr(part, name) != getattr(parts[0], name):
                 raise DataError(

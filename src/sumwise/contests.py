@@ -78,7 +78,8 @@ class Contests:
         for key, margins in self.contests.items():
             if not isinstance(margins, Margins):
                 raise DataError(
-                    f"Contest {key!r} is a {type(margins).__name__}, not Margins.", hint="build it with Margins(...)."
+                    f"Contest {key!r} is of type {type(margins).__name__}, not Margins.",
+                    hint="build it with Margins(...).",
                 )
         checks.choice(self.align, "align", ALIGNMENTS)
         self._set("contests", dict(self.contests))
@@ -200,7 +201,7 @@ class Contests:
 
     def _known(self, given: Any, what: str) -> None:
         if not isinstance(given, Mapping):
-            raise DataError(f"{what} is a {type(given).__name__}.", hint="give a mapping of contest ids.")
+            raise DataError(f"{what} is of type {type(given).__name__}.", hint="give a mapping of contest ids.")
         unknown = [key for key in given if key not in self.contests]
         if unknown:
             raise UnknownName(f"{what} names the contest {unknown[0]!r}, which isn't there.", hint="check the ids.")

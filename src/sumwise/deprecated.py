@@ -32,7 +32,7 @@ def renamed(package: str, names: Mapping[str, str], moved_to: str | None = None)
     ...     old_name("InputError").__name__
     'DataError'
     >>> str(caught[0].message)
-    'sumwise.errors.InputError is now called sumwise.errors.DataError; the old name goes in version 0.3.'
+    'sumwise.errors.InputError is now called sumwise.errors.DataError; the old name will be removed in version 0.3.'
     """
 
     place = moved_to or package
@@ -41,7 +41,7 @@ def renamed(package: str, names: Mapping[str, str], moved_to: str | None = None)
         if name not in names:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         warnings.warn(
-            f"{package}.{name} is now called {place}.{names[name]}; the old name goes in version 0.3.",
+            f"{package}.{name} is now called {place}.{names[name]}; the old name will be removed in version 0.3.",
             DeprecationWarning,
             stacklevel=2,
         )

@@ -145,7 +145,7 @@ class Margins:
             The column of unit ids.
         total : str, optional
             The column of unit totals. A side without an entry above 1 is then read as shares, one that sums to 100
-            in every unit as percents; sums that miss the whole by rounding are set right, larger ones are refused.
+            in every unit as percents; sums that miss the whole by rounding are corrected, larger ones are refused.
         mismatch : {"raise", "rescale", "no_vote", "drop"}
             What to do where the sides' totals differ: refuse and list units; scale the sides to the total (of the
             rows where no `total` is given); add an outcome "no vote" that holds what is missing; or

@@ -45,7 +45,7 @@ def track(iterable: Iterable[T], label: str, total: int | None = None, verbose: 
     6
     """
     if not isinstance(iterable, Iterable):
-        raise DataError(f"{label}: there is nothing to go through in a {type(iterable).__name__}.", hint="give a list.")
+        raise DataError(f"{label}: can't iterate over a {type(iterable).__name__}.", hint="give a list.")
     if total is None and isinstance(iterable, Sized):
         total = len(iterable)
     with Progress(label, total, verbose) as progress:

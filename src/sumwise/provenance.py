@@ -31,7 +31,7 @@ class Provenance:
     withheld : bool, default False
         Whether small counts were withheld.
     releases : sequence of mappings, default ()
-        What noise was added under which promise: one entry per release.
+        Noise and privacy guarantee, one entry per release.
     amount : (float, float), optional
         Where label sums are of an amount scaled to 0..1 (see `sumwise.maxent.amount_tables`): its range.
     sources : sequence of str, default ()

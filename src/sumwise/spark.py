@@ -72,7 +72,7 @@ def spark_session(master: str | None = None, connect: bool = False) -> tuple[Any
         said = lines[1] if len(lines) > 1 and lines[0].startswith("An error occurred") else lines[0]
         raise DataError(
             f"Spark on {master or 'the master of the environment'!r} doesn't start: {said}",
-            hint="is the master right, and reachable, and are the archives and packages whole?",
+            hint="is the master right, and reachable, and are the archives and packages complete?",
         ) from None
 
     def stop() -> None:

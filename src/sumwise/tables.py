@@ -91,15 +91,15 @@ class Tables:
         if not tables:
             raise DataError("There are no tables.", hint="give at least one.")
         if not isinstance(self.domain, Domain):
-            raise DataError(f"The domain is a {type(self.domain).__name__}.", hint="give a Domain.")
+            raise DataError(f"The domain is of type {type(self.domain).__name__}.", hint="give a Domain.")
         for i, t in enumerate(tables):
             _check_on_domain(t, i, self.domain)
         if checks.name_of_column(self.label, "label") in self.domain:
             raise DataError(f"{self.label!r} is the label and an attribute.", hint="name it once.")
         if self.encoding is not None and not callable(getattr(self.encoding, "transform", None)):
-            raise DataError(f"The encoding is a {type(self.encoding).__name__}.", hint="give an Encoding.")
+            raise DataError(f"The encoding is of type {type(self.encoding).__name__}.", hint="give an Encoding.")
         if not isinstance(self.provenance, Provenance):
-            raise DataError(f"The provenance is a {type(self.provenance).__name__}.", hint="give a Provenance.")
+            raise DataError(f"The provenance is of type {type(self.provenance).__name__}.", hint="give a Provenance.")
         _check_label_totals(tables)
         object.__setattr__(self, "tables", tables)
         object.__setattr__(self, "n", _population(tables, self.n))
@@ -262,7 +262,7 @@ class Tables:
 
 def _check_on_domain(table: Any, i: int, domain: Domain) -> None:
     if not isinstance(table, Table):
-        raise DataError(f"Entry {i} of tables is a {type(table).__name__}.", hint="give Table objects.")
+        raise DataError(f"Entry {i} of tables is of type {type(table).__name__}.", hint="give Table objects.")
     for a in table.attributes:
         checks.known(a, domain, "attribute")
     wanted = tuple(domain[a] for a in table.attributes)

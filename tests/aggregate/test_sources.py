@@ -51,7 +51,7 @@ def test_unknown_ending_is_refused(tmp_path):
 
 
 def test_source_of_an_odd_type_is_refused():
-    with pytest.raises(DataError, match="The source is a list"):
+    with pytest.raises(DataError, match="The source is of type list"):
         file_format([1, 2])
 
 

@@ -101,9 +101,9 @@ def test_bad_requests_are_answered_in_words(client):
     assert "no study" in client.json("/api/studies/nothing")["error"]
     assert client("/api/studies/nothing")[0].status == 404
     assert "ending" in client.json("/api/upload/x.exe", "PUT", b"MZ")["error"]
-    assert "no JSON" in client.json("/api/studies/few/problem", "POST", b"{")["error"]
+    assert "not valid JSON" in client.json("/api/studies/few/problem", "POST", b"{")["error"]
     assert "no file" in client.json("/api/studies/few/tables", "POST", {"file": "../../secret"})["error"]
-    assert "no JSON" in client.json("/api/studies/few/problem", "POST", b'{"values":' + b"[" * 100_000)["error"]
+    assert "not valid JSON" in client.json("/api/studies/few/problem", "POST", b'{"values":' + b"[" * 100_000)["error"]
     assert "can't be read" in client.json("/api/studies/few/problem", "POST", {"text": ["family"]})["error"]
     assert "can't be read" in client.json("/api/studies/few/problem", "POST", {})["error"]
     assert "no mechanism" in client.json("/api/studies/few/release", "POST", {"mechanism": "--out"})["error"]

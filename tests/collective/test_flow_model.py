@@ -154,7 +154,7 @@ def test_sparse_places_give_sparse_flows():
 @pytest.mark.parametrize(
     ("settings", "data", "words"),
     [
-        ({"places": 3}, np.ones((2, 5)), "places is a int"),
+        ({"places": 3}, np.ones((2, 5)), "places is of type int"),
         ({"movement": "far"}, np.ones((2, 5)), "movement is 'far'"),
         ({"movement": []}, np.ones((2, 5)), r"movement is \[\]"),
         ({"population": "open"}, np.ones((2, 5)), "population"),
@@ -181,7 +181,7 @@ def test_moves_and_tracks_that_don_t_fit_are_refused():
         model.fit(counts, moves={0: np.ones((5, 5))})
     with pytest.raises(DataError, match="tracks end before they begin"):
         model.fit(counts, tracks=Tracks(["a"], [3], ["b"], [1]))
-    with pytest.raises(DataError, match="tracks is a list"):
+    with pytest.raises(DataError, match="tracks is of type list"):
         model.fit(counts, tracks=[1])
 
 

@@ -291,7 +291,7 @@ def numbers_with_words(e):
     if e.name == "ages":
         return None
     first = e.outcomes[0]
-    return e.frame.assign(**{first: [f"{n} votes" for n in e.frame[first] // 2 * 2]}), Refused("holds no plain numbers")
+    return e.frame.assign(**{first: [f"{n} votes" for n in e.frame[first] // 2 * 2]}), Refused("aren't plain numbers")
 
 
 @mutation

@@ -37,7 +37,7 @@ def test_what_has_no_shape_is_named():
         unit_shapes(collection(["A"]), ["A"], "q")
     with pytest.raises(DataError, match="is a Point"):
         unit_shapes(collection(["A"], "Point"), ["A"], "p")
-    with pytest.raises(DataError, match="no FeatureCollection"):
+    with pytest.raises(DataError, match="not a FeatureCollection"):
         unit_shapes({}, ["A"], "p")
 
 

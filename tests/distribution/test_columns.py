@@ -9,7 +9,7 @@ from sumwise.errors import DataError, ModelWarning
 
 
 def test_check_bags_refuses_what_is_no_bags_and_empty_ones():
-    with pytest.raises(DataError, match="bags is a list"):
+    with pytest.raises(DataError, match="bags is of type list"):
         check_bags([[1.0]])
     kept = Bags.from_arrays([[1.0], []], ids=["a", "b"], empty="keep")
     with pytest.raises(DataError, match=r"1 of 2 bags are empty. First: bag 'b'"):

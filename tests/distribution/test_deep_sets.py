@@ -290,9 +290,9 @@ def test_bad_data_are_refused():
         DeepSets().fit(bags.subset((bags.bag_index != 3) & (bags.bag_index != 5)), y)
     with pytest.raises(DataError, match="There are 1 bags; at least 2"):
         DeepSets().fit(bags[:1], y[:1])
-    with pytest.raises(DataError, match="one class only"):
+    with pytest.raises(DataError, match="only one class"):
         DeepSets(task="classification").fit(bags, np.ones(10))
-    with pytest.raises(DataError, match="bags is a ndarray"):
+    with pytest.raises(DataError, match="bags is of type ndarray"):
         DeepSets().fit(bags.values, y)
     net = DeepSets(**{**SMALL, "max_epochs": 1}).fit(bags, y)
     with pytest.raises(DataError, match="The bags have 1 columns"):

@@ -24,7 +24,7 @@ def test_ridge_on_all_landmarks_is_kernel_ridge():
 
 
 def test_other_parts_are_refused(weighted_bags):
-    with pytest.raises(DataError, match="kernel is a MomentEmbedding"):
+    with pytest.raises(DataError, match="kernel is of type MomentEmbedding"):
         KernelEmbedding(MomentEmbedding()).fit(weighted_bags)
     with pytest.raises(DataError, match="n_landmarks is 0"):
         KernelEmbedding(n_landmarks=0).fit(weighted_bags)

@@ -15,5 +15,5 @@ def test_parts_are_copied_and_seeded_where_they_have_no_seed():
 
 
 def test_other_objects_are_refused():
-    with pytest.raises(DataError, match=r"embedding is a int. Hint: give one such as FourierEmbedding\(\)"):
+    with pytest.raises(DataError, match=r"embedding is of type int. Hint: give one such as FourierEmbedding\(\)"):
         fresh(3, FourierEmbedding, None)

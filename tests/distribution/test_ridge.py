@@ -52,7 +52,7 @@ def test_no_more_widths_are_tried_once_two_made_it_worse(weighted_bags, monkeypa
 
 def test_other_parts_and_penalties_are_refused(weighted_bags):
     y = np.arange(12.0)
-    with pytest.raises(DataError, match="embedding is a str"):
+    with pytest.raises(DataError, match="embedding is of type str"):
         BagRidge("fourier").fit(weighted_bags, y)
     with pytest.raises(DataError, match="penalty is 'cv'"):
         BagRidge(penalty="cv").fit(weighted_bags, y)

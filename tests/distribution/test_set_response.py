@@ -36,7 +36,7 @@ def test_labels_of_any_kind_are_numbered():
 
 
 def test_bad_responses_are_refused():
-    with pytest.raises(DataError, match="one class only: 1"):
+    with pytest.raises(DataError, match="only one class: 1"):
         Response.learn("classification", BAGS, [1, 1, 1])
     seen = Response.learn("classification", BAGS, ["b", "a", "b"])
     with pytest.raises(DataError, match="'c', which is not among"):

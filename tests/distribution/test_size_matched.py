@@ -71,7 +71,7 @@ def test_estimators_without_groups_are_fitted_too(weighted_bags):
 def test_bad_settings_are_refused(weighted_bags):
     with pytest.raises(DataError, match="n_copies is 0"):
         SizeMatched(n_copies=0).fit(weighted_bags, np.arange(12.0))
-    with pytest.raises(DataError, match="regressor is a LinearEmbedding"):
+    with pytest.raises(DataError, match="regressor is of type LinearEmbedding"):
         SizeMatched(LinearEmbedding()).fit(weighted_bags, np.arange(12.0))
 
 

@@ -214,7 +214,7 @@ def test_requests_of_another_shape_are_refused(rule):
 
 
 def test_an_encoding_is_read_from_a_mapping_only():
-    with pytest.raises(DataError, match="The data of an encoding is a NoneType"):
+    with pytest.raises(DataError, match="The data of an encoding is of type NoneType"):
         Encoding.from_dict(None)
 
 

@@ -99,7 +99,7 @@ def test_what_is_no_tables_is_refused_by_name(ask, given, words):
 
 
 def test_drop_tied_and_empty_penalties_say_what_they_take():
-    with pytest.raises(DataError, match="drop_tied takes Tables; this is a list"):
+    with pytest.raises(DataError, match="drop_tied takes Tables; this is of type list"):
         drop_tied([])
     tables = Tables([Table("a", [5.0, 5.0], [1.0, 2.0])], Domain({"a": 2}))
     with pytest.raises(DataError, match="penalty_theta is empty"):

@@ -215,7 +215,7 @@ FIVES = [[5, 5], [5, 5]]
         (lambda: simple(FIVES, np.zeros((2, 2))), "Class 1 of 2 never occurs"),
         (lambda: simple(FIVES, FIVES), "Class 0 of 2 never occurs"),
         (lambda: simple(np.zeros((2, 2)), np.zeros((2, 2))), "The table over 'a' x 'b' is empty"),
-        (lambda: pd.DataFrame({"a": [1]}), "fit takes Tables; this is a DataFrame"),
+        (lambda: pd.DataFrame({"a": [1]}), "fit takes Tables; this is of type DataFrame"),
         (far_totals, "noise explains in 2 of 2 noisy tables. Farthest: 'a' has 1000 against 1100, 50.0 standard"),
     ],
     ids=["bare", "no-label", "all-0", "all-1", "empty", "frame", "totals"],
@@ -297,5 +297,5 @@ def test_exact_training_scores_held_out_individuals_too(people):
     assert model.engine_ == "exact"
     found = nllh(frame["label"].to_numpy(), model.predict_proba(frame)[:, 1])
     assert model.fit_.history["held_out"][-1] == pytest.approx(found)
-    with pytest.raises(DataError, match="held_out is a int"):
+    with pytest.raises(DataError, match="held_out is of type int"):
         MaxEntClassifier().fit(small, held_out=3)

@@ -32,7 +32,7 @@ def test_options_may_be_a_mapping_of_known_names():
     assert options_of(None) == SolverOptions()
     with pytest.raises(UnknownName, match="no option 'tolerance'"):
         options_of({"tolerance": 0.3})
-    with pytest.raises(DataError, match="options is a int"):
+    with pytest.raises(DataError, match="options is of type int"):
         options_of(3)
 
 

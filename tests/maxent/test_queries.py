@@ -117,7 +117,11 @@ def test_labels_of_another_length_or_class_are_refused():
     tables = synthetic.rows(1000, sizes=[3, 2], rate=0.3, random_state=0).tables()
     rows = {a: [0, 1] for a in tables.domain.attributes}
     model = MaxEntClassifier(engine="gibbs", options=SolverOptions(max_iter=5), random_state=0)
-    for held_out, words in (((rows, [0]), "1 labels for 2 rows"), ((rows, [0, 7]), "no class 7"), (rows, "is a dict")):
+    for held_out, words in (
+        ((rows, [0]), "1 labels for 2 rows"),
+        ((rows, [0, 7]), "no class 7"),
+        (rows, "is of type dict"),
+    ):
         with pytest.raises(DataError, match=words):
             model.fit(tables, held_out=held_out)
     with pytest.raises(DataError, match="1 labels for 2 rows"):

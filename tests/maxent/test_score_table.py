@@ -157,7 +157,7 @@ def test_wrong_tables_are_refused(fitted):
     with pytest.raises(DataError, match="no label sums"):
         model.calibrate(without)
     renamed = Tables(list(counted), counted.domain, classes=("no", "yes"), encoding=bare)
-    with pytest.raises(DataError, match="other classes"):
+    with pytest.raises(DataError, match="classes other than"):
         model.calibrate(renamed)
     with pytest.raises(DataError, match="no distribution of features"):
         model.calibrate(counted).score_table(train, train["y"])

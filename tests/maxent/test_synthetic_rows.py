@@ -55,7 +55,7 @@ def test_the_file_says_what_noise_its_tables_had(world, tmp_path):
 
 def test_other_levels_and_no_tables_are_refused(world, tmp_path):
     frame, names, _, model = world
-    with pytest.raises(DataError, match="tables is a DataFrame"):
+    with pytest.raises(DataError, match="tables is of type DataFrame"):
         model.write_sample(tmp_path / "rows.parquet", 10, frame)
     other = Tables.from_frame(frame[frame[names[0]] < 2], names, label="label")
     with pytest.raises(DataError, match="Levels of .* aren't those of the model"):

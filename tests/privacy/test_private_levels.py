@@ -156,7 +156,7 @@ def test_small_budgets_still_find_the_cuts():
 def test_private_encoding_refuses(people, spec, options, words):
     with pytest.raises(DataError, match=words):
         private_encoding(people, spec, **{"epsilon": 1.0, "delta": 1e-6, "budget": None, **options})
-    with pytest.raises(DataError, match="budget is not said"):
+    with pytest.raises(DataError, match="budget is not given"):
         private_encoding(people, {"age": [40]}, 1.0)
 
 

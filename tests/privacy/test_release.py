@@ -216,7 +216,7 @@ def test_encoding_stays_with_the_tables():
         ({"split": {("a", "z"): 1}}, "no such table"),
         ({"split": {5: 1}}, "no such table"),
         ({"epsilon": 1e-310}, "would have a scale of"),
-        ({"budget": 1.0}, "budget is a float"),
+        ({"budget": 1.0}, "budget is of type float"),
         ({"epsilon": 1e300}, "promises nothing"),
         ({"mechanism": "gaussian", "delta": 0.5}, "promises nothing"),
         ({"mechanism": "gaussian", "delta": 1e-3, "epsilon": 500}, "promises nothing"),
@@ -230,7 +230,7 @@ def test_release_refuses(tables, options, words):
 
 
 def test_a_budget_must_be_said(tables):
-    with pytest.raises(DataError, match="budget is not said"):
+    with pytest.raises(DataError, match="budget is not given"):
         release(tables)
 
 
@@ -313,7 +313,7 @@ def test_gain_is_shown(tables, unlabelled):
 
 
 def test_only_tables_are_released(tables):
-    with pytest.raises(DataError, match="tables is a Table"):
+    with pytest.raises(DataError, match="tables is of type Table"):
         release(tables[0])
 
 

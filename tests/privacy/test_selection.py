@@ -113,7 +113,7 @@ def test_levels_weights_and_budgets_are_enforced(tables):
     rows = {"a": [0, 1, 1, 0], "b": [1, 0, 1, 0]}
     with pytest.raises(DataError, match="were read from the rows"):
         release_selected(Tables.from_frame(rows, ["a", "b"]), budget=None)
-    with pytest.raises(DataError, match="budget is not said"):
+    with pytest.raises(DataError, match="budget is not given"):
         release_selected(tables)
     with pytest.raises(DataError, match="method is 'mst'"):
         release_selected(tables, budget=None, method="mst")

@@ -282,7 +282,7 @@ def test_too_few_bags_have_no_intervals():
     rng = np.random.default_rng(6)
     bags = Bags(rng.normal(size=(90, 5)), np.arange(0, 91, 10))
     model = AggregateRegressor().fit(bags, rng.normal(size=9))
-    with pytest.warns(ModelWarning, match="9 bags are too few for intervals from 6 coefficients"):
+    with pytest.warns(ModelWarning, match="9 bags are too few for valid intervals from 6 coefficients"):
         assert model.intervals()["low"].isna().all()
     with pytest.warns(ModelWarning, match="too few"):
         assert np.isnan(model.predict_interval(np.zeros((2, 5)))[0]).all()

@@ -61,7 +61,7 @@ def test_bags_never_held_out_are_refused():
     data = drawn()
     with pytest.raises(DataError, match="75 of 150 bags are held out in no fold"):
         CalibratedBagClassifier(CardinalityClassifier(penalty=1.0), cv=Half(2)).fit(data.bags, data.counts[:, 1])
-    with pytest.raises(DataError, match="bags is a ndarray"):
+    with pytest.raises(DataError, match="bags is of type ndarray"):
         CalibratedBagClassifier().fit(np.zeros((3, 1)), [1, 2, 3])
 
 

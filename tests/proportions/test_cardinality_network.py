@@ -86,7 +86,7 @@ def test_three_classes_one_bag_at_a_time():
 
 def test_one_bag_is_refused():
     bags, _, counts = ring(1)
-    with pytest.raises(DataError, match="There is one bag only"):
+    with pytest.raises(DataError, match="There is only one bag"):
         CardinalityNetwork(penalty=1.0).fit(bags, counts)
 
 

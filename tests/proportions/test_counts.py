@@ -99,7 +99,7 @@ def test_bad_ranges_and_labels_are_refused():
         intervals([0, 2], [1, 1])
     with pytest.raises(DataError, match="labels holds 2"):
         at_least_one([2], [3])
-    with pytest.raises(DataError, match="bags is a list"):
+    with pytest.raises(DataError, match="bags is of type list"):
         observe([1], [1])
     with pytest.raises(DataError, match="sum of its weights"):
         observe(bags(2, weights=[[1, 3]]), [5])

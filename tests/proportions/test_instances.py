@@ -61,7 +61,7 @@ def test_unfitted_and_matrix_are_refused(problem):
     bags, _, _ = problem
     with pytest.raises(NotFittedError):
         on_instances(PCA(1)).transform(bags)
-    with pytest.raises(DataError, match="bags is a ndarray"):
+    with pytest.raises(DataError, match="bags is of type ndarray"):
         on_instances(PCA(1)).fit(bags.values)
 
 

@@ -65,7 +65,7 @@ def test_labels_that_do_not_fit_are_refused(sample):
         Oracle().fit(bags, np.where(labels == 2, 11, labels))
     with pytest.raises(DataError, match="Class 1 has no member among 120 rows"):
         Oracle().fit(bags, np.zeros(120))
-    with pytest.raises(DataError, match="bags is a ndarray"):
+    with pytest.raises(DataError, match="bags is of type ndarray"):
         Oracle().fit(bags.values, labels)
     with pytest.raises(DataError, match="one entry per member"):
         Oracle().fit(bags, label_bags(bags, labels)[::-1][:5])

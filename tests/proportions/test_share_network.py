@@ -54,7 +54,7 @@ def test_same_seed_same_network_and_early_end_is_owned_up():
 
 def test_one_bag_is_refused():
     bags, _, counts = ring(1)
-    with pytest.raises(DataError, match="There is one bag only"):
+    with pytest.raises(DataError, match="There is only one bag"):
         ProportionLossNetwork().fit(bags, counts)
 
 

@@ -190,7 +190,7 @@ def test_fewer_than_four_bags_per_coefficient_have_no_intervals_and_say_so():
     bags = Bags(rng.normal(size=(200, 12)), np.arange(0, 201, 10))
     counts = rng.binomial(10, 0.5, 20)
     sure = covariance(CardinalityClassifier(penalty=1.0).fit(bags, counts), bags, counts)
-    with pytest.warns(ModelWarning, match="20 bags or groups are too few for intervals of 13 coefficients"):
+    with pytest.warns(ModelWarning, match="20 bags or groups are too few for valid intervals of 13 coefficients"):
         frame = sure.to_frame()
     assert frame["low"].isna().all()
     assert frame["coefficient"].notna().all()

@@ -61,7 +61,7 @@ A = {"name": "a", "bits": [0, 2]}
 @pytest.mark.parametrize(
     ("key", "words"),
     [
-        (3, "The key is a int"),
+        (3, "The key is of type int"),
         ({}, "no list of parts"),
         ({"parts": []}, "no parts"),
         ({"parts": [3]}, "A part of the key is 3"),

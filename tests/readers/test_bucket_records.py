@@ -103,7 +103,7 @@ def test_missing_values_in_a_frame_are_refused():
 def test_absent_file_and_odd_source_are_refused():
     with pytest.raises(DataError, match=r"There is no file 'no.csv'"):
         bucket_records("no.csv", ["bucket"])
-    with pytest.raises(DataError, match="The report is a int"):
+    with pytest.raises(DataError, match="The report is of type int"):
         bucket_records(3, ["bucket"])
 
 

@@ -118,7 +118,7 @@ def test_one_report_of_several_tables():
         ({"bucket": [], "value": []}, {}, "no buckets"),
         ({"bucket": [0], "value": [1]}, {}, r"1 of 2 buckets of 'a' are not there \(count\)"),
         ({"bucket": [0, 0], "value": [1, 2]}, {"absent": "zero"}, "Buckets 1 and 2 are the same cell"),
-        ({"bucket": ["zz"], "value": [1]}, {}, "Bucket 1 has the key 'zz', no whole number"),
+        ({"bucket": ["zz"], "value": [1]}, {}, "Bucket 1 has the key 'zz', which is not a whole number"),
         ({"bucket": [1.5], "value": [1]}, {}, "Bucket 1 has the key 1.5"),
         ({"bucket": ["-1"], "value": [1]}, {}, "negative"),
         ({"bucket": [0], "value": ["many"]}, {}, "Bucket 1 has the value 'many'"),

@@ -52,7 +52,7 @@ def test_missing_properties_are_named(tmp_path):
 
 
 def test_other_json_is_refused(tmp_path):
-    for text, words in (("[1]", "no FeatureCollection"), ("{", "no JSON")):
+    for text, words in (("[1]", "not a FeatureCollection"), ("{", "not valid JSON")):
         (tmp_path / "a.json").write_text(text)
         with pytest.raises(DataError, match=words):
             open_geojson(tmp_path / "a.json")

@@ -80,7 +80,7 @@ def test_a_wrong_encoding_is_refused(tmp_path):
 
 def test_a_gzip_that_breaks_off_is_refused(tmp_path):
     body = gzip.compress(b"a,b\n" + b"1,2\n" * 1000)[:-20]
-    with pytest.raises(DataError, match="is the file whole"):
+    with pytest.raises(DataError, match="is the file complete"):
         found(tmp_path, body)
 
 
@@ -136,7 +136,7 @@ def test_names_that_are_alike_get_the_heading_above_them(tmp_path):
 
 
 def test_zero_bytes_are_refused_by_row(tmp_path):
-    with pytest.raises(DataError, match="holds zero bytes, as no text does: row 2 has the first"):
+    with pytest.raises(DataError, match="contains zero bytes, which no text file does; the first is in row 2"):
         found(tmp_path, b"a,b\n1,\x00\n")
 
 

@@ -85,7 +85,10 @@ def test_a_sum_of_counts_is_no_class_and_scaling_is_said(tmp_path):
     [
         (lambda c: c.assign(n=c["no"] + c["yes"])[["area", "n", "yes"]], "no column counts the rest"),
         (lambda c: c.assign(yes=40.5, no=59.5), "sum to 100 in every row: shares of classes"),
-        (lambda c: c[["area"]].assign(income=[f"${1000 + k:,}" for k in range(len(c))]), "no plain numbers, such as"),
+        (
+            lambda c: c[["area"]].assign(income=[f"${1000 + k:,}" for k in range(len(c))]),
+            "aren't plain numbers, such as",
+        ),
         (lambda c: c.assign(area=["x" + str(a) for a in c["area"]]), "write 'area' in different ways"),
         (lambda c: pd.concat([c, c.iloc[[1]]]), "repeats a bag in 1 of"),
     ],

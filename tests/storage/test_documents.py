@@ -40,7 +40,7 @@ def test_whole_pairs_and_written_backslashes_are_read():
 def test_what_is_no_toml_is_a_value_error(text):
     with pytest.raises(ValueError, match=r"\w"):
         parse_toml(text)
-    with pytest.raises(DataError, match="this is no TOML"):
+    with pytest.raises(DataError, match="this is not valid TOML"):
         Problem.parse(text)
 
 

@@ -43,7 +43,7 @@ def test_finished_results_leave_no_steps(tmp_path):
 def test_an_interrupted_run_needs_a_word(tmp_path):
     out = tmp_path / "r"
     interrupt(out)
-    with pytest.raises(DataError, match="was interrupted. Hint: go on with --resume"):
+    with pytest.raises(DataError, match="was interrupted. Hint: continue with --resume"):
         write(out)
     with ResultFolder(out, "k", resume=True) as folder:
         assert (folder.steps / "a.step").read_text() == "kept"

@@ -60,9 +60,9 @@ def test_values_and_defaults():
         ('family = "x"\n\nlevel = 95', "problem, line 3: level is 95.0. Hint: give a number between 0 and 1"),
         ('family = "x"\nseed = true', "problem, line 2: seed is True."),
         ('family = "x"\ndata = "votes.csv"', "problem, line 2: data is 'votes.csv'. Hint: give a table."),
-        ('family = "x"\nseed = = 3', "problem, line 2: this is no TOML"),
-        ('family = "x"\ntitle = "open', "problem, line 2: this is no TOML"),
-        ("family = ecological", "problem, line 1: this is no TOML"),
+        ('family = "x"\nseed = = 3', "problem, line 2: this is not valid TOML"),
+        ('family = "x"\ntitle = "open', "problem, line 2: this is not valid TOML"),
+        ("family = ecological", "problem, line 1: this is not valid TOML"),
     ],
 )
 def test_errors_name_the_line_and_the_remedy(text, told):

@@ -178,11 +178,11 @@ class CountPlan:
 
     def _check_levels(self) -> None:
         if self.encoding is not None and not isinstance(self.encoding, Encoding):
-            raise DataError(f"encoding is a {type(self.encoding).__name__}.", hint="see Encoding.fit.")
+            raise DataError(f"encoding is of type {type(self.encoding).__name__}.", hint="see Encoding.fit.")
         if self.domain is None:
             return
         if not isinstance(self.domain, Domain):
-            raise DataError(f"domain is a {type(self.domain).__name__}.", hint="give a Domain.")
+            raise DataError(f"domain is of type {type(self.domain).__name__}.", hint="give a Domain.")
         if self.encoding is not None:
             raise DataError("Both a domain and an encoding are given.", hint="an encoding has its own domain.")
         for name in self.attributes:

@@ -27,7 +27,7 @@ FORMATS = {
 
 
 def is_query(source: Any) -> bool:
-    """Whether a source is SQL: text that begins with SELECT, WITH or FROM, and is no file.
+    """Whether a source is SQL: text that begins with SELECT, WITH or FROM, and isn't a file.
 
     Examples
     --------
@@ -64,7 +64,7 @@ def file_format(path: Any) -> str:
     """
     if not isinstance(path, str | os.PathLike):
         raise DataError(
-            f"The source is a {type(path).__name__}.",
+            f"The source is of type {type(path).__name__}.",
             hint="give a path, a pandas, polars or pyarrow frame, an SQL query, or a Spark frame with engine='spark'.",
         )
     given = Path(path)

@@ -165,7 +165,7 @@ def meaning_of(family: str, method: str) -> str:
     --------
     >>> from sumwise.app.reading import meaning_of
     >>> meaning_of("ecological", "Bounds")
-    'The method of bounds (Duncan and Davis 1953): between which shares each cell must lie, whatever the model.'
+    'The method of bounds (Duncan and Davis 1953): the range in which each cell must lie, whatever the model.'
     """
     first = re.compile(rf'^class {re.escape(method)}\b[^\n]*:\n    r?"""(.*?)\s*(?:"""|$)', re.MULTILINE)
     sources = (path for path in (resources.files("sumwise") / family).iterdir() if path.name.endswith(".py"))

@@ -363,9 +363,9 @@ async def _body(request: Any) -> dict[str, Any]:
     try:
         found = json.loads(raw or b"{}")
     except (ValueError, RecursionError):
-        raise DataError("The request is no JSON.") from None
+        raise DataError("The request is not valid JSON.") from None
     if not isinstance(found, dict):
-        raise DataError("The request is no JSON object.")
+        raise DataError("The request is not a JSON object.")
     return found
 
 
@@ -388,7 +388,7 @@ async def _child(command: list[str], folder: Path) -> dict[str, Any]:
     except ValueError:
         words = err.decode("utf-8", "replace").strip().splitlines()
         message, _, hint = (words[-1] if words else "The file can't be read.").partition(" Hint: ")
-        raise DataError(message.removeprefix("Error: "), hint=hint or "is the file whole?") from None
+        raise DataError(message.removeprefix("Error: "), hint=hint or "is the file complete?") from None
 
 
 def _one_of(value: Any, options: list[str], what: str) -> str:

@@ -1,4 +1,4 @@
-"""Which share of individuals is counted, by time or by place, where counts of a closed population identify it."""
+"""What share of individuals is counted, by time or by place, where counts of a closed population identify it."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class CollectiveEM(Estimator):
     draws : int >= 4, default 200
         Draws per E step of ``"gibbs"``.
     checkpoint : path, optional
-        Where to keep the state of a fit; an interrupted one goes on from there.
+        Where to keep the state of a fit; an interrupted one resumes from there.
     verbose : int, default 0
     random_state : int, numpy.random.Generator or None, default None
 
@@ -237,7 +237,8 @@ class CollectiveEM(Estimator):
             checks.positive(getattr(self, name), name, ndim=0)
         if self.parameters is not None and not isinstance(self.parameters, (LogLinear, FreeTables)):
             raise DataError(
-                f"parameters is a {type(self.parameters).__name__}.", hint="give LogLinear(features) or FreeTables()."
+                f"parameters is of type {type(self.parameters).__name__}.",
+                hint="give LogLinear(features) or FreeTables().",
             )
 
 

@@ -81,7 +81,7 @@ class FlowModel(FlowExchange):
     cyclic : bool, default False
         Whether the last time leads to the first, as the weeks of a year do.
     detection : {"time", "place"}, optional
-        Estimate which share of the individuals is counted, relative to the time or place with the highest share, from
+        Estimate what share of the individuals is counted, relative to the time or place with the highest share, from
         the counts of a fixed population. Refused where that is not identified. A known share is ``fit(effort=)``.
     weight : float or "auto", default "auto"
         What the movement of one individual counts for against the counts, 0 to 1. At 1 it is taken as known: a million
@@ -342,7 +342,7 @@ class FlowModel(FlowExchange):
 
     def _check(self) -> None:
         if self.places is not None and not isinstance(self.places, Places):
-            raise DataError(f"places is a {type(self.places).__name__}.", hint="give Places(lon=..., lat=...).")
+            raise DataError(f"places is of type {type(self.places).__name__}.", hint="give Places(lon=..., lat=...).")
         checks.choice(self.population, "population", ("fixed", "varying"))
         checks.choice(self.cyclic, "cyclic", (True, False))
         checks.fraction(self.turnover, "turnover")

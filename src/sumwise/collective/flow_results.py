@@ -83,7 +83,9 @@ class FlowResults(Estimator):
     def _read_tracks(self, tracks: Tracks) -> tuple[np.ndarray, ...]:
         """Numbers of first places, first times, second places, and steps between."""
         if not isinstance(tracks, Tracks):
-            raise DataError(f"tracks is a {type(tracks).__name__}.", hint="give Tracks(...) or Tracks.from_frame(...).")
+            raise DataError(
+                f"tracks is of type {type(tracks).__name__}.", hint="give Tracks(...) or Tracks.from_frame(...)."
+            )
         starts, ends = (np.array([self._time(t) for t in given]) for given in (tracks.from_time, tracks.to_time))
         lengths = (ends - starts) % len(self.times_) if self.cyclic else ends - starts
         if (lengths < 0).any():

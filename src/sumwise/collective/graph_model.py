@@ -68,7 +68,7 @@ class GraphModel(PopulationModel):
         device: str | None = None,
     ):
         if not isinstance(domain, Domain):
-            raise DataError(f"The domain is a {type(domain).__name__}.", hint="give a Domain.")
+            raise DataError(f"The domain is of type {type(domain).__name__}.", hint="give a Domain.")
         self.domain, self.device = domain, device
         sets = [(c,) if isinstance(c, str) else tuple(c) for c in cliques]
         for names in sets:

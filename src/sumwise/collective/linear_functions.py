@@ -33,7 +33,7 @@ def read_functions(given: Any, model: Any) -> dict[str, dict[tuple[str, ...], np
     for name, parts in checks.mapping(given, "functions").items():
         if not isinstance(parts, Mapping) or not parts:
             raise DataError(
-                f"Function {name!r} is a {type(parts).__name__}; it must be a dict with some weights.",
+                f"Function {name!r} is of type {type(parts).__name__}; it must be a dict with some weights.",
                 hint="give {('t0', 't1'): weights}, with weights shaped like the table over t0 and t1.",
             )
         out[str(name)] = {_key(k): _weights(w, _key(k), str(name), model) for k, w in parts.items()}

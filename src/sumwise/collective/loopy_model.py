@@ -63,7 +63,7 @@ class LoopyModel:
 
     def __init__(self, domain: Domain, edges: Sequence[tuple[str, str]], log_potentials: Mapping | None = None) -> None:
         if not isinstance(domain, Domain):
-            raise DataError(f"The domain is a {type(domain).__name__}.", hint="give a Domain.")
+            raise DataError(f"The domain is of type {type(domain).__name__}.", hint="give a Domain.")
         self.domain = domain
         self.edges = _read_edges(edges, domain)
         check_fits(

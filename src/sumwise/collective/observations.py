@@ -133,7 +133,7 @@ def _energies(energy: Any, model: Any) -> list[Energy]:
     listed = [energy] if isinstance(energy, Energy) else list(energy)
     for e in listed:
         if not isinstance(e, Energy):
-            raise DataError(f"An energy is a {type(e).__name__}.", hint="give Energy(attributes, function).")
+            raise DataError(f"An energy is of type {type(e).__name__}.", hint="give Energy(attributes, function).")
         for a in e.attributes:
             checks.known(a, model.domain, "attribute")
         if not model.holds(e.attributes):

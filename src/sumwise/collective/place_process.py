@@ -234,7 +234,9 @@ class _Joint:
 def _read(model, tables, positions, times):
     """Positions and times that fit the model's attributes."""
     if not isinstance(model, TreeModel):
-        raise DataError(f"The model is a {type(model).__name__}.", hint="give a TreeModel whose attributes are times.")
+        raise DataError(
+            f"The model is of type {type(model).__name__}.", hint="give a TreeModel whose attributes are times."
+        )
     if not isinstance(tables, Tables):
         raise DataError(f"The tables are a {type(tables).__name__}.", hint="give Tables([Table(...), ...], domain).")
     place = checks.finite(positions, "positions", ndim=2)

@@ -215,7 +215,7 @@ class Places:
         try:
             found = source if isinstance(source, dict) else read_json(source)
         except ValueError as error:
-            raise DataError(f"{str(source)!r} is no JSON: {error}.", hint="is the file whole?") from None
+            raise DataError(f"{str(source)!r} is not valid JSON: {error}.", hint="is the file complete?") from None
         features = found.get("features") if isinstance(found, dict) else None
         if not features:
             raise DataError("The GeoJSON has no features.", hint="give a FeatureCollection.")

@@ -124,21 +124,21 @@ def drawn_states(chain: MoveChain, first: np.ndarray, n: int, start: Any, end: A
         return _drawn(chain, steps, rng.choice(len(first), size=n, p=begins), rng)
     cells = np.flatnonzero(begins > 0)
     last = {int(c): int(c) if returning or end is None else int(end) for c in cells}
-    hopes = {c: _hope(chain, steps, c) for c in set(last.values())}
+    to_end = {c: _end_probability(chain, steps, c) for c in set(last.values())}
     weight = np.zeros(len(first))
-    weight[cells] = [begins[c] * hopes[last[int(c)]][0][c] for c in cells]
+    weight[cells] = [begins[c] * to_end[last[int(c)]][0][c] for c in cells]
     if not weight.sum() > 0:
         raise DataError("No route of the flows ends there.", hint="choose another end, or start.")
     begun = rng.choice(len(first), size=n, p=weight / weight.sum())
     states = np.empty((n, len(steps) + 1), dtype=np.int64)
     for cell in np.unique(begun):
-        hope, here = hopes[last[int(cell)]], np.flatnonzero(begun == cell)
-        tilted = [sparse.csr_array(p) @ sparse.diags_array(h) for p, h in zip(steps, hope[1:])]
+        after, here = to_end[last[int(cell)]], np.flatnonzero(begun == cell)
+        tilted = [sparse.csr_array(p) @ sparse.diags_array(h) for p, h in zip(steps, after[1:])]
         states[here] = _drawn(chain, tilted, begun[here], rng)
     return states
 
 
-def _hope(chain: MoveChain, steps: list, last: int) -> list[np.ndarray]:
+def _end_probability(chain: MoveChain, steps: list, last: int) -> list[np.ndarray]:
     """The probability of ending at a place, from the states of every time on."""
     out = [chain.where(last).astype(float)]
     for p in reversed(steps):
@@ -267,6 +267,6 @@ def _chain(counts: Any) -> list[tuple[str, str]]:
     if not edges or broken:
         why = "there are no moves"
         if edges:
-            why = f"{' to '.join(edges[broken[0]])} doesn't go on where the last step ended"
+            why = f"{' to '.join(edges[broken[0]])} doesn't start where the last step ended"
         raise DataError(f"Routes and flux need a chain of times: {why}.")
     return edges

@@ -64,7 +64,7 @@ class TreeModel(PopulationModel):
         device: str | None = None,
     ):
         if not isinstance(domain, Domain):
-            raise DataError(f"The domain is a {type(domain).__name__}.", hint="give a Domain.")
+            raise DataError(f"The domain is of type {type(domain).__name__}.", hint="give a Domain.")
         self.domain = domain
         self.edges = _read_edges(edges, domain)
         self.device = device

@@ -10,7 +10,7 @@ SEED = 3
 
 
 def run(say: Callable[[str], None]) -> list[Finding]:
-    """Predict each bag's parameter from its sample, and promise how far off that is."""
+    """Predict each bag's parameter from its sample, with intervals."""
     import numpy as np
 
     from sumwise import synthetic

@@ -216,7 +216,7 @@ def contextual(margins: Margins) -> list[dict[str, Any]]:
     """Curvature and p-value per group and outcome; now part of `sumwise.ecological.aggregation_bias_test`."""
     warnings.warn(
         "sumwise.diagnostics.contextual is now sumwise.ecological.aggregation_bias_test, which returns a frame; the "
-        "old name goes in version 0.3.",
+        "old name will be removed in version 0.3.",
         DeprecationWarning,
         stacklevel=2,
     )

@@ -44,7 +44,9 @@ def unit_shapes(geojson: Mapping[str, Any], units: Sequence[Any], key: str | Seq
     """
     features = geojson.get("features") if isinstance(geojson, Mapping) else None
     if not isinstance(features, list):
-        raise DataError("The map is no FeatureCollection.", hint="GeoJSON has features with properties and geometry.")
+        raise DataError(
+            "The map is not a FeatureCollection.", hint="GeoJSON has features with properties and geometry."
+        )
     keys = [key] if isinstance(key, str) else list(key)
     wanted, found = set(map(str, units)), dict[str, list]()
     seen: list[str] = []

@@ -32,7 +32,9 @@ def check_bags(bags: Any, least: int = 1) -> Bags:
     sumwise.errors.DataError: There are 2 bags; at least 3 are needed. Hint: a sample is a bag: one response each.
     """
     if not isinstance(bags, Bags):
-        raise DataError(f"bags is a {type(bags).__name__}.", hint="build Bags.from_arrays or Bags.from_frame first.")
+        raise DataError(
+            f"bags is of type {type(bags).__name__}.", hint="build Bags.from_arrays or Bags.from_frame first."
+        )
     empty = bags.sizes == 0
     if empty.any():
         first = checks.plain(bags.ids[int(np.argmax(empty))])

@@ -445,7 +445,7 @@ class DeepSets(BagRegressor):
             order = rng.permutation(len(bags))
             kept, out = np.sort(order[n_held:]), np.sort(order[:n_held])
             if not len(kept):
-                raise DataError("There is one bag only.", hint="give at least two, or validation=0.")
+                raise DataError("There is only one bag.", hint="give at least two, or validation=0.")
             split, bags, target = (bags[out], target[out]), bags[kept], target[kept]
             if weights is not None:
                 held_weights, weights = weights[out], weights[kept]

@@ -23,7 +23,7 @@ def fresh(given: Any, default: type, random_state: Any, kind: type | None = None
     kind = Embedding if kind is None else kind
     if given is not None and not isinstance(given, kind):
         name = kind.__name__.lower().removeprefix("bag")
-        raise DataError(f"{name} is a {type(given).__name__}.", hint=f"give one such as {default.__name__}().")
+        raise DataError(f"{name} is of type {type(given).__name__}.", hint=f"give one such as {default.__name__}().")
     part: Any = default() if given is None else clone(given)
     if random_state is not None and getattr(part, "random_state", 0) is None:
         part.set_params(random_state=random_state)

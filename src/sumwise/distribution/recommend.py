@@ -6,7 +6,7 @@ import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from scipy.special import logsumexp
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     import pandas as pd
 
 SMALL_BAGS = 30  # median size below which embeddings are mostly sampling noise
-LEAST_CHANCE = 1e-3  # of a class before powers are taken: 0 has no logarithm
-# Powers of a candidate's probabilities, to compare it at its best; 1 first, which wins a tie. With LEAST_CHANCE they
+MIN_PROBABILITY = 1e-3  # of a class before powers are taken: 0 has no logarithm
+# Powers of a candidate's probabilities, to compare it at its best; 1 first, which wins a tie. With MIN_PROBABILITY they
 # reach from odds of 1.5 to 1 at the most (power 1/16) to odds of 1e12 (power 4). The log-likelihood is concave in the
 # power: half a step of 2**.25 off costs at most .002 a bag of two classes, (.09)**2 / 2 times the maximum .44 of
 # x**2 times the slope of the logistic function at x.
 POWERS = 2.0 ** np.array(sorted(np.arange(-4.0, 2.01, 0.25), key=abs))
-TOO_CERTAIN = 0.5  # the power at and below which the reader hears of it: logits at least twice too large
+TOO_CERTAIN = 0.5  # the power at and below which a reason says so: logits at least twice too large
 SCORES = {"regression": "R squared", "classification": "accuracy"}
 
 
@@ -51,7 +51,7 @@ class Recommendation:
         CPU seconds of each candidate over all folds.
     log_likelihoods : dict of str to float
         For a classification: mean log-probability that each candidate gives to the class of a held-out bag, after its
-        probabilities were raised to the power that suits these bags best.
+        probabilities were raised to the power that suits these bags best (temperature scaling).
     reasons : tuple of str
         Why, in terms of bag size, number of bags and dimension; and which candidates were not tried.
     score_name : str
@@ -132,11 +132,11 @@ def recommend(
     -------
     Recommendation
         For a regression, the first candidate whose score is within one standard error of the best one's: that of their
-        difference, fold by fold, and that of the best score. For a classification, the one whose probabilities of
-        held-out bags' classes have the greatest likelihood, which says more than how many are right, or the mean of the
-        likeliest two or three where that is likelier still (scikit-learn's `VotingClassifier`). Probabilities are
-        compared at the power that suits held-out bags best: a method that is too certain can be calibrated. Where a
-        candidate gives no probabilities, the first within one standard error in accuracy.
+        difference, fold by fold, and that of the best score. For a classification, the one with the highest
+        log-likelihood of held-out bags' classes, which is more informative than accuracy, or the mean of the best two
+        or three if that is higher still (scikit-learn's `VotingClassifier`). Probabilities are compared after
+        temperature scaling: a method that is too certain can be calibrated. If a candidate gives no probabilities, the
+        first within one standard error in accuracy.
 
     See Also
     --------
@@ -170,11 +170,13 @@ def recommend(
     tried = _tried(candidates, bags, truth, folds, verbose)
     scores, likelihoods = tried.scores, {}
     members = {name: [name] for name in scores}
-    if task == "classification" and len(tried.chances) == len(scores):
+    if task == "classification" and len(tried.probabilities) == len(scores):
         members |= _average(tried, truth, folds)
-        likelihoods = {name: _log_likelihood(chances, truth) for name, chances in tried.chances.items()}
+        likelihoods = {
+            name: _log_likelihood(probabilities, truth) for name, probabilities in tried.probabilities.items()
+        }
         best = max(likelihoods, key=lambda name: likelihoods[name])
-        why = [_likeliest(best, likelihoods), *_too_certain(tried.chances[best], truth)]
+        why = [_highest_likelihood(best, likelihoods), *_too_certain(tried.probabilities[best], truth)]
     else:
         best = _first_within_one_error(scores)
         why = [_within(best, scores, SCORES[task])]
@@ -207,17 +209,17 @@ def _check_responses(truth: np.ndarray, task: str) -> None:
 
 @dataclass(frozen=True)
 class _Tried:
-    """Scores, CPU seconds and chances of held-out bags' classes of the candidates, and what was left out."""
+    """Scores, CPU seconds and probabilities of held-out bags' classes of the candidates, and what was left out."""
 
     scores: dict
     seconds: dict
-    chances: dict  # (n_bags, n_classes) each, of those that give probabilities
+    probabilities: dict  # (n_bags, n_classes) each, of those that give probabilities
     failed: list
 
 
-def _tried(candidates, bags, truth, folds, verbose) -> _Tried:
+def _tried(candidates: Any, bags: Bags, truth: np.ndarray, folds: list, verbose: int) -> _Tried:
     """Score every candidate on every fold; one that can't be fitted is left out, and said."""
-    scores, seconds, chances, failed = {}, {}, {}, []
+    scores, seconds, probabilities, failed = {}, {}, {}, []
     with Progress("Candidates", len(candidates), verbose=verbose) as progress:
         for name, candidate in candidates.items():
             begin = time.process_time()
@@ -225,21 +227,21 @@ def _tried(candidates, bags, truth, folds, verbose) -> _Tried:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", NotConverged)
                     warnings.simplefilter("ignore", ModelWarning)  # folds that lie apart are what is to be judged
-                    models = [clone(candidate).fit(bags[a], truth[a]) for a, _ in folds]
+                    models = [cast(Any, clone(candidate)).fit(bags[a], truth[a]) for a, _ in folds]
                     found = np.array([model.score(bags[b], truth[b]) for model, (_, b) in zip(models, folds)])
                     if all(hasattr(model, "predict_proba") and hasattr(model, "classes_") for model in models):
-                        chances[name] = _held_out(models, bags, truth, folds)
-                if np.isnan(found).any() or np.isnan(chances.get(name, 0.0)).any():
+                        probabilities[name] = _held_out(models, bags, truth, folds)
+                if np.isnan(found).any() or np.isnan(probabilities.get(name, 0.0)).any():
                     raise DataError("its predictions of held-out bags are not all numbers.")
                 scores[name] = found
                 seconds[name] = time.process_time() - begin
             except (DataError, MissingExtra) as error:
-                chances.pop(name, None)
+                probabilities.pop(name, None)
                 failed.append(f"{name} was left out: {error}")
             progress.step()
     if not scores:
         raise DataError("No candidate could be fitted.", hint="; ".join(failed))
-    return _Tried(scores, seconds, chances, failed)
+    return _Tried(scores, seconds, probabilities, failed)
 
 
 def _held_out(models: list, bags: Bags, truth: np.ndarray, folds: list) -> np.ndarray:
@@ -251,44 +253,46 @@ def _held_out(models: list, bags: Bags, truth: np.ndarray, folds: list) -> np.nd
     return out
 
 
-def _tempered(chances: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
-    """The power of the chances under which the classes of these bags are likeliest, and their mean log-probability.
+def _tempered(probabilities: np.ndarray, truth: np.ndarray) -> tuple[float, float]:
+    """The power of the probabilities that maximises the likelihood of bags' classes, and their mean log-probability.
 
-    One power for all bags (temperature scaling, Guo et al. 2017): how certain a method is can be set right afterwards,
+    One power for all bags (temperature scaling, Guo et al. 2017): how certain a method is can be corrected afterwards,
     unlike what it can't distinguish.
     """
-    logs = np.log(np.clip(chances, LEAST_CHANCE, 1.0))
+    logs = np.log(np.clip(probabilities, MIN_PROBABILITY, 1.0))
     own = logs[np.arange(len(truth)), np.searchsorted(np.unique(truth), truth)]
     means = [float((power * own - logsumexp(power * logs, axis=1)).mean()) for power in POWERS]
     best = next(k for k, mean in enumerate(means) if mean >= max(means) - 1e-9)  # equal ones differ by rounding
     return float(POWERS[best]), means[best]
 
 
-def _log_likelihood(chances: np.ndarray, truth: np.ndarray) -> float:
-    return _tempered(chances, truth)[1]
+def _log_likelihood(probabilities: np.ndarray, truth: np.ndarray) -> float:
+    return _tempered(probabilities, truth)[1]
 
 
-def _too_certain(chances: np.ndarray, truth: np.ndarray) -> list[str]:
-    power = _tempered(chances, truth)[0]
+def _too_certain(probabilities: np.ndarray, truth: np.ndarray) -> list[str]:
+    power = _tempered(probabilities, truth)[0]
     if power > TOO_CERTAIN:
         return []
     return [
         f"Its probabilities are too certain: of held-out bags their logarithms should be {power:.2g} times as large. "
-        "scikit-learn's CalibratedClassifierCV sets them right."
+        "scikit-learn's CalibratedClassifierCV can correct this."
     ]
 
 
 def _average(tried: _Tried, truth: np.ndarray, folds: list) -> dict[str, list[str]]:
-    """Add the mean of the likeliest two or three candidates to what was tried, where it is likelier than they are."""
-    order = sorted(tried.chances, key=lambda name: -_log_likelihood(tried.chances[name], truth))
-    means = {k: np.mean([tried.chances[name] for name in order[:k]], axis=0) for k in range(1, min(3, len(order)) + 1)}
+    """Add the mean of the best two or three candidates to what was tried, if its likelihood is higher than theirs."""
+    order = sorted(tried.probabilities, key=lambda name: -_log_likelihood(tried.probabilities[name], truth))
+    means = {
+        k: np.mean([tried.probabilities[name] for name in order[:k]], axis=0) for k in range(1, min(3, len(order)) + 1)
+    }
     best = max(means, key=lambda k: _log_likelihood(means[k], truth))
     if best == 1:
         return {}
     own, classes = order[:best], np.unique(truth)
     name = f"average of {', '.join(own[:-1])} and {own[-1]}"
     said = classes[np.argmax(means[best], axis=1)]
-    tried.chances[name] = means[best]
+    tried.probabilities[name] = means[best]
     tried.scores[name] = np.array([np.mean(said[b] == truth[b]) for _, b in folds])
     tried.seconds[name] = sum(tried.seconds[member] for member in own)
     return {name: own}
@@ -313,11 +317,11 @@ def _first_within_one_error(scores: Mapping[str, np.ndarray]) -> str:
     return top
 
 
-def _likeliest(best: str, likelihoods: Mapping[str, float]) -> str:
+def _highest_likelihood(best: str, likelihoods: Mapping[str, float]) -> str:
     others = {name: value for name, value in likelihoods.items() if name != best}
     next_best = max(others, key=lambda name: others[name]) if others else None
     beside = f"; next is {next_best} with {others[next_best]:.3f}" if next_best else ""
-    return f"Its probabilities of held-out bags' classes are the likeliest: {likelihoods[best]:.3f} a bag{beside}."
+    return f"It has the highest log-likelihood on held-out bags: {likelihoods[best]:.3f} per bag{beside}."
 
 
 def _within(best: str, scores: Mapping[str, np.ndarray], score_name: str) -> str:

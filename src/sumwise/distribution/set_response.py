@@ -60,7 +60,7 @@ class Response:
             found = np.unique(np.asarray(labels))
             if len(found) < 2:
                 raise DataError(
-                    f"There is one class only: {checks.plain(found[0])!r}." if len(found) else "y is empty."
+                    f"There is only one class: {checks.plain(found[0])!r}." if len(found) else "y is empty."
                 )
             return cls(task, len(found), True, classes=found)
         truth = check_response(bags, y, least=2)[1]

@@ -13,7 +13,7 @@ from sumwise.margins import Margins
 
 
 class Bounds(EcologicalEstimator):
-    """The method of bounds (Duncan and Davis 1953): between which shares each cell must lie, whatever the model.
+    """The method of bounds (Duncan and Davis 1953): the range in which each cell must lie, whatever the model.
 
     It needs no assumption and makes no choice: its intervals hold at every level. As a point inside them, `cells_` has
     everybody in a unit alike (each group's shares are the unit's), which adds up to both margins and claims nothing.

@@ -153,7 +153,7 @@ class EcologicalEM(EcologicalEstimator):
     MultinomialDirichlet : The hierarchical model of Rosen, Jiang, King and Tanner (2001): multinomial rows, Dirichlet
         shares across units.
     Goodman : Goodman's ecological regression (1953): column shares on row shares, one set of shares for all units.
-    Bounds : The method of bounds (Duncan and Davis 1953): between which shares each cell must lie, whatever the model.
+    Bounds : The method of bounds (Duncan and Davis 1953): the range in which each cell must lie, whatever the model.
 
     Examples
     --------

@@ -73,7 +73,7 @@ class Goodman(EcologicalEstimator):
     See Also
     --------
     EcologicalEM : Who chose what, for R x C tables: an EM whose every step rakes each unit to both of its margins.
-    Bounds : The method of bounds (Duncan and Davis 1953): between which shares each cell must lie, whatever the model.
+    Bounds : The method of bounds (Duncan and Davis 1953): the range in which each cell must lie, whatever the model.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Homogeneous-precinct analysis: the outcomes of units in which one group has nearly everybody."""
+"""Homogeneous-precinct analysis: the outcomes of units in which nearly everybody belongs to one group."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sumwise.margins import Margins
 
 
 def homogeneous_units(margins: Margins, threshold: float = 0.9) -> pd.DataFrame:
-    """Tabulate the outcomes of units in which one group has nearly everybody (homogeneous-precinct analysis).
+    """Tabulate the outcomes of units in which nearly everybody belongs to one group (homogeneous-precinct analysis).
 
     Parameters
     ----------

@@ -100,7 +100,7 @@ class King(EcologicalEstimator):
     found by scoring on units' tables that are sampled exactly, cycle by cycle; parameters are then drawn from the
     normal about it. Only the truncation constant is estimated, on fixed quasi-random points. Standard deviations are
     held between 0.05 and 1 and correlations on King's scale between -1 and 1; a prior keeps means near [0, 1].
-    Estimates are often good, but draws take the model for true and are narrow: where there is truth to compare with
+    Estimates are often good, but draws treat the model as true and are narrow: where there is truth to compare with
     (senc) they alone cover 3 of 9 shares. The parameters' normal approximation hardly allows for their error with few
     units, where draws covered about half of the truth even of data from the model. Intervals with up to three groups
     are therefore never narrower than those of a regression over units, within the bounds (`interval` and `sample`;

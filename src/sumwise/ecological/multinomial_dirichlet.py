@@ -34,8 +34,8 @@ class MultinomialDirichlet(EcologicalEstimator):
 
     Chains walk over whole tables that have both margins of every unit, by moves between four cells that are drawn
     exactly from their conditional distribution; nothing needs tuning. They run until split R-hat is below `r_hat` for
-    every share or `max_draws` is reached. A result that hasn't converged isn't given as one: `interval` and
-    `estimate` refuse it.
+    every share or `max_draws` is reached. `interval` and `estimate` raise an error if the
+    chains have not converged.
 
     Fractional counts are rounded by largest remainders, and a warning says so.
 
@@ -43,7 +43,7 @@ class MultinomialDirichlet(EcologicalEstimator):
     ----------
     shape, rate : float, default 8.0 and 2.0
         The gamma prior of the Dirichlet concentrations. The literature's 4.0 and 2.0 lets cells vanish, which cost
-        accuracy on the contests of one half of the elections.
+        accuracy on half of the elections.
     n_chains : int >= 2, default 4
     n_draws : int >= 20, default 300
         Draws kept per chain in each round, after the first half of the first round is dropped.
@@ -105,7 +105,7 @@ class MultinomialDirichlet(EcologicalEstimator):
         rows, cols = _whole(margins)
         streams = checks.generator(self.random_state).spawn(self.n_chains)
         states = [self._start(margins, rows, cols, stream) for stream in streams]
-        kept, means, concentrations, course = self._run(states, streams)
+        kept, means, concentrations, r_hats = self._run(states, streams)
         size = np.maximum(rows.sum(axis=0)[:, None], 1)
         chains = kept / size
         self.r_hat_, self.effective_size_ = split_r_hat(chains), effective_size(chains)
@@ -116,7 +116,7 @@ class MultinomialDirichlet(EcologicalEstimator):
         x = np.broadcast_to(rows[:, :, None], means.shape)
         self._store(margins, np.divide(means, x, out=np.zeros_like(means), where=x > 0))
         self.posterior_sd_ = self.draws_.std(axis=0)
-        history = {"r_hat": course}
+        history = {"r_hat": r_hats}
         self.fit_ = Fit(objective=worst, n_iter=kept.shape[1], converged=self.converged_, history=history)
         if not self.converged_:
             warn_not_converged(kept.shape[1], worst - 1, self.r_hat - 1, hint="raise max_draws or thin.")
@@ -132,7 +132,9 @@ class MultinomialDirichlet(EcologicalEstimator):
         if not self.r_hat > 1:
             raise DataError(f"r_hat is {self.r_hat}; it must be above 1.", hint="1.05 is strict, 1.1 is usual.")
 
-    def _start(self, margins: Margins, rows, cols, rng) -> tuple[np.ndarray, np.ndarray]:
+    def _start(
+        self, margins: Margins, rows: np.ndarray, cols: np.ndarray, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Tables and concentrations near a quick fit, scattered by more than the posterior."""
         overall = np.tile(margins.cols.sum(axis=0) / margins.cols.sum(), (margins.n_rows, 1))
         problem = RakingProblem(rows + 0.0, cols + 0.0, np.ones(len(rows)), rho=0.005, alpha=2.0)
@@ -143,7 +145,7 @@ class MultinomialDirichlet(EcologicalEstimator):
 
     def _run(self, states, streams):
         """Rounds of draws until the chains agree; the first half of the first round is dropped."""
-        parts, means, alphas, course = [], [], [], []
+        parts, means, alphas, r_hats = [], [], [], []
         done, kept = 0, np.empty((0, 0))
         rounds = -(-self.max_draws // self.n_draws)
         with Progress("Chains", rounds * len(states)) as progress:  # at most: one estimate of the time left for all
@@ -160,10 +162,10 @@ class MultinomialDirichlet(EcologicalEstimator):
                 alphas.append(np.mean([run[1][drop:] for run in runs], axis=(0, 1)))
                 kept = np.concatenate(parts, axis=1)
                 kept = kept[:, kept.shape[1] // 3 :]  # what is kept grows, and so does what is dropped at its start
-                course.append(float(split_r_hat(kept).max()))
-                if course[-1] < self.r_hat:
+                r_hats.append(float(split_r_hat(kept).max()))
+                if r_hats[-1] < self.r_hat:
                     break
-        return kept, np.mean(means[-max(1, len(means) * 2 // 3) :], axis=0), np.mean(alphas, axis=0), course
+        return kept, np.mean(means[-max(1, len(means) * 2 // 3) :], axis=0), np.mean(alphas, axis=0), r_hats
 
     def estimate(self, level: float = 0.95) -> Estimate:
         """Return `shares_` with names, intervals and bounds; refuse where the chains don't agree."""

@@ -25,7 +25,7 @@ def segregation(margins: Margins) -> pd.DataFrame:
 
     See Also
     --------
-    homogeneous_units : Units in which one group has nearly everybody.
+    homogeneous_units : Units in which nearly everybody belongs to one group.
 
     Examples
     --------

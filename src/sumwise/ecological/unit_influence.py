@@ -35,7 +35,7 @@ def influence(est: Any, margins: Margins, most: int = 200) -> pd.DataFrame:
 
     See Also
     --------
-    homogeneous_units : Units in which one group has nearly everybody.
+    homogeneous_units : Units in which nearly everybody belongs to one group.
     sensitivity : How strong a contextual effect would overturn a finding.
 
     Examples

@@ -61,7 +61,7 @@ def to_pandas(frame: Any, columns: Sequence | None = None, what: str = "the fram
         except ValueError as error:
             raise DataError(f"{what} is a dict that makes no frame: {error}.") from None
     if not is_frame(frame):
-        raise DataError(f"{what} is a {type(frame).__name__}.", hint="give a pandas, polars or pyarrow frame.")
+        raise DataError(f"{what} is of type {type(frame).__name__}.", hint="give a pandas, polars or pyarrow frame.")
     present = column_names(frame)
     checks.unique(present, f"The columns of {what}")
     wanted = present if columns is None else checks.listing(columns, "columns")

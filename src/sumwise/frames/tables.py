@@ -47,7 +47,7 @@ def tables_from_frame(
     checks.name_of_column(weight, "weight")
     checks.choice(missing, "missing", ("raise", "level"))
     if domain is not None and not isinstance(domain, Domain):
-        raise DataError(f"The domain is a {type(domain).__name__}.", hint="give a Domain.")
+        raise DataError(f"The domain is of type {type(domain).__name__}.", hint="give a Domain.")
     listed = checks.listing(attributes, "attributes", "give a list of columns.")
     attributes = list(checks.unique(listed, "attributes"))
     if not attributes:

@@ -57,7 +57,9 @@ def drop_tied(tables: Tables, levels: int = 100, tie: float = 0.6) -> Tables:
     checks.at_least(levels, "levels", 1)
     checks.fraction(tie, "tie")
     if not isinstance(tables, Tables):
-        raise DataError(f"drop_tied takes Tables; this is a {type(tables).__name__}.", hint="see Tables.from_frame.")
+        raise DataError(
+            f"drop_tied takes Tables; this is of type {type(tables).__name__}.", hint="see Tables.from_frame."
+        )
     domain = tables.domain
     large = [a for a in domain.attributes if domain[a] > levels]
     tied = []

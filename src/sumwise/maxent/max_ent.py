@@ -72,11 +72,11 @@ class MaxEntClassifier(TablesClassifier):
     warm_start : bool, default False
         Start from the last fit's parameters and chains.
     checkpoint : path, optional
-        Where training keeps its state; a fit that was interrupted goes on from there, to the same result.
+        Where training keeps its state; a fit that was interrupted resumes from there, to the same result.
     verbose : int, default 0
     random_state : int, Generator or None, default None
     **deprecated
-        The names of `SolverOptions` as keywords, as they were until version 0.2; they warn, and go in version 0.3.
+        The names of `SolverOptions` as keywords, as until version 0.2; they warn, and will be removed in version 0.3.
 
     Attributes
     ----------

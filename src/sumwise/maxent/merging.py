@@ -102,7 +102,7 @@ def merge_levels(
 
 def _checked(tables: Any, attributes: Any, min_count: Any, max_levels: Any, by: str, levels: int, other: Any) -> list:
     if not isinstance(tables, Tables):
-        raise DataError(f"Levels are merged in Tables; this is a {type(tables).__name__}.")
+        raise DataError(f"Levels are merged in Tables; this is of type {type(tables).__name__}.")
     if min_count is None and max_levels is None:
         raise DataError("Nothing says which levels to merge.", hint="give min_count, max_levels, or both.")
     if min_count is not None:

@@ -119,7 +119,7 @@ def options_of(given: Any) -> SolverOptions:
     if isinstance(given, SolverOptions):
         return given
     if not isinstance(given, Mapping):
-        raise DataError(f"options is a {type(given).__name__}.", hint="give SolverOptions(...).")
+        raise DataError(f"options is of type {type(given).__name__}.", hint="give SolverOptions(...).")
     for name in given:
         checks.known(name, NAMES, "option")
     return SolverOptions(**given)

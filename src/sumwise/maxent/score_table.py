@@ -123,7 +123,7 @@ def _check(model: LogLinearModel, tables: Tables, drawn: np.ndarray) -> None:
     if table.label_sums is None or np.isnan(table.counts).any() or np.isnan(table.label_sums).any():
         raise DataError("The table of scores has no label sums, or cells that are not known.")
     if list(tables.classes or ()) != model.schema.classes.tolist():
-        raise DataError("The table of scores is of other classes than the model.", hint="count it with the same label.")
+        raise DataError("The table of scores has classes other than the model's.", hint="count it with the same label.")
 
 
 def _log_odds(model: LogLinearModel, codes: np.ndarray) -> np.ndarray:

@@ -55,7 +55,7 @@ class SufficientStatistics:
     def noise_per_count(self, rates: np.ndarray, taken: np.ndarray | float = 1.0) -> np.ndarray:
         """Variance (C, P) that noise adds to label sums compared per count: to sum - rate * count.
 
-        rates (C, 1) or (C, P) of the label; taken: which share of a count's noise the comparison has.
+        rates (C, 1) or (C, P) of the label; taken: what share of a count's noise the comparison has.
         """
         part = rates * taken
         both = self.noise.sums + part**2 * self.noise.counts
@@ -237,7 +237,9 @@ def parts_of(tables: Any, who: str = "fit") -> list[Tables]:
         raise DataError("There are no tables.", hint="give Tables, or a list of them.")
     for i, part in enumerate(parts):
         if not isinstance(part, Tables):
-            raise DataError(f"{who} takes Tables; this is a {type(part).__name__}.", hint="see Tables.from_frame.")
+            raise DataError(
+                f"{who} takes Tables; this is of type {type(part).__name__}.", hint="see Tables.from_frame."
+            )
         if part.domain != parts[0].domain:
             raise DataError(
                 f"Part {i} has other attributes or levels than part 0.", hint="count all parts with the same domain=."
@@ -416,7 +418,7 @@ def _refuse_far(what: str, attributes: list, totals: np.ndarray, spread: np.ndar
 def _check_tables(tables: Any, implied: set[int]) -> None:
     """implied: attributes that crosses depend on, which need no table of their own."""
     if not isinstance(tables, Tables):
-        raise DataError(f"fit takes Tables; this is a {type(tables).__name__}.", hint="see Tables.from_frame.")
+        raise DataError(f"fit takes Tables; this is of type {type(tables).__name__}.", hint="see Tables.from_frame.")
     if tables.classes is None:
         raise DataError("No table has label sums, so there is no label to learn.", hint="count with label='...'.")
     if len(tables.classes) > MOST_CLASSES and all(isinstance(c, (int, float)) for c in tables.classes):

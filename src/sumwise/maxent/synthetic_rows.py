@@ -86,7 +86,9 @@ def write_rows(
 
 def _checked(tables: Any, model: LogLinearModel) -> Tables:
     if not isinstance(tables, Tables):
-        raise DataError(f"tables is a {type(tables).__name__}.", hint="give the Tables that rows are compared with.")
+        raise DataError(
+            f"tables is of type {type(tables).__name__}.", hint="give the Tables that rows are compared with."
+        )
     for a in tables.domain.attributes:
         checks.known(a, model.schema.domain, "attribute")
         if tables.domain.levels(a) != model.schema.domain.levels(a):

@@ -36,8 +36,8 @@ class TablesClassifier(Estimator):
     n_ : float
         The number of individuals that were counted.
     releases_ : list of dict
-        What noise the tables had, under which promise; empty where any of them were not released, or where the fit
-        began from one of such tables (``warm_start``).
+        Noise and privacy guarantee of each release behind the tables; empty if any of them was not released, or if the
+        fit began from one to such tables (``warm_start``).
 
     Examples
     --------

@@ -433,7 +433,7 @@ def _named_blocks(schema: Schema, given: Any) -> tuple[tuple[int, int], ...]:
 def _scorer(problem: Problem, held_out: Any) -> Any:
     """NLLH of parameters on held-out individuals."""
     if not isinstance(held_out, (tuple, list)) or len(held_out) != 2:
-        raise DataError(f"held_out is a {type(held_out).__name__}.", hint="give (frame, labels).")
+        raise DataError(f"held_out is of type {type(held_out).__name__}.", hint="give (frame, labels).")
     codes = problem.schema.codes(held_out[0])
     y = problem.schema.label_codes(held_out[1], len(codes))
     shares = np.bincount(y, minlength=len(problem.schema.classes)) / len(y)

@@ -59,16 +59,16 @@ class ClassForest:
 
     def _pair(self, i: int, j: int, measured: Measured) -> np.ndarray:
         """Shares (L_i, L_j, K) of a measured pair within each class, with the margins of its attributes."""
-        apart = self._apart(i, j)
-        far = float(np.sum((measured.counts - apart * self.totals) ** 2))
-        near = max(0.0, 1.0 - measured.scale**2 * measured.counts.size / max(far, 1e-300))
-        shares = near * self._shares(measured.counts) + (1.0 - near) * apart
-        for _ in range(SWEEPS if near else 0):
+        independent = self._independent(i, j)
+        distance = float(np.sum((measured.counts - independent * self.totals) ** 2))
+        kept = max(0.0, 1.0 - measured.scale**2 * measured.counts.size / max(distance, 1e-300))
+        shares = kept * self._shares(measured.counts) + (1.0 - kept) * independent
+        for _ in range(SWEEPS if kept else 0):
             shares = shares * (self.singles[i] / shares.sum(axis=1))[:, None]
             shares = shares * (self.singles[j] / shares.sum(axis=0))[None]
         return shares
 
-    def _apart(self, i: int, j: int) -> np.ndarray:
+    def _independent(self, i: int, j: int) -> np.ndarray:
         return np.einsum("ak,bk->abk", self.singles[i], self.singles[j])
 
     def _forest(self) -> dict[int, list[tuple[int, np.ndarray]]]:
@@ -81,7 +81,7 @@ class ClassForest:
             return i
 
         strength = {
-            (i, j): float(np.abs((joint - self._apart(i, j)) * self.totals).sum())
+            (i, j): float(np.abs((joint - self._independent(i, j)) * self.totals).sum())
             for (i, j), joint in self.pairs.items()
         }
         joined: dict[int, list[tuple[int, np.ndarray]]] = {i: [] for i in root}
@@ -109,7 +109,7 @@ class ClassForest:
             for j in range(i + 1, len(self.singles)):
                 joint = reached.get(j)
                 if joint is None:
-                    joint = self._apart(i, j)
+                    joint = self._independent(i, j)
                 out[i, j] = self.pairs.get((i, j), joint) * self.totals
         return out
 

@@ -71,7 +71,7 @@ def private_encoding(
     what : str
         What the budget's ledger calls it.
     rows_per_person : int, optional
-        The name of `max_rows` until version 0.2; it warns, and goes in version 0.3.
+        The name of `max_rows` until version 0.2; it warns, and will be removed in version 0.3.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def private_encoding(
         if max_rows != 1:
             raise DataError("rows_per_person is the old name of max_rows; both are given.", hint="leave the old out.")
         warnings.warn(
-            "private_encoding(rows_per_person=...) is now max_rows=...; the old name goes in version 0.3.",
+            "private_encoding(rows_per_person=...) is now max_rows=...; the old name will be removed in version 0.3.",
             DeprecationWarning,
             stacklevel=2,
         )
@@ -161,7 +161,7 @@ def learned_privately(
     asked = {n: _request(n, a) for n, a in _with_ranges(spec).items()}
     reach = int(bounds.reach)  # rows that come or go; twice a person's own where they are replaced
     if budget is UNSAID or (budget is not None and not isinstance(budget, Budget)):
-        raise DataError("budget is not said.", hint="give budget=Budget(...), or budget=None for no ledger at all.")
+        raise DataError("budget is not given.", hint="give budget=Budget(...), or budget=None for no ledger at all.")
     costly = {n: a for n, a in asked.items() if isinstance(a, dict) and a["kind"] in ("quantiles", "levels")}
     lists = [n for n, a in costly.items() if a["kind"] == "levels"]
     if lists and not loss.delta > 0:

@@ -222,7 +222,7 @@ def plan_release(
     (2.0, 2.0)
     """
     if not isinstance(tables, Tables):
-        raise DataError(f"tables is a {type(tables).__name__}.", hint="give Tables, as aggregate makes them.")
+        raise DataError(f"tables is of type {type(tables).__name__}.", hint="give Tables, as aggregate makes them.")
     chosen = mechanisms.mechanism(mechanism)
     total = _total_loss(chosen, epsilon, delta)
     if chosen.whole and tables.provenance.amount is not None:  # whether they happen to be whole would show
@@ -328,11 +328,11 @@ def release(
     check_weights(tables, plan)
     if budget is UNSAID:
         raise DataError(
-            "budget is not said, so nothing would keep this release from being repeated.",
+            "budget is not given, so nothing would keep this release from being repeated.",
             hint="give budget=Budget(...), or budget=None for a release that no ledger knows of.",
         )
     if budget is not None and not isinstance(budget, Budget):
-        raise DataError(f"budget is a {type(budget).__name__}.", hint="give a Budget.")
+        raise DataError(f"budget is of type {type(budget).__name__}.", hint="give a Budget.")
     if budget is not None:
         loss = {"epsilon": plan.loss} if plan.mechanism.pure else {"mu": math.sqrt(2 * plan.loss)}
         budget.spend(**loss, what=what, data=() if budget.path is None else fingerprints(tables))

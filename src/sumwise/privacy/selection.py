@@ -101,7 +101,7 @@ def release_selected(
     plan = plan_release(tables, epsilon, delta, "gaussian", bounds, public_levels=public_levels)
     check_weights(tables, plan)
     if budget is UNSAID or (budget is not None and not isinstance(budget, Budget)):
-        raise DataError("budget is not said.", hint="give budget=Budget(...), or budget=None for no ledger at all.")
+        raise DataError("budget is not given.", hint="give budget=Budget(...), or budget=None for no ledger at all.")
     exact = ExactCounts(tables)
     rho = rho_of_epsilon(float(epsilon), float(delta))
     if budget is not None:

@@ -187,14 +187,14 @@ class AggregateRegressor(RegressorMixin, Estimator):
     def _totals(self, bags: Any, y: Any) -> tuple[Bags, np.ndarray, np.ndarray]:
         """Bags that have rows, their sums, and the variance of the noise on these."""
         if not isinstance(bags, Bags):
-            raise DataError(f"bags is a {type(bags).__name__}.", hint="build it with Bags.from_arrays.")
+            raise DataError(f"bags is of type {type(bags).__name__}.", hint="build it with Bags.from_arrays.")
         given = checks.finite(bags.align(y, "y"), "y", ndim=1, labels=[bags.ids])
         checks.same_length(bags=bags, y=given)
         empty = bags.sizes == 0
         if empty.any():
             raise DataError(f"{int(empty.sum())} of {len(bags)} bags are empty.", hint="bags.drop_empty().")
         if len(bags) < 2:
-            raise DataError("There is one bag only.", hint="give at least two.")
+            raise DataError("There is only one bag.", hint="give at least two.")
         if self.likelihood == "poisson" and (given < 0).any() and self._noise_variance() == 0.0:
             first = checks.plain(bags.ids[int(np.argmax(given < 0))])
             raise DataError(f"Counts can't be negative; bag {first!r} is.", hint="likelihood='gaussian', or noise=.")
@@ -282,7 +282,7 @@ class AggregateRegressor(RegressorMixin, Estimator):
         ``coefficient`` is the fitted one, which the penalty shrinks. The interval lies around the coefficient that the
         sums alone suggest, so that it holds the truth as often as it says, and may leave the fitted one out. It is
         missing where the sums leave a coefficient open (each level of a category, whose levels add up to the
-        intercept), and for all where there are fewer than two bags per coefficient: no interval would hold.
+        intercept), and for all where there are fewer than two bags per coefficient: no interval would be valid.
 
         Returns
         -------
@@ -331,8 +331,8 @@ class AggregateRegressor(RegressorMixin, Estimator):
         n_coefs = len(self.alone_)
         if self.freedom_ < n_coefs:
             warnings.warn(
-                f"{self.freedom_ + n_coefs:.0f} bags are too few for intervals from {n_coefs} coefficients: none would "
-                "hold. Hint: fewer features, or more bags.",
+                f"{self.freedom_ + n_coefs:.0f} bags are too few for valid intervals from {n_coefs} coefficients. "
+                "Hint: fewer features, or more bags.",
                 ModelWarning,
                 stacklevel=3,
             )

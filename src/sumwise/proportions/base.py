@@ -99,7 +99,7 @@ class BagClassifier(Estimator):
         """Learn how columns become numbers; return the bags that have members as numbers, and their counts."""
         if not isinstance(bags, Bags):
             raise DataError(
-                f"bags is a {type(bags).__name__}.", hint="build it with Bags.from_arrays or Bags.from_frame."
+                f"bags is of type {type(bags).__name__}.", hint="build it with Bags.from_arrays or Bags.from_frame."
             )
         bags, counts = drop_empty(bags, bags.align(counts))
         self.features_ = Features.learn(bags)

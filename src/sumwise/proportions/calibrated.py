@@ -1,4 +1,4 @@
-"""Probabilities set right by bags that the classifier hasn't seen: a slope and an offset per class for its logits."""
+"""Probabilities calibrated on bags that the classifier hasn't seen: a slope and an offset per class for its logits."""
 
 from __future__ import annotations
 

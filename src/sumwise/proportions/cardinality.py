@@ -260,7 +260,7 @@ class CardinalityClassifier(BagClassifier):
             bags, counts = drop_empty(bags, bags.align(counts))
         observed = observe(bags, counts, self.noise, self.totals)
         if observed.n_classes != 2:
-            raise DataError("Parts are taken in for two classes only.", hint="one classifier per class, or fit.")
+            raise DataError("partial_fit supports two classes only.", hint="one classifier per class, or fit.")
         values = np.ascontiguousarray(bags.values, dtype=np.float64)
         likelihood = BagLikelihood(bags.offsets, observed, self.inference, self.bag_powers(bags))
         if first:

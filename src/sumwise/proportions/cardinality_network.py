@@ -141,7 +141,7 @@ class CardinalityNetwork(BagClassifier):
         bags, counts, weights = self._weighted(bags, counts, sample_weight)
         bags, counts = self._training(bags, counts)
         if len(bags) < 2:
-            raise DataError("There is one bag only.", hint="a network needs bags to hold out: give at least two.")
+            raise DataError("There is only one bag.", hint="a network needs bags to hold out: give at least two.")
         rng = checks.generator(self.random_state)
         self.linear_ = CardinalityClassifier(
             penalty=self.penalty,

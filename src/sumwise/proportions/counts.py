@@ -205,7 +205,9 @@ def observe(bags: Bags, counts: Any, noise: Noise | None = None, totals: str = "
     """
     checks.choice(totals, "totals", TOTALS)
     if not isinstance(bags, Bags):
-        raise DataError(f"bags is a {type(bags).__name__}.", hint="build it with Bags.from_arrays or Bags.from_frame.")
+        raise DataError(
+            f"bags is of type {type(bags).__name__}.", hint="build it with Bags.from_arrays or Bags.from_frame."
+        )
     array = np.asarray(counts)
     if array.shape[:1] != (len(bags),):
         raise DataError(f"There are {len(bags)} bags and counts of shape {array.shape}.")

@@ -57,7 +57,7 @@ class OnInstances(Estimator):
         """Fit the transformer to all rows; counts are not looked at."""
         del counts
         if not isinstance(bags, Bags):
-            raise DataError(f"bags is a {type(bags).__name__}.", hint="build it with Bags.from_arrays.")
+            raise DataError(f"bags is of type {type(bags).__name__}.", hint="build it with Bags.from_arrays.")
         fresh: Any = None if self.transformer is None else clone(self.transformer)
         self.features_ = Features.learn(bags)
         self.n_features_in_ = bags.n_features

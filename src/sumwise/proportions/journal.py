@@ -1,4 +1,4 @@
-"""Journal: evaluations of a likelihood, kept as they are made: a fit that was lost goes on with the same bits."""
+"""Journal: evaluations of a likelihood, kept as they are made: a fit that was lost resumes to the same bits."""
 
 from __future__ import annotations
 

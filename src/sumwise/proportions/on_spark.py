@@ -42,7 +42,7 @@ class SparkProblem(LinearProblem):
         The problem with all bags.
     session : SparkSession
     checkpoint : path, optional
-        Where evaluations are kept, so that a lost driver goes on from there.
+        Where evaluations are kept, so that a fit whose driver was lost resumes from there.
     """
 
     def __init__(self, local: LinearProblem, session: Any, checkpoint: Any = None) -> None:

@@ -39,7 +39,9 @@ def label_bags(bags: Bags, labels: Any) -> np.ndarray:
     [array([0, 1]), array([1])]
     """
     if not isinstance(bags, Bags):
-        raise DataError(f"bags is a {type(bags).__name__}.", hint="build it with Bags.from_arrays or Bags.from_frame.")
+        raise DataError(
+            f"bags is of type {type(bags).__name__}.", hint="build it with Bags.from_arrays or Bags.from_frame."
+        )
     flat = checks.whole(labels, "labels", ndim=1, allow_bool=True).astype(np.int64)
     if flat.size != bags.n_rows:
         raise DataError(
@@ -140,6 +142,6 @@ def _flat(bags: Bags, labels: Any) -> np.ndarray:
     array = np.asarray(labels)
     if array.dtype == object and isinstance(bags, Bags):
         if len(array) != len(bags) or [len(part) for part in array] != bags.sizes.tolist():
-            raise DataError("labels has not one entry per member of each bag.", hint="label_bags(bags, labels).")
+            raise DataError("labels doesn't have one entry per member of each bag.", hint="label_bags(bags, labels).")
         array = np.concatenate(list(array))
     return np.concatenate(list(label_bags(bags, array)))

@@ -105,7 +105,7 @@ class ProportionLossNetwork(BagClassifier):
         bags, counts = self._training(bags, counts)
         data = replace(bag_shares(bags, counts, self.totals), importance=weights)
         if data.n_bags < 2:
-            raise DataError("There is one bag only.", hint="a network needs bags to hold out: give at least two.")
+            raise DataError("There is only one bag.", hint="a network needs bags to hold out: give at least two.")
         self.n_classes_, self.classes_ = data.n_classes, np.arange(data.n_classes)
         self.mean_, self.scale_ = centre_and_scale(data.values)
         rng = checks.generator(self.random_state)

@@ -67,7 +67,7 @@ class BagShares:
 
     @cached_property
     def bag_weights(self) -> np.ndarray:
-        """How much each bag counts, 1 unless it was said."""
+        """How much each bag counts, 1 unless given."""
         return np.ones(self.n_bags) if self.importance is None else self.importance
 
     @cached_property

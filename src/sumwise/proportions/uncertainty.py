@@ -95,7 +95,7 @@ class Covariance:
         ``coefficient`` is the fitted one, which the penalty shrinks. The interval lies around the coefficient that the
         counts alone suggest (one Newton step without the penalty), so that it holds the truth as often as it says, and
         may leave the fitted one out. It is missing where the counts say nothing, and for all coefficients where there
-        are fewer than four bags for each: no interval would hold.
+        are fewer than four bags for each: no interval would be valid.
         """
         import pandas as pd
         from scipy.stats import t
@@ -129,7 +129,7 @@ class Covariance:
         errors = np.where(np.isfinite(self.errors), self.errors, np.nan)
         if self.n_units < LEAST_UNITS * n_params:
             warnings.warn(
-                f"{self.n_units} bags or groups are too few for intervals of {n_params} coefficients: none would hold. "
+                f"{self.n_units} bags or groups are too few for valid intervals of {n_params} coefficients. "
                 "Shares of subgroups have intervals all the same. Hint: fewer features, or more bags.",
                 ModelWarning,
                 stacklevel=3,
@@ -145,7 +145,9 @@ class Covariance:
 
     def follow(self, answer: Callable[[Any], np.ndarray], rng: np.random.Generator) -> np.ndarray:
         """Answers of the drawn classifiers, (n_draws, ...); deprecated: ask each of `models` instead."""
-        warnings.warn("Covariance.follow goes in version 0.3; use models instead.", DeprecationWarning, stacklevel=2)
+        warnings.warn(
+            "Covariance.follow will be removed in version 0.3; use models instead.", DeprecationWarning, stacklevel=2
+        )
         return np.stack([answer(model) for model in self.models(rng)])
 
     def _half(self) -> np.ndarray:

@@ -260,7 +260,7 @@ def _withheld(given: Any) -> dict[str, tuple[float, float]]:
 
 def _load(source: str | PathLike) -> tuple[dict, str]:
     if not isinstance(source, str | PathLike):
-        raise DataError(f"The key is a {type(source).__name__}.", hint="give a dict, or a TOML or JSON file.")
+        raise DataError(f"The key is of type {type(source).__name__}.", hint="give a dict, or a TOML or JSON file.")
     path = Path(source)
     name = f"the key file {str(path)!r}"
     try:

@@ -41,7 +41,7 @@ def bucket_records(source: Any, wanted: list[str], records: str | None = None) -
                 raise DataError(f"The report has no {c!r} in {absent} of {len(table)} records.")
         return list(zip(*([checks.plain(x) for x in table[c].tolist()] for c in wanted)))
     if not isinstance(source, str | PathLike):
-        raise DataError(f"The report is a {type(source).__name__}.", hint="give a path or a data frame.")
+        raise DataError(f"The report is of type {type(source).__name__}.", hint="give a path or a data frame.")
     path = Path(source)
     if not path.is_file():
         raise DataError(f"There is no file {str(path)!r}.")
@@ -60,7 +60,7 @@ def _whole(path: Path, ending: str, records: str | None) -> list:
     except (DataError, MissingExtra, MemoryError):
         raise
     except Exception as error:  # what the libraries say of damaged bytes is of many kinds
-        raise DataError(f"{str(path)!r} can't be read: {error}.", hint="is it whole?") from None
+        raise DataError(f"{str(path)!r} can't be read: {error}.", hint="is it complete?") from None
 
 
 def _fields(record: Any, wanted: list[str], i: int, path: Path) -> tuple:

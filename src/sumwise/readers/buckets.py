@@ -181,7 +181,7 @@ def _number(given: Any, i: int) -> int:
         number = int(text, 16) if text.lower().startswith("0x") else int(text)
     except ValueError as error:
         raise DataError(
-            f"Bucket {i + 1} has the key {given!r}, no whole number: {error}.", hint="keep keys as text."
+            f"Bucket {i + 1} has the key {given!r}, which is not a whole number: {error}.", hint="keep keys as text."
         ) from None
     if number < 0:
         raise DataError(f"Bucket {i + 1} has the key {given!r}, which is negative.")

@@ -28,17 +28,17 @@ def open_excel(path: Path, sheet: str | int | None = None, header: bool | None =
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
     except Exception as error:  # zip, XML and openpyxl have no common one
-        raise DataError(f"{shown} can't be read: {error}.", hint="is it an .xlsx file, and whole?") from error
+        raise DataError(f"{shown} can't be read: {error}.", hint="is it a complete .xlsx file?") from error
     try:
         if not book.sheetnames:
-            raise DataError(f"{shown} has no sheet.", hint="is it an .xlsx file, and whole?")
+            raise DataError(f"{shown} has no sheet.", hint="is it a complete .xlsx file?")
         page, sheets = _page(book, shown, sheet), list(book.sheetnames)
         hidden = [name for name in sheets if book[name].sheet_state != "visible"]
         records = _records(page, shown)
     except (SumwiseError, MemoryError):
         raise
     except Exception as error:  # cells are read only now, and what is wrong with one has no common error either
-        raise DataError(f"{shown} can't be read: {error}.", hint="is it an .xlsx file, and whole?") from error
+        raise DataError(f"{shown} can't be read: {error}.", hint="is it a complete .xlsx file?") from error
     finally:
         book.close()
     if not records:
@@ -115,7 +115,7 @@ def _check_size(path: Path, shown: str) -> None:
     except (zipfile.BadZipFile, OSError) as error:
         if isinstance(error, zipfile.BadZipFile) and _is_text(path):
             raise DataError(f"{shown} is text, and no workbook.", hint="call it .csv.") from error
-        raise DataError(f"{shown} can't be read: {error}.", hint="is it an .xlsx file, and whole?") from error
+        raise DataError(f"{shown} can't be read: {error}.", hint="is it a complete .xlsx file?") from error
     if size > max(FREE_SIZE, EXPANSION * path.stat().st_size):
         raise DataError(
             f"{shown} has {path.stat().st_size:,} bytes and unpacks to {size:,}; it isn't read.",

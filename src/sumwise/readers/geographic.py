@@ -27,10 +27,10 @@ def open_geojson(path: Path) -> Sheet:
     try:
         read = read_json(path)
     except (ValueError, OSError) as error:
-        raise DataError(f"{shown} is no JSON: {error}.", hint="is the file whole?") from error
+        raise DataError(f"{shown} is not valid JSON: {error}.", hint="is the file complete?") from error
     features = read.get("features") if isinstance(read, dict) else None
     if not isinstance(features, list) or read.get("type") != "FeatureCollection":
-        raise DataError(f"{shown} is no FeatureCollection.", hint="GeoJSON has features with properties.")
+        raise DataError(f"{shown} is not a FeatureCollection.", hint="GeoJSON has features with properties.")
     rows = [f.get("properties") or {} if isinstance(f, dict) else {} for f in features]
     names = list(dict.fromkeys(str(name) for row in rows for name in row))
     return _sheet(shown, names, [[row.get(name) for name in names] for row in rows], "feature")
@@ -54,7 +54,7 @@ def open_geopackage(path: Path, table: str | None = None) -> Sheet:
         kept = [j for j, column in enumerate(names) if column not in shapes]
         rows = [[row[j] for j in kept] for row in found]
     except sqlite3.Error as error:
-        raise DataError(f"{shown} can't be read: {error}.", hint="is it a GeoPackage, and whole?") from error
+        raise DataError(f"{shown} can't be read: {error}.", hint="is it a complete GeoPackage?") from error
     finally:
         con.close()
     return _sheet(shown, [names[j] for j in kept], rows, "row")

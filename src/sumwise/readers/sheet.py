@@ -169,11 +169,11 @@ class Sheet:
         series = self.frame[column]
         if not pd.api.types.is_numeric_dtype(series.dtype) or pd.api.types.is_complex_dtype(series.dtype):
             raise DataError(
-                f"{self.name}: column {column!r} holds {series.dtype}, no numbers.", hint="convert it first."
+                f"{self.name}: column {column!r} holds {series.dtype}, not numbers.", hint="convert it first."
             )
         if pd.api.types.is_bool_dtype(series.dtype):
             raise DataError(
-                f"{self.name}: column {column!r} holds true and false, no numbers.", hint="convert it first."
+                f"{self.name}: column {column!r} holds true and false, not numbers.", hint="convert it first."
             )
         return np.asarray(frames.column_values(series), dtype=float)
 

@@ -37,7 +37,7 @@ def open_statistical(path: Path) -> Sheet:
     try:
         frame, facts = getattr(pyreadstat, name)(str(path))
     except (pyreadstat.ReadstatError, OSError, ValueError) as error:
-        raise DataError(f"{str(path)!r} can't be read: {error}.", hint="is the file whole?") from error
+        raise DataError(f"{str(path)!r} can't be read: {error}.", hint="is the file complete?") from error
     for column, labels in facts.variable_value_labels.items():
         frame[column] = _labelled(frame[column], labels)
     named = {name: label.strip() for name, label in facts.column_names_to_labels.items() if label and label.strip()}
@@ -56,7 +56,7 @@ def _try(name: str, path: Path) -> None:
     elif tried.returncode < 0 or tried.returncode > 255:  # by a signal, or Windows' codes for the same
         raise DataError(
             f"{str(path)!r} can't be read: it is damaged, and ended the program that reads it.",
-            hint="is the file whole? Save it again, or as CSV.",
+            hint="is the file complete? Save it again, or as CSV.",
         )
 
 

@@ -111,7 +111,7 @@ def read_tables(
     if noise is not None and not isinstance(noise, Noise):
         raise DataError(f"noise is {noise!r}.", hint="give a noise model, such as Gaussian(2.0).")
     if domain is not None and not isinstance(domain, Domain):
-        raise DataError(f"domain is a {type(domain).__name__}.", hint="give a Domain.")
+        raise DataError(f"domain is of type {type(domain).__name__}.", hint="give a Domain.")
     called = renamed(names, NAMES, "names", "{'count': 'n'}")
     sheet = open_sheet(source, None, None, **opening)
     cells = _cells(sheet, attributes, domain, called)

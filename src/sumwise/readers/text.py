@@ -134,7 +134,7 @@ def inspect_text(
             head = stream.read(HEAD)
         encoding = _known(encoding) if encoding is not None else _encoding(path, head)
     except BROKEN as error:
-        raise DataError(f"{str(path)!r} can't be read: {error}.", hint="is the file whole?") from error
+        raise DataError(f"{str(path)!r} can't be read: {error}.", hint="is the file complete?") from error
     try:
         text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(head)
     except UnicodeError as error:
@@ -203,7 +203,7 @@ def copy_as_utf8(file: TextFile, copy: Path) -> None:
     except UnicodeError as error:
         raise DataError(f"{str(file.path)!r} is not {file.encoding}: {error}.", hint="give its encoding.") from error
     except BROKEN as error:
-        raise DataError(f"{str(file.path)!r} can't be read: {error}.", hint="is the file whole?") from error
+        raise DataError(f"{str(file.path)!r} can't be read: {error}.", hint="is the file complete?") from error
 
 
 @contextmanager
@@ -266,8 +266,9 @@ def _without_mark(path: Path, head: bytes) -> str:
         if here > MOST_ZEROS and there < 1 - MOST_ZEROS:
             return name
     raise DataError(
-        f"{str(path)!r} holds zero bytes, as no text does: row {head[: head.index(0)].count(10) + 1} has the first.",
-        hint="is it a text file, and whole? Give its encoding where that is known (sumwise init --encoding).",
+        f"{str(path)!r} contains zero bytes, which no text file does; the first is in row "
+        f"{head[: head.index(0)].count(10) + 1}.",
+        hint="is it a complete text file? Give its encoding if you know it (sumwise init --encoding).",
     )
 
 
@@ -294,7 +295,7 @@ def is_utf8(path: Path) -> bool:
     except UnicodeDecodeError:
         return False
     except BROKEN as error:
-        raise DataError(f"{str(path)!r} can't be read: {error}.", hint="is the file whole?") from error
+        raise DataError(f"{str(path)!r} can't be read: {error}.", hint="is the file complete?") from error
     return True
 
 

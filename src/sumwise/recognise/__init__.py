@@ -87,7 +87,7 @@ def recognise(profiles: list[Any], family: str | None = None) -> Guess:
         if g.family != best.family and g.refusal is None and g.score > best.score - NEARLY_BEST
     ]
     best.ask += [
-        f"some rows of {profile.path.name} have too few or too many fields and are left out; is the file whole?"
+        f"some rows of {profile.path.name} have too few or too many fields and are left out; is the file complete?"
         for profile in profiles
         if profile.ragged
     ]

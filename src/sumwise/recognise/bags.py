@@ -206,9 +206,9 @@ def _joined(people: FileProfile, results: FileProfile, bag: Column, key: Column,
         return refusal
     if lone:
         only = sorted(_texts(key) - _texts(bag)) + sorted(_texts(bag) - _texts(key))
-        ask.append(f"left out, since they are in one file only: {', '.join(only[:5])}{', ...' if only[5:] else ''}.")
+        ask.append(f"left out, since they are in only one file: {', '.join(only[:5])}{', ...' if only[5:] else ''}.")
         data["unmatched"] = "drop"
-        comments["data", "unmatched"] = "some bags are in one file only; raise refuses them"
+        comments["data", "unmatched"] = "some bags are in only one file; raise refuses them"
     out = _common(people, data, columns, comments, {bag.name})
     seen = f"{people.n_rows:,} individuals in {bag.distinct:,} bags, and {results.n_rows:,} results"
     if len(counts) >= 2:
@@ -277,10 +277,11 @@ def _refuse_results(results: FileProfile, bag: Column, numbers: list[Column], co
         )
     for c in results.columns:
         if c.amounts is None and c.distinct > 2 and SIGNED.fullmatch(str(c.texts.dropna().iloc[0])):
+            first = c.texts.dropna().iloc[0]
             return refused(
                 "proportions",
                 0.9,
-                f"{results.path.name}: column {c.name!r} holds no plain numbers, such as {c.texts.dropna().iloc[0]!r}.",
+                f"{results.path.name}: column {c.name!r} holds values that aren't plain numbers, such as {first!r}.",
                 hint="write its numbers without words and signs.",
             )
     return None

@@ -145,7 +145,7 @@ def _part(name: str, columns: Any, lacking: str, called: Any = ()) -> Part:
 
 
 def _one_value(columns: list[Column], what: str) -> str | None:
-    """A note on a column that has one value only."""
+    """A note on a column that has only one value."""
     return f"two {what} or more ({columns[0].name!r} has one value)" if columns else None
 
 

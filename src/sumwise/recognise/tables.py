@@ -207,7 +207,7 @@ def _several_rows(profile: FileProfile, label: Column, person: Column) -> str:
     most = int(np.bincount(person.codes[person.codes >= 0]).max())
     named = shlex.join([profile.path.name, "--label", label.name, "--person", person.name])
     return (
-        f"a {person.name} has up to {most} rows. Intervals take rows for independent, and a release must bound what "
+        f"a {person.name} has up to {most} rows. Intervals treat rows as independent, and a release must bound what "
         f"one person adds: sumwise aggregate {named} --max-rows {most} --out tables, then sumwise release tables."
     )
 

@@ -122,7 +122,7 @@ def _document(archive: zipfile.ZipFile, file_size: int, name: str) -> dict[str, 
     if len(set(names)) != len(names):
         raise DataError(f"{name!r} holds a member twice.")
     if DOCUMENT not in names:
-        raise DataError(f"{name!r} is a zip but no sumwise file: it has no member {DOCUMENT!r}.")
+        raise DataError(f"{name!r} is a zip file but not a sumwise file: it has no member {DOCUMENT!r}.")
     for info in infos:
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or info.flag_bits & 1:
             raise DataError(f"{name!r} holds a member {info.filename!r} that is encrypted or oddly compressed.")

@@ -32,7 +32,9 @@ def check(estimator: Any, where: str) -> None:
         trees = [member.tree_ for member in members if hasattr(member, "tree_")]
         said = estimator.n_outputs_, np.max(getattr(estimator, "n_classes_", 1))
         if any((tree.n_outputs, np.max(tree.n_classes)) != said for tree in trees):
-            raise DataError(f"{where}: the file holds trees of another number of outputs or classes than it says.")
+            raise DataError(
+                f"{where}: the file holds trees whose number of outputs or classes isn't the one it states."
+            )
     steps = getattr(estimator, "_predictors", [])
     if steps and {len(step) for step in steps} != {getattr(estimator, "n_trees_per_iteration_", None)}:
         raise DataError(f"{where}: the file holds another number of trees than it says.")

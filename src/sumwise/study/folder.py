@@ -141,7 +141,7 @@ class ResultFolder:
                 hint="start again with --restart.",
             )
         if not resume and any(self.steps.glob("*")):
-            shown = "go on with --resume, or start again with --restart." if same else "start again with --restart."
+            shown = "continue with --resume, or start again with --restart." if same else "start again with --restart."
             raise DataError(f"A run for {str(self.out)!r} was interrupted.", hint=shown)
 
     def finish(self) -> None:

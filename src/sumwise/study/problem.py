@@ -143,8 +143,8 @@ class Problem:
             last = len(text.splitlines())
             words = str(error).partition(" (at ")[0]
             raise DataError(
-                f"{name}, line {place[1] if place else last}: this is no TOML ({words}).",
-                hint='text stands in quotes, lists in brackets: groups = ["young", "old"].',
+                f"{name}, line {place[1] if place else last}: this is not valid TOML ({words}).",
+                hint='put text in quotes and lists in brackets: groups = ["young", "old"].',
             ) from None
         found = cls(values, text, path, key_lines(text))
         found.check_keys((), values, KEYS)
@@ -154,7 +154,7 @@ class Problem:
             if not good or (isinstance(given, bool) and kind is not bool):
                 found.fail((key,), f"{key} is {given!r}.", f"give {WORDS[kind]}.")
         if "family" not in values:
-            found.fail((), "There is no family.", 'such as family = "ecological"; sumwise init DATA finds it out.')
+            found.fail((), "There is no family.", 'such as family = "ecological"; sumwise init DATA suggests one.')
         found.check_keys(("map",), values.get("map", {}), ("file", "key"))
         found.check_keys(("court",), values.get("court", {}), CASE)
         if found.seed < 0:

@@ -104,7 +104,7 @@ def test_distances_tracks_outlines_and_gaps_come_from_files(tmp_path):
     assert made.model.log_likelihood_ is not None
     assert "outlines" in made.details
     (tmp_path / "land.json").write_text("[1]")
-    with pytest.raises(DataError, match=r"'land.json' is no GeoJSON"):
+    with pytest.raises(DataError, match=r"'land.json' is not a GeoJSON"):
         study(tmp_path, frame, TEXT.replace("[columns]", keys), fit=False)
 
 

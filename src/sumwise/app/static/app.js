@@ -3,7 +3,7 @@
 const base = location.pathname.replace(/\/[^/]*$/, "");
 const $ = (id) => document.getElementById(id);
 const WORDS = { none: "", queued: "Waiting for another run to end.", running: "Running.", done: "Done.", failed: "It failed; the messages say why.",
-  cancelled: "Cancelled. What is done is kept: Run goes on from there.", interrupted: "Interrupted. Run goes on where it stopped." };
+  cancelled: "Cancelled. What is done is kept: Run resumes from there.", interrupted: "Interrupted. Run resumes where it stopped." };
 const STOPPED = { cancelled: "Cancelled.", interrupted: "Interrupted before its end: start it again." };  // what is no fit begins anew
 const NOISE = ["rate", "sd", "dispersion"];  // what a kind of noise may have
 let current = null, reading = null, timer = null, saved = null, shown = 0;

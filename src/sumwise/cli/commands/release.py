@@ -130,13 +130,15 @@ def _renamed(max_rows: int | None, old: int | None) -> int | None:
         return max_rows
     if max_rows is not None:
         raise DataError("--rows-per-person is the old name of --max-rows; both are given.", hint="leave the old out.")
-    output.warn("--rows-per-person is now called --max-rows, as in sumwise aggregate; the old name goes in 0.3.")
+    output.warn(
+        "--rows-per-person is now called --max-rows, as in sumwise aggregate; the old name will be removed in 0.3."
+    )
     return old
 
 
 @dataclass(frozen=True)
 class Release:
-    """What was said of a release."""
+    """The options of a release that were given."""
 
     epsilon: float
     delta: float
@@ -247,7 +249,7 @@ def _columns(rows: str, *others: str | None) -> list[str]:
 
 
 def _bounds(tables: Any, rows: int | None, weight: float | None, replace: bool) -> Any:
-    """What was said of a person's contribution, and as counted where nothing was."""
+    """The bounds on a person's contribution that were given, else those of the counts."""
     from sumwise.privacy import PersonBounds
 
     if rows is None and weight is None and not replace:

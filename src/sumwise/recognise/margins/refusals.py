@@ -85,8 +85,8 @@ def _refuse_worded(profile: FileProfile, sides: Sides) -> None:
         worded = [t for t in there.unique().tolist() if WORDED.fullmatch(t)]
         if len(there) and there.isin(worded).mean() > 0.8:
             raise DataError(
-                f"{profile.path.name}: column {c.name!r} holds no plain numbers, such as {worded[0]!r}, and by its "
-                "name or place it belongs to the groups or outcomes.",
+                f"{profile.path.name}: column {c.name!r} holds values that aren't plain numbers, such as "
+                f"{worded[0]!r}, and by its name or place it belongs to the groups or outcomes.",
                 hint="write its numbers without words and signs, or delete the column.",
             )
 

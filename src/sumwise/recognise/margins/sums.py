@@ -163,7 +163,7 @@ def whole_runs(shares: list[Column], rows: np.ndarray, whole: float) -> list[lis
 
 
 def _whole_share(shares: list[Column], rows: np.ndarray, whole: float) -> float:
-    """In which share of the rows some columns sum to the whole."""
+    """In what share of the rows some columns sum to the whole."""
     values = matrix(shares)[rows] / whole
     return float((np.abs(values.sum(axis=1) - 1) <= rounding(values)).mean()) if len(values) else 0.0
 

@@ -409,7 +409,7 @@ def _assumed(model: FlowModel) -> list[str]:
         f"Counts differ from the truth by independent noise: {model.noise_}.",
     ]
     if model.detection is not None:
-        out.append(f"Which share is counted differs by {model.detection} alone; its level is not identified.")
+        out.append(f"The share that is counted differs by {model.detection} alone; its level is not identified.")
     if model.mask_ is not None:
         out.append("Nobody is where the mask says that nobody can be.")
     return out

@@ -276,7 +276,7 @@ def _other_methods(context: Context, summary: Summary, bags: Any) -> None:
 def _certainty(context: Context, summary: Summary, bags: Any) -> None:
     if context.selection is not None:
         chosen = context.selection
-        likeliest = "The method whose probabilities of the bags' classes are likeliest"
+        likeliest = "The method with the highest log-likelihood of the bags' classes"
         rule = likeliest if chosen.log_likelihoods else "The simplest method within one standard error of the best"
         frame = chosen.frame().drop(columns="CPU seconds")
         summary.add(

@@ -204,7 +204,7 @@ def _findings(context: Context, frame: Any, focus: str, contrasts: list[Any]) ->
         because = (
             f"The intervals of the highest and the lowest level of {group} do not overlap."
             if apart
-            else f"The intervals of the highest and the lowest level of {group} overlap: which is higher is open."
+            else f"The intervals of the highest and the lowest level of {group} overlap: it is unclear which is higher."
         )
         for row in (top, bottom):
             words = str(row["level"])

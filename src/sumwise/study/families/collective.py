@@ -221,7 +221,7 @@ class Collective(Study):
             found = read_json(path)
             rings(found)
         except (ValueError, KeyError, TypeError, AttributeError, IndexError):
-            raise DataError(f"{path.name!r} is no GeoJSON of polygons.", hint="give a FeatureCollection.") from None
+            raise DataError(f"{path.name!r} is not a GeoJSON of polygons.", hint="give a FeatureCollection.") from None
         self.details["outlines"] = found
 
     # --- fit

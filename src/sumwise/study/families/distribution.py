@@ -23,7 +23,7 @@ class Distribution(Study):
     data_keys = {  # noqa: RUF012
         "file": "one row per sample",
         "responses_file": "one row per bag with its response, where it isn't in the file of samples",
-        "unmatched": "what to do with bags that are in one file only: raise or drop",
+        "unmatched": "what to do with bags that are in only one file: raise or drop",
     }
     column_keys = {  # noqa: RUF012
         "bag": "the column that says which bag a sample is in",

@@ -43,7 +43,7 @@ class Ecological(Study):
         "names_file": "long files: names of options that are numbers, in columns such as row, row_name, col, col_name",
         "mismatch": "what to do where the two sides' totals differ: raise, rescale, no_vote or drop",
         "repeated": "what to do with names of units that stand in several rows: raise, or number them",
-        "unmatched": "what to do with units that are in one file only: raise or drop",
+        "unmatched": "what to do with units that are in only one file: raise or drop",
         "absent": "long files: what a unit means that has no line for an option: raise or zero",
     }
     column_keys = {  # noqa: RUF012

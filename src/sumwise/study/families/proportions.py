@@ -27,7 +27,7 @@ class Proportions(Study):
         "file": "one row per individual",
         "counts_file": "one row per bag with its class counts, where they aren't in the file of individuals",
         "survey_file": "shares of subgroups by a survey, to compare with: columns group, level, class, share",
-        "unmatched": "what to do with bags that are in one file only: raise or drop",
+        "unmatched": "what to do with bags that are in only one file: raise or drop",
     }
     column_keys = {  # noqa: RUF012
         "bag": "the column that says which bag an individual is in",

@@ -152,7 +152,7 @@ def _halves(context: Context, summary: Summary) -> None:
 
 
 def _driving_units(context: Context, summary: Summary) -> None:
-    """Estimates without single units, and outcomes where one group has nearly everybody."""
+    """Estimates without single units, and outcomes where nearly everybody belongs to one group."""
     est, m = context.model, context.data
     if m.n_units < 3 or np.isnan(est.standard_errors_).any():
         return

@@ -88,7 +88,7 @@ def _difference(context: Context, order: np.ndarray, real: list[int], curved: bo
     because = (
         ("The interval excludes 0: the two groups differ" + (", if the assumptions hold." if curved or few else "."))
         if settled
-        else "The interval includes 0: whether the two groups differ is open."
+        else "The interval includes 0: it is unclear whether the two groups differ."
     )
     return finding(
         f"Difference between the groups “{est.row_names_[one]}” and “{est.row_names_[two]}”{among} in the share that "
