@@ -118,15 +118,16 @@ def generated(kind, rng):
     return Bags(values[:cut], np.arange(n_bags + 1) * size), counts, values[cut:], labels[cut:]
 
 
-def three_kinds(rng):
-    """Three Gaussian classes whose shares differ between bags."""
-    n_bags, size, d = 40, 12, 6
-    means = rng.normal(0, 0.9, (3, d))
-    shares = rng.dirichlet(np.ones(3) * 2, n_bags)
-    labels = np.concatenate([rng.choice(3, size, p=p) for p in shares] + [rng.integers(0, 3, 2000)])
+def gaussian_kinds(name, rng):
+    """Gaussian classes whose shares differ between bags."""
+    k, n_bags, size = {"three": (3, 40, 12), "four": (4, 60, 8), "five": (5, 80, 6)}[name.split()[0]]
+    d = 6
+    means = rng.normal(0, 0.9, (k, d))
+    shares = rng.dirichlet(np.ones(k) * 2, n_bags)
+    labels = np.concatenate([rng.choice(k, size, p=p) for p in shares] + [rng.integers(0, k, 2000)])
     values = means[labels] + rng.normal(size=(len(labels), d))
     cut = n_bags * size
-    counts = np.eye(3)[labels[:cut]].reshape(n_bags, size, 3).sum(axis=1)
+    counts = np.eye(k)[labels[:cut]].reshape(n_bags, size, k).sum(axis=1)
     return Bags(values[:cut], np.arange(n_bags + 1) * size), counts, values[cut:], labels[cut:]
 
 
@@ -147,8 +148,8 @@ def draw(name, seed):
         return large_bags(name, rng)
     if name == "bank":
         return grouped(*bank(), 30, 60, rng)
-    if name == "three kinds":
-        return three_kinds(rng)
+    if name.endswith("kinds"):
+        return gaussian_kinds(name, rng)
     if not name.startswith("published"):
         return generated(name, rng)
     wanted = VARIANTS[seed % len(VARIANTS)]
@@ -158,8 +159,10 @@ def draw(name, seed):
     return data.bags.subset(mask), counts, data.bags.values[~mask], data.labels[~mask]
 
 
-# by limit: the sets, settings of the classifier with and without it, and module settings without it
+# by limit: the sets, settings of the classifier with and without it, and module settings (or settings) without it
 LIMITS = {
+    "all classes at once": (
+        ("three kinds", "four kinds", "five kinds"), {}, {"settings": {"multiclass": "ovr"}}),
     "at most eight penalties": (("bank", "regions", "skewed", "three kinds"), {}, {(penalty, "MOST_FITS"): 100}),
     "at most eight penalties, with random intercepts": (
         ("bank", "regions", "skewed"), {"random_intercept": True}, {(penalty, "MOST_FITS"): 100}),
@@ -269,8 +272,10 @@ def limits(out, n_draws, first, words):
             for seed in range(first, first + n_draws):
                 data, spent = draw(name, seed), []
                 for changes in ({}, modules):
+                    other = {place: value for place, value in changes.items() if place != "settings"}
                     begin = time.process_time()
-                    spent.append((*scores(data, settings, changes), time.process_time() - begin))
+                    found_scores = scores(data, settings | changes.get("settings", {}), other)
+                    spent.append((*found_scores, time.process_time() - begin))
                 (auc, loss, seconds), (other, other_loss, slower) = spent
                 gains.append([auc - other, other_loss - loss, 1 - seconds / slower])
             found.setdefault(rule, {})[name] = means(gains, ("AUC", "log-loss", "time saved"))
@@ -337,7 +342,6 @@ PUBLISHED = tuple(
         *(("intermediate", "equal", "close"), ("intermediate", "not-equal", "close"), ("simple", "equal", "close")),
     )
 )
-FOLDS = "ten folds with at most 20 bags, against five"
 
 
 def nearest(held_out, first, **changes):
@@ -366,6 +370,12 @@ def five_folds(n_bags, rng):
     return rng.permutation(np.arange(n_bags) % min(5, n_bags))
 
 
+OWN_SEARCH = {  # rules without which another search is made, and module settings without them
+    "ten folds with at most 20 bags, against five": {(penalty, "_folds"): five_folds},
+    "the search begins at a third of the prior": {(penalty, "FIRST"): penalty.MIDDLE},
+}
+
+
 def few_draw(name, seed):
     """One draw of a set of --few."""
     if name in CUTS:
@@ -377,10 +387,10 @@ def few_draw(name, seed):
     return data.bags.subset(mask), counts, data.bags.values[~mask], data.labels[~mask]
 
 
-def search_scores(data, folds):
+def search_scores(data, own):
     """AUC and log-loss of the default and without each rule of the search; a penalty that two take is fitted once.
 
-    folds: whether the number of folds is a rule here; it needs a search of its own.
+    own: whether rules that need a search of their own are measured here.
     """
     bags, counts, *_ = data
     likelier, steps = penalty._likelier_prior, {}
@@ -400,11 +410,9 @@ def search_scores(data, folds):
     shape = np.asarray(clf.penalty_) / penalty.STEPS[steps["default"]]
     by_step = {k: scores(data, {"penalty": penalty.STEPS[k] * shape}, {}) for k in set(steps.values())}
     found = {rule: by_step[step] for rule, step in steps.items()}
-    if folds:
-        found |= {
-            "default, its search": scores(data, {}, {}),
-            FOLDS: scores(data, {}, {(penalty, "_folds"): five_folds}),
-        }
+    if own:
+        found |= {"default, its search": scores(data, {}, {})}
+        found |= {rule: scores(data, {}, modules) for rule, modules in OWN_SEARCH.items()}
     return {rule: [round(float(x), 6) for x in pair] for rule, pair in found.items()} | {"bags": len(bags)}
 
 
@@ -412,8 +420,8 @@ def few_summary(draws):
     """By rule and set: gains in AUC and log-loss with their errors, and in how many draws the rule matters."""
     out = {}
     for name, each in draws.items():
-        for rule in (*SEARCH, FOLDS):
-            usual = "default, its search" if rule == FOLDS else "default"
+        for rule in (*SEARCH, *OWN_SEARCH):
+            usual = "default, its search" if rule in OWN_SEARCH else "default"
             some = [d for d in each.values() if rule in d and (d["bags"] <= penalty.FEW_BAGS or "20 bags" not in rule)]
             gains = [[d[usual][0] - d[rule][0], d[rule][1] - d[usual][1]] for d in some]
             if gains:
