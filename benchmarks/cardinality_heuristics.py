@@ -427,7 +427,23 @@ def few_summary(draws):
             if gains:
                 row = means(gains, ("AUC", "log-loss")) | {"moved": sum(any(g) for g in gains)}
                 out.setdefault(rule, {})[name] = row
+    for rows in out.values():
+        for title, names in (("all cuts", CUTS), ("all published", PUBLISHED)):
+            some = [row for name, row in rows.items() if name in names]
+            if some:
+                rows[title] = over_sets(some)
     return out
+
+
+def over_sets(rows):
+    """Mean gain over sets with its error, and how many sets gain or lose more than .001 of AUC."""
+    out = {"sets": len(rows), "draws": min(row["draws"] for row in rows)}
+    for score in ("AUC", "log-loss"):
+        error = np.sqrt(sum(row[f"{score} error"] ** 2 for row in rows)) / len(rows)
+        out[score] = round(float(np.mean([row[score] for row in rows])), 5)
+        out[f"{score} error"] = round(float(error), 5)
+    gains = [row["AUC"] for row in rows]
+    return out | {"gain": sum(g >= 0.001 for g in gains), "lose": sum(g <= -0.001 for g in gains)}
 
 
 def few(names, seeds, path):
