@@ -63,5 +63,5 @@ def test_bounds_have_no_probabilities():
 def test_one_outcome_is_refused():
     rows = polarised()[0].rows
     est = EcologicalEM().fit(Margins(rows, rows.sum(axis=1, keepdims=True)))
-    with pytest.raises(DataError, match="two groups and two outcomes"):
+    with pytest.raises(DataError, match="two groups and two candidates; there are 2 groups, and the outcomes are col0"):
         voting_patterns(est)

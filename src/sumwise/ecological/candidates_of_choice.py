@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -156,61 +156,72 @@ def voting_patterns(
     (2,)
     """
     level = checks.fraction(level, "level")
-    draws, shares, sizes = est.sample(n_draws, random_state), est.shares_, est.group_sizes_
-    if min(shares.shape) < 2:
+    return patterns_of(est, voters_of(est, n_draws, random_state, abstention), level)
+
+
+class Voters(NamedTuple):
+    """Shares of candidates among each group's voters (R, candidates), and draws of them; how many voters (R,)."""
+
+    shares: np.ndarray
+    draws: np.ndarray  # (n_draws, R, candidates)
+    sizes: np.ndarray
+    candidates: tuple
+    abstention: tuple  # outcomes that are not voting
+
+    def votes(self) -> np.ndarray:
+        """Votes of every candidate."""
+        return self.sizes @ self.shares
+
+
+def voters_of(est: Any, n_draws: int, random_state: Any, abstention: Any = None) -> Voters:
+    """Voters by group and candidate, from a fit to at least two groups and two candidates."""
+    names = est.col_names_
+    away = np.array(no_candidates(names, abstention))  # not voting is no candidate
+    if (~away).sum() < 2 or len(est.row_names_) < 2:
         raise DataError(
-            f"VotingPatterns need two groups and two outcomes; there are {shares.shape[0]} and {shares.shape[1]}."
+            f"Voting patterns need two groups and two candidates; there are {len(est.row_names_)} groups, and the "
+            f"outcomes are {', '.join(map(str, names))}.",
+            hint="non-voters are not candidates.",
         )
-    groups, outcomes = est.row_names_, est.col_names_
-    low, high = est.interval(level)
+    voted, shares = among_voters(est.shares_, away)
+    _, draws = among_voters(est.sample(n_draws, random_state), away)
+    candidates, gone = (tuple(name for name, out in zip(names, away) if out == which) for which in (False, True))
+    return Voters(shares, draws, est.group_sizes_ * voted, candidates, gone)
+
+
+def patterns_of(est: Any, voters: Voters, level: float) -> VotingPatterns:
+    """Voting patterns of a fit whose voters are known."""
+    shares, draws, groups, names = voters.shares, voters.draws, est.row_names_, voters.candidates
     tails = [(1 - level) / 2, (1 + level) / 2]
-    away = np.array(no_candidates(outcomes, abstention))  # not voting is no candidate
-    if (~away).sum() < 2:
-        raise DataError(f"VotingPatterns need two candidates; the outcomes are {', '.join(map(str, outcomes))}.")
-    if away.any():
-        voted, shares = among_voters(shares, away)
-        _, draws = among_voters(draws, away)
-        sizes = sizes * voted
-        low, high = np.quantile(draws, tails, axis=0)
-        low, high = np.minimum(low, shares), np.maximum(high, shares)
-    left_out = tuple(name for name, gone in zip(outcomes, away) if gone)
-    outcomes = tuple(name for name, gone in zip(outcomes, away) if not gone)
-    order = np.argsort(-shares, axis=1)
+    low, high = np.quantile(draws, tails, axis=0) if voters.abstention else est.interval(level)
+    low, high = np.minimum(low, shares), np.maximum(high, shares)
+    order = np.argsort(-shares, axis=1, kind="stable")
     best, second = order[:, 0], order[:, 1]
-    probability = np.mean(draws.argmax(axis=2) == best, axis=0)
-    others, others_drawn = others_shares(shares, sizes), others_shares(draws, sizes)
+    others, others_drawn = others_shares(shares, voters.sizes), others_shares(draws, voters.sizes)
     choice = pd.DataFrame(
         {
             "group": list(groups),
-            "candidate": [outcomes[c] for c in best],
-            "probability": probability,
-            "runner_up": [outcomes[c] for c in second],
+            "candidate": [names[c] for c in best],
+            "probability": np.mean(draws.argmax(axis=2) == best, axis=0),
+            "runner_up": [names[c] for c in second],
             "others_differ": np.mean(draws.argmax(axis=2) != others_drawn.argmax(axis=2), axis=0),
         }
     )
     row = np.arange(len(groups))
-    gap = draws - others_drawn
-    near = np.quantile(gap, tails, axis=0)
+    near = np.quantile(draws - others_drawn, tails, axis=0)
     across = np.quantile(others_drawn[:, row, best], tails, axis=0)
     if len(groups) == 2:  # all others are the other group, whose interval is known
         across = np.stack([low[1 - row, best], high[1 - row, best]])
     point, value = shares - others, others[row, best]
     named = {"level": level, "labels": [groups], "axes": ["group"]}
+    both = {"level": level, "labels": [groups, names], "axes": ["group", "outcome"]}
     return VotingPatterns(
         choice,
         Estimate(shares[row, best], low[row, best], high[row, best], name="cohesion", **named),
         Estimate(value, np.minimum(across[0], value), np.maximum(across[1], value), name="crossover", **named),
-        Estimate(
-            point,
-            np.minimum(near[0], point),
-            np.maximum(near[1], point),
-            level,
-            labels=[groups, outcomes],
-            axes=["group", "outcome"],
-            name="polarisation",
-        ),
+        Estimate(point, np.minimum(near[0], point), np.maximum(near[1], point), name="polarisation", **both),
         level,
-        left_out,
+        voters.abstention,
     )
 
 

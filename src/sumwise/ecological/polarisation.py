@@ -9,8 +9,15 @@ import numpy as np
 import pandas as pd
 
 from sumwise import checks
-from sumwise.ecological.candidates_of_choice import is_polarised, others_shares, probability_text
-from sumwise.ecological.turnout_by_group import among_voters
+from sumwise.ecological.candidates_of_choice import (
+    Voters,
+    VotingPatterns,
+    is_polarised,
+    others_shares,
+    patterns_of,
+    probability_text,
+    voters_of,
+)
 from sumwise.errors import DataError
 from sumwise.nonvoting import no_candidates
 
@@ -20,16 +27,6 @@ POLARISED = (
     "(Thornburg v. Gingles, 478 U.S. 30, 53 n. 21 (1986): the groups vote differently). "
     "Probabilities are conditional on the model."
 )
-
-
-def _voters(est: Any, n_draws: int, random_state: Any, abstention: Any = None):
-    """Shares among voters, draws of them, voters of each group, and the candidates' names."""
-    away = np.array(no_candidates(est.col_names_, abstention))
-    if (~away).sum() < 2 or len(est.row_names_) < 2:
-        raise DataError("Polarised voting needs two groups and two candidates.", hint="non-voters are not candidates.")
-    voted, shares = among_voters(est.shares_, away)
-    _, draws = among_voters(est.sample(n_draws, random_state), away)
-    return shares, draws, est.group_sizes_ * voted, [n for n, gone in zip(est.col_names_, away) if not gone]
 
 
 def polarised_voting(
@@ -92,38 +89,28 @@ def polarised_voting(
         away = None if asked is None else [name for name in asked if name in est.col_names_]
         lead = {"contest": contest} | ({} if offices is None else {"office": offices.get(contest)})
         winner = None if winners is None else winners.get(contest)
-        found = _voters(est, n_draws, random_state, away)
-        everybody_votes = len(found[3]) == len(est.col_names_)
-        ends = est.interval(level) if everybody_votes else None  # shares of voters are then those of everybody
-        rows += [lead | row for row in _contest_rows(est.row_names_, found, winner, level, ends)]
+        voters = voters_of(est, n_draws, random_state, away)
+        rows += [lead | row for row in _contest_rows(patterns_of(est, voters, level), voters, winner)]
     return pd.DataFrame(rows)
 
 
-def _contest_rows(groups, found, winner, level, ends) -> list[dict[str, Any]]:
-    shares, draws, voters, names = found
-    rest, rest_draws = others_shares(shares, voters), others_shares(draws, voters)
-    votes = shares.T @ voters
-    winner = names[int(np.argmax(votes))] if winner is None else winner
-    tails = [(1 - level) / 2, (1 + level) / 2]
+def _contest_rows(found: VotingPatterns, voters: Voters, winner: Any) -> list[dict[str, Any]]:
+    others = others_shares(voters.draws, voters.sizes)
+    winner = voters.candidates[int(np.argmax(voters.votes()))] if winner is None else winner
     rows = []
-    for r, group in enumerate(groups):
-        c = int(np.argmax(shares[r]))
-        ours, theirs = draws[:, r, c], rest_draws[:, r, c]
-        differ = float(np.mean(draws[:, r].argmax(axis=1) != rest_draws[:, r].argmax(axis=1)))
-        probability = float(np.mean(draws[:, r].argmax(axis=1) == c))
-        cohesion, crossover = float(shares[r, c]), float(rest[r, c])
-        row = {"group": group, "candidate of choice": names[c], "probability": probability_text(probability)}
-        for name, value, drawn in (("cohesion", cohesion, ours), ("crossover", crossover, theirs)):
-            low, high = np.quantile(drawn, tails)
-            if ends is not None and (name == "cohesion" or len(groups) == 2):
-                g = r if name == "cohesion" else 1 - r  # of two groups, all others are the other one
-                low, high = ends[0][g, c], ends[1][g, c]
-            row |= {name: value, f"{name} low": min(low, value), f"{name} high": max(high, value)}
-        row["gap"] = cohesion - crossover
-        row["overlap"] = overlap(ours, theirs)
+    for r, chosen in enumerate(found.choice.to_dict("records")):
+        name, differ = chosen["candidate"], chosen["others_differ"]
+        row = {"group": chosen["group"], "candidate of choice": name}
+        row["probability"] = probability_text(chosen["probability"])
+        for what in (found.cohesion, found.crossover):
+            low, high = what.interval
+            row |= {what.name: float(what.values[r]), f"{what.name} low": low[r], f"{what.name} high": high[r]}
+        row["gap"] = row["cohesion"] - row["crossover"]
+        c = int(np.argmax(voters.shares[r]))
+        row["overlap"] = overlap(voters.draws[:, r, c], others[:, r, c])
         row["others differ"] = probability_text(differ)
         row["polarised"] = is_polarised(differ)
-        row["candidate won"] = names[c] == winner
+        row["candidate won"] = name == winner
         rows.append(row)
     return rows
 
@@ -165,14 +152,14 @@ def decisive_groups(est: Any, n_draws: int = 2000, random_state: Any = 0, absten
     >>> decisive_groups(EcologicalEM().fit(synthetic.precincts(60, random_state=0).margins)).columns.tolist()
     ['group', 'voters', 'net votes', 'share of margin', 'decisive']
     """
-    shares, draws, voters, names = _voters(est, n_draws, random_state, abstention)
-    votes = voters @ shares
+    found = voters_of(est, n_draws, random_state, abstention)
+    shares, voters, votes = found.shares, found.sizes, found.votes()
     first, second = np.argsort(-votes)[:2]
     margin = float(votes[first] - votes[second])
     rows = []
     for r, group in enumerate(est.row_names_):
         net = float(voters[r] * (shares[r, first] - shares[r, second]))
-        without = votes - voters[r] * draws[:, r]  # the contest's votes are known; the group's part is drawn
+        without = votes - voters[r] * found.draws[:, r]  # the contest's votes are known; the group's part is drawn
         rows.append(
             {
                 "group": group,
@@ -183,5 +170,5 @@ def decisive_groups(est: Any, n_draws: int = 2000, random_state: Any = 0, absten
             }
         )
     frame = pd.DataFrame(rows)
-    frame.attrs = {"winner": names[first], "runner-up": names[second], "margin": margin}
+    frame.attrs = {"winner": found.candidates[first], "runner-up": found.candidates[second], "margin": margin}
     return frame
