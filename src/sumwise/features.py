@@ -1,4 +1,4 @@
-"""Features: how columns become numbers (one indicator per level, missing values, scaling), for every family."""
+"""Features: how columns become numbers (one-hot encoding of levels, missing values, scaling), for every family."""
 
 from __future__ import annotations
 

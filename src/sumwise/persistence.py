@@ -92,7 +92,7 @@ def load(path: str | os.PathLike) -> Any:
 
 def encoded(obj: Any, where: str, layout: bool = True) -> tuple[Any, list]:
     """Return the JSON tree and the arrays of an object; without ``layout``, equal ones for equal objects."""
-    from sumwise.storage.walk import Encoder
+    from sumwise.storage.json_tree import Encoder
 
     encoder = Encoder(layout)
     try:
@@ -104,6 +104,6 @@ def encoded(obj: Any, where: str, layout: bool = True) -> tuple[Any, list]:
 
 def decoded(tree: Any, fetch: Any) -> Any:
     """Return the object of a JSON tree; ``fetch(name)`` gives its arrays, ``fetch.limit`` is its largest size."""
-    from sumwise.storage.walk import Decoder
+    from sumwise.storage.json_tree import Decoder
 
     return Decoder(fetch, fetch.limit).decode(tree, "object")

@@ -6,7 +6,7 @@ import pytest
 
 from brute_aggregate import count_by_loop
 from sumwise import Domain, Tables
-from sumwise.aggregate import aggregate, counters, survey
+from sumwise.aggregate import aggregate, counters, first_pass
 from sumwise.aggregate.counters import Counter, FilledCounter
 from sumwise.aggregate.kernels import counting
 from sumwise.errors import DataError
@@ -114,7 +114,7 @@ def test_what_does_not_fit_is_refused_with_its_size(monkeypatch):
 def lower(monkeypatch):
     monkeypatch.setattr(counters, "FEWEST_CELLS", 10)
     monkeypatch.setattr(counters, "SPARSE_FROM", 0.001)
-    monkeypatch.setattr(survey, "MAX_RANGE", 0)  # whose tables are small, and counted in full
+    monkeypatch.setattr(first_pass, "MAX_RANGE", 0)  # whose tables are small, and counted in full
 
 
 @pytest.mark.parametrize("label", [None, "y", "k"])

@@ -5,7 +5,7 @@ import pytest
 
 from sumwise.errors import DataError
 from sumwise.persistence import load, save
-from sumwise.storage.walk import Decoder, Encoder
+from sumwise.storage.json_tree import Decoder, Encoder
 
 ARRAYS = [
     np.arange(6).reshape(2, 3),

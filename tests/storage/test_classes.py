@@ -11,7 +11,7 @@ from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.storage import classes
 from sumwise.storage.classes import PUBLIC, public_class, public_name
-from sumwise.storage.walk import Encoder
+from sumwise.storage.json_tree import Encoder
 
 
 def test_containers_are_public_under_their_own_module():

@@ -9,7 +9,7 @@ from sklearn.preprocessing import PolynomialFeatures
 from sklearn.tree import DecisionTreeRegressor
 
 from sumwise.errors import DataError
-from sumwise.storage.walk import Decoder, Encoder
+from sumwise.storage.json_tree import Decoder, Encoder
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 3))

@@ -6,7 +6,7 @@ import pytest
 
 from sumwise.errors import DataError
 from sumwise.persistence import load, save
-from sumwise.storage.walk import Decoder, Encoder
+from sumwise.storage.json_tree import Decoder, Encoder
 
 COLUMNS = {
     "float": np.array([1.5, np.nan, 3]),

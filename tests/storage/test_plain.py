@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from sumwise.errors import DataError
-from sumwise.storage.walk import Decoder, Encoder
+from sumwise.storage.json_tree import Decoder, Encoder
 
 
 def back(value):

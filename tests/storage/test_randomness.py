@@ -5,8 +5,8 @@ import pytest
 
 from sumwise.errors import DataError
 from sumwise.persistence import load, save
+from sumwise.storage.json_tree import Decoder, Encoder
 from sumwise.storage.randomness import BIT_GENERATORS
-from sumwise.storage.walk import Decoder, Encoder
 
 
 @pytest.mark.parametrize("name", BIT_GENERATORS)

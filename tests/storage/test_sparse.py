@@ -6,8 +6,8 @@ from scipy import sparse
 
 from sumwise.errors import DataError
 from sumwise.persistence import load, save
+from sumwise.storage.json_tree import Decoder, Encoder
 from sumwise.storage.sparse import PARTS
-from sumwise.storage.walk import Decoder, Encoder
 
 DENSE = np.array([[0, 1.5, 0, 2], [0, 0, 0, 0], [3, 0, -1, 0], [0, 0, 4, 0]])
 

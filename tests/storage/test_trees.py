@@ -6,7 +6,7 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 from sumwise.errors import DataError
-from sumwise.storage.walk import Decoder, Encoder
+from sumwise.storage.json_tree import Decoder, Encoder
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(200, 3))

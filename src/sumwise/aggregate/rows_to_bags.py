@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks
-from sumwise.aggregate import sql, survey
+from sumwise.aggregate import first_pass, sql
 from sumwise.aggregate.plan import CountPlan
 from sumwise.aggregate.rows_to_tables import opened
 from sumwise.bags import Bags
@@ -70,8 +70,8 @@ def aggregate_bags(
     plan = CountPlan(source, (bag, *features), label, 1, None, where, weight, table=table)
     needed = [*plan.attributes, *(c for c in (label, weight) if c), *(c for c, _, _ in plan.where)]
     with opened(source, tuple(dict.fromkeys(needed)), engine, table, **options) as opened_engine:
-        survey.check_rows(plan, opened_engine)
-        classes = None if label is None else survey.classes_of(plan, opened_engine)
+        first_pass.check_rows(plan, opened_engine)
+        classes = None if label is None else first_pass.classes_of(plan, opened_engine)
         return _sorted_into_bags(plan, opened_engine, classes)
 
 
@@ -80,8 +80,8 @@ def _sorted_into_bags(plan: CountPlan, engine: Any, classes: tuple | None) -> An
     columns = engine.columns
     where = sql.condition(columns, plan.where, engine.dialect)
     text = [f for f in features if columns[f].kind not in ("number", "bool")]
-    survey.check_present(engine, plan.attributes, where)
-    levels = survey.distinct_values(engine, text, where)
+    first_pass.check_present(engine, plan.attributes, where)
+    levels = first_pass.distinct_values(engine, text, where)
     statement = sql.Statement(engine.dialect, where=where)
     statement.add(columns[bag].value(engine.dialect), "b")
     for i, f in enumerate(features):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks
-from sumwise.aggregate import sql, survey
+from sumwise.aggregate import first_pass, sql
 from sumwise.aggregate.contributions import bound_rows
 from sumwise.aggregate.counters import Counter, FilledCounter, Several, check_memory, filled_only
 from sumwise.aggregate.plan import CountPlan, checked_conditions
@@ -186,9 +186,9 @@ def needed_columns(plan: CountPlan) -> tuple[str, ...]:
 
 def _counted(plan: CountPlan, engine: Any, counting: str, verbose: int, power: int = 0) -> Tables:
     """power: of the scaled amount, which a row counts with; 0 counts rows."""
-    n_rows = survey.check_rows(plan, engine)
-    classes = None if plan.label is None else survey.classes_of(plan, engine)
-    encoding, ranges = survey.full_encoding(plan, engine)
+    n_rows = first_pass.check_rows(plan, engine)
+    classes = None if plan.label is None else first_pass.classes_of(plan, engine)
+    encoding, ranges = first_pass.full_encoding(plan, engine)
     sizes = [len(encoding[a].levels) for a in plan.attributes]
     place = {a: i for i, a in enumerate(plan.attributes)}
     subsets = [tuple(place[a] for a in s) for s in plan.wanted]
@@ -221,10 +221,10 @@ def _counted(plan: CountPlan, engine: Any, counting: str, verbose: int, power: i
     else:
         filled = _filled_tables(plan, large, sizes, n_classes, statement, engine, weighted)
     if counted is None or filled is None:
-        survey.refuse_unseen(encoding, engine, lambda a: _raw_codes(plan, encoding, [a], engine))
+        first_pass.refuse_unseen(encoding, engine, lambda a: _raw_codes(plan, encoding, [a], engine))
     if filled:
         return _tables(plan, encoding, classes, [filled.pop(0) if only else counted.pop(0) for only in sparse])
-    encoding, counted = survey.without_empty_levels(encoding, ranges, plan.wanted, counted)
+    encoding, counted = first_pass.without_empty_levels(encoding, ranges, plan.wanted, counted)
     return _tables(plan, encoding, classes, counted)
 
 
@@ -501,6 +501,6 @@ def fit_encoding(
         for name, a in asked.items():
             summary = None
             if name in columns:
-                summary = survey.EngineSummary(opened_engine, columns[name], clause[name in target], label)
+                summary = first_pass.EngineSummary(opened_engine, columns[name], clause[name in target], label)
             rules[name] = fitted_rule(name, a, summary)
     return Encoding(rules, learned_names(asked))

@@ -7,7 +7,7 @@ is an error that says where the public original is.
 
 from sumwise.datasets.advertising import adkdd_aggregates, adkdd_rows, criteo_attribution
 from sumwise.datasets.birds import Blackbirds, blackbirds
-from sumwise.datasets.coarse import coarse_education, coarse_race
+from sumwise.datasets.census_codes import coarse_education, coarse_race
 from sumwise.datasets.contests import contests, published_ei_scores
 from sumwise.datasets.elections import (
     chile_2021,

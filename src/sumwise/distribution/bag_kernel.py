@@ -14,7 +14,7 @@ from sumwise.bags import Bags
 from sumwise.distribution.columns import Columns, check_bags
 from sumwise.distribution.embedding import Embedding
 from sumwise.distribution.fourier import FourierEmbedding
-from sumwise.distribution.parts import fresh
+from sumwise.distribution.sub_estimators import fresh
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.features import name_columns

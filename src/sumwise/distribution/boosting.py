@@ -14,9 +14,9 @@ from sumwise.distribution.columns import Columns, check_bags
 from sumwise.distribution.embedding import Embedding
 from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.moments import MomentEmbedding
-from sumwise.distribution.parts import fresh
 from sumwise.distribution.quantile import QuantileEmbedding
 from sumwise.distribution.regressor import BagRegressor, accuracy, as_classifier, weighted_bags
+from sumwise.distribution.sub_estimators import fresh
 from sumwise.errors import DataError
 from sumwise.features import name_columns
 from sumwise.fit import Fit

@@ -16,9 +16,9 @@ from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel, check_gram
 from sumwise.distribution.kernels.inducing import pick_inducing, sparse_process
 from sumwise.distribution.kernels.marginal_likelihood import marginal_likelihood_path, marginal_likelihoods
-from sumwise.distribution.parts import fresh
 from sumwise.distribution.regressor import BagRegressor
 from sumwise.distribution.shrunk_embedding import total_weights
+from sumwise.distribution.sub_estimators import fresh
 from sumwise.distribution.wasserstein import WassersteinKernel, default_kernel
 from sumwise.errors import DataError
 from sumwise.fit import Fit

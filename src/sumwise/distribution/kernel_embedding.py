@@ -11,7 +11,7 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel
 from sumwise.distribution.embedding import Embedding
-from sumwise.distribution.parts import fresh
+from sumwise.distribution.sub_estimators import fresh
 from sumwise.distribution.wasserstein import WassersteinKernel, default_kernel
 from sumwise.features import name_columns
 

@@ -14,9 +14,9 @@ from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel, check_gram
 from sumwise.distribution.kernels.inducing import pick_inducing
 from sumwise.distribution.kernels.ridge import Path, gram_path, ridge_path
-from sumwise.distribution.parts import fresh
 from sumwise.distribution.penalty import choose_penalty, left_out
 from sumwise.distribution.regressor import BagRegressor, warn_remote
+from sumwise.distribution.sub_estimators import fresh
 from sumwise.distribution.wasserstein import WassersteinKernel, default_kernel
 from sumwise.errors import ModelWarning
 from sumwise.fit import Fit

@@ -20,8 +20,8 @@ from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.kernel_embedding import KernelEmbedding
 from sumwise.distribution.kernels.logistic import LogisticSolution, cross_entropy, fit_logistic
 from sumwise.distribution.moments import MomentEmbedding
-from sumwise.distribution.parts import fresh
 from sumwise.distribution.regressor import AS_X, accuracy, as_classifier, weighted_bags
+from sumwise.distribution.sub_estimators import fresh
 from sumwise.distribution.wasserstein import WassersteinKernel
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator

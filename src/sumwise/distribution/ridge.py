@@ -11,9 +11,9 @@ from sumwise.bags import Bags
 from sumwise.distribution.embedding import Embedding
 from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.kernels.ridge import Path, ridge_path
-from sumwise.distribution.parts import fresh
 from sumwise.distribution.penalty import choose_penalty, left_out
 from sumwise.distribution.regressor import BagRegressor, warn_remote
+from sumwise.distribution.sub_estimators import fresh
 from sumwise.fit import Fit
 from sumwise.memory import check_fits
 

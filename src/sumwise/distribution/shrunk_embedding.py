@@ -13,7 +13,7 @@ from sumwise.bags import Bags
 from sumwise.distribution.embedding import Embedding
 from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.kernels.shrinkage import Shrinkage, shrink, shrinkage
-from sumwise.distribution.parts import fresh
+from sumwise.distribution.sub_estimators import fresh
 from sumwise.errors import DataError
 from sumwise.features import name_columns
 

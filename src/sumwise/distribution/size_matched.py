@@ -11,8 +11,8 @@ import numpy as np
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.kernel_ridge import BagKernelRidge
-from sumwise.distribution.parts import fresh
 from sumwise.distribution.regressor import BagRegressor
+from sumwise.distribution.sub_estimators import fresh
 from sumwise.fit import Fit
 
 MAX_BAGS, N_LANDMARKS = 1200, 600  # of the default estimator: a second per size

@@ -27,8 +27,8 @@ from sumwise.proportions.proportion_svm import ProportionSVM
 from sumwise.proportions.regions import Regions, merge_regions
 from sumwise.proportions.share_network import ProportionLossNetwork
 from sumwise.proportions.subgroups import Subgroups, subgroups
+from sumwise.proportions.survey_weights import draw, effective_sizes
 from sumwise.proportions.uncertainty import Covariance, covariance
-from sumwise.proportions.weights import draw, effective_sizes
 from sumwise.splitters import BagKFold, SpatialBagKFold, StratifiedBagKFold
 
 __all__ = [

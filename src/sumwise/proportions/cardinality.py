@@ -21,6 +21,7 @@ from sumwise.fit import Fit, warn_not_converged
 from sumwise.proportions.base import BagClassifier, check_rows
 from sumwise.proportions.counts import Observed, drop_empty, observe
 from sumwise.proportions.em import em_classifier, em_linear, log_probabilities
+from sumwise.proportions.feature_rows import Rows
 from sumwise.proportions.identification import warn_of_few_bags
 from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import (
@@ -32,8 +33,7 @@ from sumwise.proportions.linear import (
 )
 from sumwise.proportions.on_spark import on_spark
 from sumwise.proportions.penalty import PenaltySearch, reference_shape, search_penalty
-from sumwise.proportions.rows import Rows
-from sumwise.proportions.weights import effective_sizes
+from sumwise.proportions.survey_weights import effective_sizes
 
 PER_ROW, PER_BAG = 3, 300  # numbers of a member beside its columns, and bytes of a bag
 EXACT_METHODS = (

@@ -10,9 +10,9 @@ from scipy.special import expit, log_softmax
 
 from sumwise.errors import DataError
 from sumwise.kernels.minimise import minimise
+from sumwise.proportions.feature_rows import Rows
 from sumwise.proportions.kernels.poisson_binomial_information import weighted_sums
 from sumwise.proportions.likelihood import BagLikelihood, Value
-from sumwise.proportions.rows import Rows
 
 WIDE = 1500  # parameters per class from which only the diagonal of the information is used
 ROUND = 60  # steps between new coordinates

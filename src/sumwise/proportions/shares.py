@@ -13,9 +13,9 @@ from scipy.special import expit, log_softmax, xlogy
 from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.proportions.counts import observe
+from sumwise.proportions.feature_rows import Rows
 from sumwise.proportions.kernels.poisson_binomial_information import weighted_sums
 from sumwise.proportions.likelihood import Value
-from sumwise.proportions.rows import Rows
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sumwise.errors import DataError
-from sumwise.storage.walk import Decoder, Encoder, refuse
+from sumwise.storage.json_tree import Decoder, Encoder, refuse
 
 KINDS = "biufcUSmM"
 """Kinds of dtype that go to ``.npy`` as they are: nothing that NumPy would have to pickle."""

@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 from sumwise.errors import DataError, SumwiseError
-from sumwise.storage.walk import Decoder, Encoder, refuse
+from sumwise.storage.json_tree import Decoder, Encoder, refuse
 
 PUBLIC = (
     "sumwise.domain",

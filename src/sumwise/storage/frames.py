@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sumwise.errors import DataError
-from sumwise.storage.walk import Decoder, Encoder, refuse
+from sumwise.storage.json_tree import Decoder, Encoder, refuse
 
 MASKED = ("IntegerArray", "FloatingArray", "BooleanArray")
 """pandas' arrays of nullable numbers: values and a mask."""

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sumwise.errors import DataError
-from sumwise.storage.walk import Decoder, Encoder, refuse
+from sumwise.storage.json_tree import Decoder, Encoder, refuse
 
 SCALAR_TYPES = {kind.__name__: kind for kind in {np.dtype(c).type for c in np.typecodes["All"] if c not in "OV"}}
 """The classes that may be saved themselves, as a parameter ``dtype=np.float64`` is."""

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sumwise.errors import DataError
-from sumwise.storage.walk import Decoder, Encoder, refuse
+from sumwise.storage.json_tree import Decoder, Encoder, refuse
 
 BIT_GENERATORS = ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")
 # Positions in a buffer, which NumPy takes from the state unchecked: (field, largest).

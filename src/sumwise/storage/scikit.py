@@ -10,7 +10,7 @@ from typing import Any
 from sumwise.errors import DataError
 from sumwise.storage import compiled
 from sumwise.storage.classes import check_attributes
-from sumwise.storage.walk import Decoder, Encoder, refuse
+from sumwise.storage.json_tree import Decoder, Encoder, refuse
 
 CLASSES = {
     "sklearn.cluster": "KMeans MiniBatchKMeans",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from sumwise.errors import DataError
-from sumwise.storage.walk import Decoder, Encoder
+from sumwise.storage.json_tree import Decoder, Encoder
 
 
 def encode(encoder: Encoder, value: Any, where: str) -> Any:

@@ -221,13 +221,13 @@ def _check_held_out(
 
 def _n_rows(source: str, conditions: list, *, engine: str, table: str | None, **options: Any) -> int:
     """How many rows meet all conditions, whatever their weights."""
-    from sumwise.aggregate import survey
+    from sumwise.aggregate import first_pass
     from sumwise.aggregate.plan import checked_conditions
     from sumwise.aggregate.rows_to_tables import opened
 
     met = checked_conditions(conditions)
     with opened(source, tuple(dict.fromkeys(c for c, _, _ in met)), engine, table, **options) as found:
-        return survey.matching_rows(found, met)
+        return first_pass.matching_rows(found, met)
 
 
 def _default_attributes(kinds: dict[str, str], rules: Any, others: tuple[str | None, ...]) -> list[str]:

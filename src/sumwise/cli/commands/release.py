@@ -224,7 +224,7 @@ def _private_encoding(
 def _check_before_spending(rows: str, label: str | None, person: str | None, options: Release) -> None:
     """Refuse, before levels are paid for, what the release of the tables would refuse after."""
     from sumwise import Domain, Table, Tables, checks
-    from sumwise.aggregate import CountPlan, survey
+    from sumwise.aggregate import CountPlan, first_pass
     from sumwise.aggregate.rows_to_tables import opened
     from sumwise.provenance import Provenance
 
@@ -234,7 +234,7 @@ def _check_before_spending(rows: str, label: str | None, person: str | None, opt
             if name is not None:
                 checks.known(name, tuple(found.columns), "column")
         plan = None if label is None else CountPlan(rows, tuple(c for c in found.columns if c != label), label, order=1)
-        if plan is not None and survey.classes_of(plan, found) is not None:
+        if plan is not None and first_pass.classes_of(plan, found) is not None:
             learned = (str(label),)
     like = Provenance(weighted=False, rows_per_person=None if person is None else options.rows or 1, learned=learned)
     options.planned(Tables([Table("x", [1.0, 1.0])], Domain({"x": 2}), label=label, provenance=like))

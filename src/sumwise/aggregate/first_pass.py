@@ -1,4 +1,4 @@
-"""What must be known of the rows before they are counted: how many, which levels, which classes, fit weights."""
+"""The first pass over the rows that are to be counted: how many, which levels and classes, valid weights."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def check_rows(plan: CountPlan, engine: Any) -> int:
 
     Examples
     --------
-    >>> from sumwise.aggregate import CountPlan, survey
+    >>> from sumwise.aggregate import CountPlan, first_pass
     >>> from sumwise.aggregate.on_duckdb import DuckDBEngine
     >>> rows = {"a": [5, 7, 7], "y": ["p", "q", "q"]}
     >>> with DuckDBEngine(rows, ("a", "y")) as engine:
-    ...     survey.check_rows(CountPlan(rows, ["a"], label="y", order=1), engine)
+    ...     first_pass.check_rows(CountPlan(rows, ["a"], label="y", order=1), engine)
     3
     """
     where = condition(engine.columns, plan.where, engine.dialect)
@@ -78,10 +78,10 @@ def matching_rows(engine: Any, conditions: Sequence[tuple]) -> int:
 
     Examples
     --------
-    >>> from sumwise.aggregate import survey
+    >>> from sumwise.aggregate import first_pass
     >>> from sumwise.aggregate.on_duckdb import DuckDBEngine
     >>> with DuckDBEngine({"a": [5, 7, 7]}, ("a",)) as engine:
-    ...     survey.matching_rows(engine, [("a", ">", 5)])
+    ...     first_pass.matching_rows(engine, [("a", ">", 5)])
     2
     """
     where = condition(engine.columns, conditions, engine.dialect)
@@ -97,11 +97,11 @@ def check_present(engine: Any, names: Sequence[str], where: str) -> None:
 
     Examples
     --------
-    >>> from sumwise.aggregate import CountPlan, survey
+    >>> from sumwise.aggregate import CountPlan, first_pass
     >>> from sumwise.aggregate.on_duckdb import DuckDBEngine
     >>> rows = {"a": [5, 7, 7], "y": ["p", "q", "q"]}
     >>> with DuckDBEngine(rows, ("a", "y")) as engine:
-    ...     survey.check_present(engine, ["a"], where="")
+    ...     first_pass.check_present(engine, ["a"], where="")
     ...     engine.columns["a"].range
     (5, 7)
     """
@@ -129,11 +129,11 @@ def distinct_values(engine: Any, names: Sequence[str], where: str) -> dict[str, 
 
     Examples
     --------
-    >>> from sumwise.aggregate import CountPlan, survey
+    >>> from sumwise.aggregate import CountPlan, first_pass
     >>> from sumwise.aggregate.on_duckdb import DuckDBEngine
     >>> rows = {"a": [5, 7, 7], "y": ["p", "q", "q"]}
     >>> with DuckDBEngine(rows, ("a", "y")) as engine:
-    ...     survey.distinct_values(engine, ["a", "y"], where="")
+    ...     first_pass.distinct_values(engine, ["a", "y"], where="")
     {'a': (5, 7), 'y': ('p', 'q')}
     """
     if not names:
@@ -162,11 +162,11 @@ def full_encoding(plan: CountPlan, engine: Any) -> tuple[Encoding, tuple[str, ..
 
     Examples
     --------
-    >>> from sumwise.aggregate import CountPlan, survey
+    >>> from sumwise.aggregate import CountPlan, first_pass
     >>> from sumwise.aggregate.on_duckdb import DuckDBEngine
     >>> rows = {"a": [5, 7, 7], "y": ["p", "q", "q"]}
     >>> with DuckDBEngine(rows, ("a", "y")) as engine:
-    ...     encoding, ranges = survey.full_encoding(CountPlan(rows, ["a", "y"]), engine)
+    ...     encoding, ranges = first_pass.full_encoding(CountPlan(rows, ["a", "y"]), engine)
     >>> encoding["a"].levels, ranges
     ((5, 6, 7), ('a',))
     """
@@ -209,7 +209,7 @@ def without_empty_levels(
     Examples
     --------
     >>> import numpy as np
-    >>> from sumwise.aggregate.survey import without_empty_levels
+    >>> from sumwise.aggregate.first_pass import without_empty_levels
     >>> from sumwise.encoding import Encoding
     >>> from sumwise.encoding.rules import Levels
     >>> counted = [(np.array([1.0, 0.0, 2.0]), np.zeros(3))]
@@ -243,11 +243,11 @@ def classes_of(plan: CountPlan, engine: Any) -> tuple | None:
 
     Examples
     --------
-    >>> from sumwise.aggregate import CountPlan, survey
+    >>> from sumwise.aggregate import CountPlan, first_pass
     >>> from sumwise.aggregate.on_duckdb import DuckDBEngine
     >>> rows = {"a": [5, 7, 7], "y": ["p", "q", "q"]}
     >>> with DuckDBEngine(rows, ("a", "y")) as engine:
-    ...     survey.classes_of(CountPlan(rows, ["a"], label="y", order=1), engine)
+    ...     first_pass.classes_of(CountPlan(rows, ["a"], label="y", order=1), engine)
     ('p', 'q')
     """
     column = engine.columns[plan.label]
@@ -312,10 +312,10 @@ class EngineSummary:
 
     Examples
     --------
-    >>> from sumwise.aggregate import survey
+    >>> from sumwise.aggregate import first_pass
     >>> from sumwise.aggregate.on_duckdb import DuckDBEngine
     >>> with DuckDBEngine({"x": [1.0, 4.0, None]}, ("x",)) as engine:
-    ...     summary = survey.EngineSummary(engine, "x", where="")
+    ...     summary = first_pass.EngineSummary(engine, "x", where="")
     ...     summary.n_missing, summary.range()
     (1, (1.0, 4.0))
     """

@@ -21,7 +21,7 @@ class Rows:
     Examples
     --------
     >>> import numpy as np
-    >>> from sumwise.proportions.rows import Rows
+    >>> from sumwise.proportions.feature_rows import Rows
     >>> rows = Rows(np.array([[1.0, 0.0], [0.0, 2.0]]))
     >>> rows.times(np.array([[3.0, 1.0]])).tolist(), rows.summed(np.array([1.0, 10.0])).tolist()
     ([[3.0], [2.0]], [1.0, 20.0])

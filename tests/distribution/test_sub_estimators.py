@@ -1,7 +1,7 @@
 import pytest
 
 from sumwise.distribution import FourierEmbedding, MomentEmbedding
-from sumwise.distribution.parts import fresh
+from sumwise.distribution.sub_estimators import fresh
 from sumwise.errors import DataError
 
 

@@ -1,4 +1,4 @@
-"""Parts of an estimator that are estimators themselves: copied before they are fitted, and seeded."""
+"""Estimators that are parameters of another one: copied before they are fitted, and seeded."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def fresh(given: Any, default: type, random_state: Any, kind: type | None = None
     Examples
     --------
     >>> from sumwise.distribution import FourierEmbedding
-    >>> from sumwise.distribution.parts import fresh
+    >>> from sumwise.distribution.sub_estimators import fresh
     >>> fresh(None, FourierEmbedding, 7).random_state
     7
     """

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from sumwise.proportions import rows as module
-from sumwise.proportions.rows import Rows
+from sumwise.proportions import feature_rows as module
+from sumwise.proportions.feature_rows import Rows
 
 
 @pytest.mark.parametrize("small", [0, 10**9])

@@ -5,16 +5,16 @@ import pytest
 
 from sumwise.errors import DataError
 from sumwise.persistence import load, save
-from sumwise.storage import walk
-from sumwise.storage.walk import Decoder, Encoder, refuse
+from sumwise.storage import json_tree
+from sumwise.storage.json_tree import Decoder, Encoder, refuse
 
 
 def test_every_tag_has_a_file_that_reads_it():
-    assert len(walk.FILE_OF_TAG) == sum(map(len, walk.TAGS.values()))  # no tag twice
-    handlers = {name for names in walk.HANDLERS.values() for name in names}
-    assert handlers == set(walk.TAGS)
+    assert len(json_tree.FILE_OF_TAG) == sum(map(len, json_tree.TAGS.values()))  # no tag twice
+    handlers = {name for names in json_tree.HANDLERS.values() for name in names}
+    assert handlers == set(json_tree.TAGS)
     for name in handlers:
-        assert callable(walk._handler(name).decode)
+        assert callable(json_tree._handler(name).decode)
 
 
 def test_plain_values_stay_as_they_are():

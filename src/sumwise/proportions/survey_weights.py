@@ -1,4 +1,4 @@
-"""Rows that stand for many: draw by weight, and how many rows a weighted bag is worth."""
+"""Survey weights: draw rows by their weight, and the effective size of a weighted bag."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The walk: any supported value to a JSON tree and a list of arrays, and back."""
+"""Any supported value to a JSON tree and a list of arrays, and back: `Encoder` and `Decoder`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Encoder:
     Examples
     --------
     >>> import numpy as np
-    >>> from sumwise.storage.walk import Encoder
+    >>> from sumwise.storage.json_tree import Encoder
     >>> encoder = Encoder()
     >>> encoder.encode({"a": (1, np.zeros(3))}, "example")
     {'dict': {'a': {'tuple': [1, {'array': 'array-0.npy'}]}}}
@@ -102,7 +102,7 @@ class Decoder:
 
     Examples
     --------
-    >>> from sumwise.storage.walk import Decoder
+    >>> from sumwise.storage.json_tree import Decoder
     >>> Decoder(fetch=dict().get).decode({"tuple": [1, {"float": "nan"}]}, "example")
     (1, nan)
     """
