@@ -9,7 +9,7 @@ from scipy import sparse
 from brute_collective import joint_probabilities, log_partition, margin
 from collective_cases import random_tree
 from sumwise import DataError, Domain
-from sumwise.collective import TreeModel
+from sumwise.collective import GraphModel, TreeModel
 
 
 @pytest.mark.parametrize("seed", range(8))
@@ -60,6 +60,22 @@ def test_a_batch_of_models_is_each_model():
         )
     with pytest.raises(DataError, match="batch of 5"):
         batch.sample(3)
+
+
+def test_a_batch_may_differ_at_some_nodes_only():
+    rng = np.random.default_rng(0)
+    domain, theta, start = Domain({"a": 3, "b": 4}), rng.normal(size=(2, 3, 4)), rng.normal(size=(2, 3))
+    start[0, 1] = -np.inf
+    for batch in (
+        TreeModel(domain, [("a", "b")], {("a", "b"): theta, "a": start}),
+        TreeModel(domain, [("a", "b")], {("a", "b"): theta[1], "a": start}),
+        GraphModel(domain, [("a", "b")], {("a", "b"): theta, "a": start}),
+    ):
+        same = batch.log_potentials["a", "b"].ndim == 2
+        for k in range(2):
+            alone = TreeModel(domain, [("a", "b")], {("a", "b"): theta[1 if same else k], "a": start[k]})
+            assert batch.log_partition()[k] == pytest.approx(alone.log_partition(), abs=1e-12)
+            np.testing.assert_allclose(batch.marginals(7).nodes["a"][k], alone.marginals(7).nodes["a"], atol=1e-12)
 
 
 def _dense(table):

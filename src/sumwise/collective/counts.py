@@ -88,7 +88,24 @@ class Counts:
 
     def table(self, *attributes: str) -> Any:
         """Return the table over `attributes`, from the smallest one that holds them all."""
-        return margin_of(self, attributes)
+        if len(attributes) == 1 and attributes[0] in self.nodes:
+            return self.nodes[attributes[0]]
+        wanted = set(attributes)
+        both: list[Mapping[Any, Any]] = [self.edges, self.cliques]
+        holders = [(k, m) for m in both for k in m if wanted <= set(k)]
+        if not holders:
+            listed = ", ".join(" x ".join(k) for k in [*self.edges, *self.cliques][:6])
+            raise UnknownName(
+                f"No table holds {' x '.join(attributes)}.", hint=f"there are {listed or ', '.join(self.nodes)}."
+            )
+        key, tables = min(holders, key=lambda item: len(item[0]))
+        table = tables[key]
+        if len(attributes) == len(key):
+            return table if key == attributes else _transposed(table, [key.index(a) for a in attributes])
+        drop = [i for i, a in enumerate(key) if a not in wanted]
+        kept = [a for a in key if a in wanted]
+        summed = np.asarray(table.sum(axis=tuple(drop) if len(drop) > 1 else drop[0]))
+        return np.transpose(summed, [kept.index(a) for a in attributes])
 
     def _repr_html_(self) -> str:
         import pandas as pd
@@ -151,9 +168,7 @@ class CountsFit(Fit):
     method: str = "dual"
     mean: Counts | None = None
 
-    def table(self, *attributes: str) -> Any:
-        """Return the table over `attributes`, from the smallest one that holds them all."""
-        return margin_of(self, attributes)
+    table = Counts.table
 
     def to_frame(self, *attributes: str):
         """Return the table over `attributes` as a long pandas frame: codes of the levels and the count."""
@@ -170,24 +185,3 @@ class CountsFit(Fit):
     def describe(self) -> dict[str, Any]:
         """Return the facts: method, size, objective, gap, steps, whether it converged."""
         return {"method": self.method, "n": self.n, **super().describe()}
-
-
-def margin_of(counts: Any, attributes: tuple[str, ...]) -> Any:
-    """The table over `attributes` out of anything with nodes, edges and cliques."""
-    if len(attributes) == 1 and attributes[0] in counts.nodes:
-        return counts.nodes[attributes[0]]
-    wanted = set(attributes)
-    holders = [(k, m) for m in (counts.edges, counts.cliques) for k in m if wanted <= set(k)]
-    if not holders:
-        listed = ", ".join(" x ".join(k) for k in [*counts.edges, *counts.cliques][:6])
-        raise UnknownName(
-            f"No table holds {' x '.join(attributes)}.", hint=f"there are {listed or ', '.join(counts.nodes)}."
-        )
-    key, tables = min(holders, key=lambda item: len(item[0]))
-    table = tables[key]
-    if len(attributes) == len(key):
-        return table if key == attributes else _transposed(table, [key.index(a) for a in attributes])
-    drop = [i for i, a in enumerate(key) if a not in wanted]
-    kept = [a for a in key if a in wanted]
-    summed = np.asarray(table.sum(axis=tuple(drop) if len(drop) > 1 else drop[0]))
-    return np.transpose(summed, [kept.index(a) for a in attributes])

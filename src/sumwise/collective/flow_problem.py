@@ -13,7 +13,7 @@ from scipy import sparse
 
 from sumwise.collective.counts import CountsFit
 from sumwise.collective.map_counts import map_counts
-from sumwise.collective.movement import Movement
+from sumwise.collective.movement import Movement, log_totals
 from sumwise.collective.places import Places
 from sumwise.collective.tree_model import TreeModel
 from sumwise.domain import Domain
@@ -135,8 +135,7 @@ class FlowProblem:
     def _with_memory(self, steps: list[Any], movement: Movement) -> dict[Any, Any]:
         """Potentials of a tree over moves: each step's move follows the one before, and places are read off them."""
         moves, names = self.state_moves, self.move_names
-        angle = turn_cosines(moves, self.places, self.counts.shape[1])
-        before, after, cosine = angle
+        before, after, cosine = turn_cosines(moves, self.places, self.counts.shape[1])
         at = np.arange(len(moves[0]))
         incidence = [sparse.csr_array((np.zeros(len(at)), (at, end)), shape=(len(at), self.n_states)) for end in moves]
         out: dict[Any, Any] = {names[0]: _entries(steps[0], moves)}
@@ -144,9 +143,11 @@ class FlowProblem:
         for k, (first, second) in enumerate(pairwise(names), 1):
             key = id(steps[k]) if self.mask is None else -k
             if key not in made:
-                closed = None if self.mask is None else self._closed(k + 1)[moves[1][after]]
                 scores = _entries(steps[k], moves)[after] + movement.memory * cosine
-                scores = scores - _log_totals(scores, before, len(at), closed)[before]
+                allowed = scores
+                if self.mask is not None:
+                    allowed = np.where(self._closed(k + 1)[moves[1][after]], -np.inf, scores)
+                scores = scores - log_totals(allowed, before, len(at))[before]
                 made[key] = sparse.csr_array((scores, (before, after)), shape=(len(at), len(at)))
             out[first, second] = made[key]
         for k, name in enumerate(names):
@@ -176,9 +177,9 @@ class FlowProblem:
             t = k % len(self.counts)
             if np.isnan(self.counts[t]).all():
                 continue
-            row = self.counts[t]
-            padded = np.append(row, np.nan) if self.turnover is not None else row
-            made.append(Table(name, padded, noise=self._noise_at(t, len(padded))))
+            outside = self.n_states - self.counts.shape[1]  # isn't observed
+            row = np.append(self.counts[t], np.full(outside, np.nan))
+            made.append(Table(name, row, noise=cut_noise(self.noise, self.counts.shape, t, outside)))
         for k, table in (self.moves or {}).items():
             made.append(self._moves_seen(k, table))
         inside = self.n * (1.0 + RESERVE) if self.turnover is not None else self.n
@@ -189,19 +190,8 @@ class FlowProblem:
         """Counts of moves of step k as a table of the model."""
         if self.order == 1:
             return replace(table, attributes=tuple(self.names[k : k + 2]))
-        at, shape = self.state_moves, table.counts.shape
-        given = {f.name: getattr(table.noise, f.name) for f in fields(table.noise)}
-        noise = type(table.noise)(**{a: np.broadcast_to(v, shape)[at] if np.ndim(v) else v for a, v in given.items()})
-        return Table(self.move_names[k], table.counts[at], noise=noise)
-
-    def _noise_at(self, t: int, length: int) -> Noise:
-        """The noise of one time; parameters per place, or per time and place, are cut to it."""
-        cut = cut_noise(self.noise, self.counts.shape, t)
-        given = {f.name: getattr(cut, f.name) for f in fields(cut)}
-        if all(np.ndim(v) == 0 for v in given.values()):
-            return cut
-        wide = {k: np.append(v, np.ones(length - len(v))) if np.ndim(v) else v for k, v in given.items()}
-        return type(cut)(**wide)
+        noise = cut_noise(table.noise, table.counts.shape, self.state_moves)
+        return Table(self.move_names[k], table.counts[self.state_moves], noise=noise)
 
     def solve(self, movement: Any, without: Any = (), start: CountsFit | None = None) -> CountsFit:
         """The most likely flows under a movement (or log-probabilities per step), certified."""
@@ -259,37 +249,28 @@ def _entries(steps: Any, moves: tuple) -> np.ndarray:
     return np.asarray(sparse.csr_array(steps)[moves] if sparse.issparse(steps) else steps[moves], dtype=float).ravel()
 
 
-def _log_totals(scores: np.ndarray, group: np.ndarray, n: int, closed: Any) -> np.ndarray:
-    """Log-sum-exp of scores by group, without those that are closed; 0 for a group without any."""
-    some = scores if closed is None else np.where(closed, -np.inf, scores)
-    top = np.full(n, -np.inf)
-    np.maximum.at(top, group, some)
-    top = np.where(np.isfinite(top), top, 0.0)
-    total = np.bincount(group, np.exp(some - top[group]), n)
-    return top + np.log(np.where(total > 0, total, 1.0))
+def cut_noise(noise: Noise, shape: tuple[int, ...], at: Any, unseen: int = 0) -> Noise:
+    """The noise of what is picked by `at` from what has that shape, and of cells that are not observed behind it.
 
-
-def cut_noise(noise: Noise, shape: tuple[int, ...], k: int) -> Noise:
-    """The noise of the k-th of what has that shape; parameters that are one number stay so."""
+    Parameters that are one number stay so.
+    """
     given = {f.name: getattr(noise, f.name) for f in fields(noise)}
-    if all(np.ndim(v) == 0 for v in given.values()):
-        return noise
-    return type(noise)(**{n: np.broadcast_to(v, shape)[k] if np.ndim(v) else v for n, v in given.items()})
+    cut = {name: np.broadcast_to(v, shape)[at] for name, v in given.items() if np.ndim(v)}
+    return replace(noise, **{name: np.pad(v, (0, unseen), constant_values=1.0) for name, v in cut.items()})
 
 
 def _sharpened(table: Table, weight: float) -> Table:
     """The table with its log-likelihood divided by `weight` (up to a constant): noise of the same kind, but less."""
-    noise = table.noise
+    noise, counts = table.noise, table.counts
     if isinstance(noise, Poisson):
-        return Table(table.attributes, table.counts / weight, noise=Poisson(noise.rate / weight))
-    if isinstance(noise, NegativeBinomial):
-        wider = NegativeBinomial(noise.rate / weight, noise.dispersion * weight)
-        return Table(table.attributes, table.counts / weight, noise=wider)
-    if isinstance(noise, Gaussian):
-        return Table(table.attributes, table.counts, noise=Gaussian(noise.scale * np.sqrt(weight)))
-    if isinstance(noise, (Laplace, Geometric)):
-        return Table(table.attributes, table.counts, noise=Laplace(noise.scale * weight))
-    return table
+        noise, counts = Poisson(noise.rate / weight), counts / weight
+    elif isinstance(noise, NegativeBinomial):
+        noise, counts = NegativeBinomial(noise.rate / weight, noise.dispersion * weight), counts / weight
+    elif isinstance(noise, Gaussian):
+        noise = Gaussian(noise.scale * np.sqrt(weight))
+    elif isinstance(noise, (Laplace, Geometric)):
+        noise = Laplace(noise.scale * weight)
+    return Table(table.attributes, counts, noise=noise)
 
 
 def _cut(table: Any, n: int) -> Any:

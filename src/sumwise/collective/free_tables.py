@@ -98,11 +98,9 @@ class FreeTables:
 
     def improve(self, theta: np.ndarray, data: Realisations, counts: list) -> np.ndarray:
         """The M step: by L-BFGS with a shared psi, in closed form else."""
-        begin = sum(np.asarray(fit.nodes[data.weeks[0]]) for fit in counts)
-        moves = [sum(dense(fit.edges[e]) for fit in counts) for e in data.edges]
+        begin, end, moves = _totals(data, counts)
         if not self.shared:
             return self._closed(begin, moves)
-        end = sum(np.asarray(fit.nodes[data.weeks[-1]]) for fit in counts)
         return self._fitted(theta, data, (begin, end, sum(moves)), 60)
 
     def normalised(self, theta: np.ndarray, data: Realisations) -> np.ndarray:
@@ -114,10 +112,8 @@ class FreeTables:
 
     def gradient(self, theta: np.ndarray, data: Realisations, counts: list) -> np.ndarray:
         """The gradient of F in the parameters, at tables that are most likely under `theta`."""
-        begin = np.sum([fit.nodes[data.weeks[0]] for fit in counts], axis=0)
-        moves = [np.sum([dense(fit.edges[e]) for fit in counts], axis=0) for e in data.edges]
+        begin, end, moves = _totals(data, counts)
         if self.shared:
-            end = np.sum([fit.nodes[data.weeks[-1]] for fit in counts], axis=0)
             given = np.concatenate([begin, end, np.sum(moves, axis=0).ravel()])
             expected = chain_moments(*self._split(theta, data), len(data.weeks))[1:]
             return sum(data.sizes) * np.concatenate([np.ravel(e) for e in expected]) - given + self.penalty * theta
@@ -159,6 +155,12 @@ class FreeTables:
         rows = [m + self.penalty for m in moves]
         shares = [np.log(r / r.sum(axis=1, keepdims=True)).ravel() for r in rows]
         return np.concatenate([np.log(begin / begin.sum()), *shares])
+
+
+def _totals(data, counts):
+    """Counts of the first and last week, and moves of every step, over all realisations."""
+    begin, end = (np.sum([fit.nodes[week] for fit in counts], axis=0) for week in (data.weeks[0], data.weeks[-1]))
+    return begin, end, [np.sum([dense(fit.edges[e]) for fit in counts], axis=0) for e in data.edges]
 
 
 def _moves(sizes):

@@ -8,7 +8,6 @@ import numpy as np
 from scipy import sparse
 
 from sumwise import checks
-from sumwise.collective.kernels.belief_propagation import Forest
 from sumwise.collective.kernels.edges import MarginEdge
 from sumwise.collective.layout import Layout
 from sumwise.collective.model import PopulationModel
@@ -69,6 +68,7 @@ class GraphModel(PopulationModel):
     ):
         if not isinstance(domain, Domain):
             raise DataError(f"The domain is of type {type(domain).__name__}.", hint="give a Domain.")
+        self.log_potentials = read_potentials(log_potentials, domain)
         self.domain, self.device = domain, device
         sets = [(c,) if isinstance(c, str) else tuple(c) for c in cliques]
         for names in sets:
@@ -80,9 +80,8 @@ class GraphModel(PopulationModel):
         self.cliques = tuple(tuple(names[i] for i in c) for c in found)
         self._links = [(i, j, tuple(names[v] for v in s)) for i, j, s in links]
         self._check_size()
-        self.log_potentials = read_potentials(log_potentials, domain)
         self._tables = self._clique_tables()
-        self._layouts: dict[frozenset, Layout] = {}
+        self._layouts = {}
         self.layout().problem()
 
     def _check_size(self):
@@ -123,14 +122,11 @@ class GraphModel(PopulationModel):
             tables[i] = tables[i] + turned.reshape(*turned.shape[:lead], *shape)
         return [t.reshape(*t.shape[: t.ndim - len(c)], -1) for t, c in zip(tables, self.cliques)]
 
-    def layout(self, tables: Iterable = ()) -> Layout:
-        """Return the junction tree as a forest, with a node for every set of attributes in `tables`."""
-        wanted = frozenset(frozenset(t) for t in tables)
-        if wanted not in self._layouts:
-            self._layouts[wanted] = self._build(wanted)
-        return self._layouts[wanted]
+    def _nodes_for(self, tables: Iterable) -> frozenset:
+        """Sets of attributes that become a node of their own."""
+        return frozenset(frozenset(t) for t in tables)
 
-    def _build(self, wanted):
+    def _build(self, wanted: frozenset) -> Layout:
         labels, edges = list(self.cliques), []
         base = [as_device(t, self.device) for t in self._tables]
 
@@ -155,10 +151,7 @@ class GraphModel(PopulationModel):
                 names = tuple(a for a in self.domain if a in group)
                 leaf(self._home(names), names)
                 present.add(group)
-        shapes = tuple(tuple(self.domain[a] for a in label) for label in labels)
-        sizes = [int(np.prod(s)) for s in shapes]
-        forest = Forest(tuple(sizes), tuple(edges))
-        return Layout(tuple(labels), shapes, forest, tuple(base), {}, keep=self.cliques, device=self.device)
+        return Layout(self.domain, labels, edges, base, keep=self.cliques, device=self.device)
 
     def __repr__(self) -> str:
         return f"GraphModel({len(self.domain)} nodes, {len(self.cliques)} cliques)"

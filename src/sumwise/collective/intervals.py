@@ -107,7 +107,7 @@ def weighted_intervals(
             f"The most likely counts were not found: {result.n_iter} steps left a gap of {result.gap:.3g}.",
             hint="the noise is too tight for counts that contradict each other; see map_counts, and state more noise.",
         )
-    stuck = at_kink(seen.problem, result.g)
+    stuck = at_kink(seen.problem, result.multipliers)
     if weight is None and stuck.any():
         first = seen.names[seen.problem.observations.source[int(np.argmax(stuck))]]
         raise DataError(
@@ -118,7 +118,9 @@ def weighted_intervals(
     wide, beliefs, cells = seen, result.beliefs, result.cells
     if any(len(k) > 1 for parts in asked.values() for k in parts):  # cells of moves, for what sums them
         wide = observe(model, _with_places(model, tables, asked), seen.problem.total)
-        beliefs, cells, _ = wide.problem.infer(-wide.problem.observations.spread(result.g, wide.problem.n_cells))
+        beliefs, cells, _ = wide.problem.infer(
+            -wide.problem.observations.spread(result.multipliers, wide.problem.n_cells)
+        )
     weights = np.stack([_flat(wide, parts) for parts in asked.values()])
     variance = _of_one_node(seen, result, asked, weights, weight)
     if variance is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from sumwise.collective.kernels.belief_propagation import Forest, edge_counts, s
 from sumwise.collective.kernels.count_problem import CountProblem
 from sumwise.collective.kernels.edges import SparseEdge, softmax, to_host
 from sumwise.collective.kernels.observations import Observations, gather
+from sumwise.domain import Domain
 from sumwise.errors import DataError
 
 
@@ -21,25 +23,37 @@ class Layout:
 
     Parameters
     ----------
+    domain : Domain
     labels : per node, the attributes of its table (its cells are the table's, flattened)
-    shapes : per node, the shape of that table
-    forest : Forest
+    edges : of the forest: (node, node, operator)
     base : per node, its log-potentials (flat; a leading batch axis is allowed)
     pairs : attributes of an edge to the number of the forest's edge that holds its table
     keep : labels of nodes that are cliques of a junction tree
+
+    Attributes
+    ----------
+    shapes : per node, the shape of its table
+    forest : Forest
+    place : attributes of a node's table, in any order, to its number
     """
 
-    labels: tuple
-    shapes: tuple
-    forest: Forest
-    base: tuple
-    pairs: dict
+    domain: Domain
+    labels: list[tuple[str, ...]]
+    edges: list[tuple]
+    base: list
+    pairs: dict = field(default_factory=dict)
     keep: tuple = ()
     device: str | None = None
+    shapes: list = field(init=False)
+    forest: Forest = field(init=False)
     place: dict = field(init=False)
 
     def __post_init__(self):
-        object.__setattr__(self, "place", {frozenset(a): i for i, a in enumerate(self.labels)})
+        shapes = [tuple(self.domain[a] for a in label) for label in self.labels]
+        forest = Forest(tuple(int(np.prod(s)) for s in shapes), tuple(self.edges))
+        found: dict[str, Any] = {"place": {frozenset(a): i for i, a in enumerate(self.labels)}}
+        for name, value in (found | {"shapes": shapes, "forest": forest}).items():
+            object.__setattr__(self, name, value)
 
     def node_of(self, attributes):
         """Number of the node whose table is over exactly these attributes, or None."""
@@ -53,7 +67,8 @@ class Layout:
 
     def problem(self, parts=(), total=1.0, forbidden=None):
         """A `CountProblem` with the observations `parts`; `forbidden` marks cells that must be empty."""
-        base = np.concatenate([to_host(b) for b in self.base])
+        # A state of a batch of models is possible where it is in one of them.
+        base = np.concatenate([to_host(b) if b.ndim == 1 else to_host(b).max(axis=0) for b in self.base])
         if forbidden is not None:
             base = np.where(forbidden, -np.inf, base)
         offsets = self.forest.offsets

@@ -109,9 +109,13 @@ class LogLinear:
     def potentials(self, theta: np.ndarray, data: Realisations, r: int) -> dict:
         """Log-potentials of realisation `r`: those of the first week, and of every step."""
         weights = theta[: self.n_weights]
-        logs = row_log_probabilities(self._features(r), weights, self._allowed)
-        if self.targets is not None:
-            logs = [self._matrix(step) for step in logs]
+        if self.targets is None:
+            logs = row_log_probabilities(self._features(r), weights)
+        else:
+            allowed, at = self._moves()
+            shape = (data.n_states, data.n_states)
+            steps = row_log_probabilities(self._features(r), weights, allowed)
+            logs = [sparse.csr_array((step[allowed], at), shape=shape) for step in steps]
         begin = self.start if self.start is not None else theta[self.n_weights :]
         return {data.weeks[0]: begin, **dict(zip(data.edges, logs))}
 
@@ -126,15 +130,17 @@ class LogLinear:
 
     def improve(self, theta: np.ndarray, data: Realisations, counts: list) -> np.ndarray:
         """The M step: weights by L-BFGS, the first week in closed form."""
-        parts = []
-        for r, fit in enumerate(counts):
-            flown = np.stack([self._picked(fit.edges[e]) for e in data.edges])
-            parts.append((self._features(r), flown, self._allowed))
-        weights = fit_rows(parts, theta[: self.n_weights], self.ridge)
+        weights = fit_rows(self._parts(data, counts), theta[: self.n_weights], self.ridge)
         if self.start is not None:
             return weights
         begin = np.sum([fit.nodes[data.weeks[0]] for fit in counts], axis=0) + FIRST_WEEK_COUNT
         return np.concatenate([weights, np.log(begin / begin.sum())])
+
+    def _parts(self, data: Realisations, counts: list) -> list:
+        """Of every realisation: features, how many made each move, and which moves are allowed."""
+        flown = (np.stack([self._picked(fit.edges[e]) for e in data.edges]) for fit in counts)
+        allowed = None if self.targets is None else self.targets >= 0
+        return [(self._features(r), moves, allowed) for r, moves in enumerate(flown)]
 
     def normalised(self, theta: np.ndarray, _data: Realisations) -> np.ndarray:
         """Weights as they are; chances of the first week's cells that sum to one, where they are learned."""
@@ -147,9 +153,8 @@ class LogLinear:
         """The gradient of F in all parameters, at tables that are most likely under `theta`."""
         weights, first = np.split(theta, [self.n_weights])
         out = self.ridge * weights
-        for r, fit in enumerate(counts):
-            flown = np.stack([self._picked(fit.edges[e]) for e in data.edges])
-            out = out + loss_and_slope(self._features(r), flown, weights, self._allowed)[1]
+        for features, flown, allowed in self._parts(data, counts):
+            out = out + loss_and_slope(features, flown, weights, allowed)[1]
         if self.start is not None:
             return out
         begin = np.sum([fit.nodes[data.weeks[0]] for fit in counts], axis=0) + FIRST_WEEK_COUNT
@@ -161,22 +166,18 @@ class LogLinear:
     def _features(self, r: int) -> np.ndarray:
         return self.features[r if len(self.features) > 1 else 0]
 
-    @property
-    def _allowed(self) -> np.ndarray | None:
-        return None if self.targets is None else self.targets >= 0
-
-    def _matrix(self, step: np.ndarray) -> Any:
-        where = self.targets >= 0
-        rows = np.repeat(np.arange(len(self.targets)), where.sum(axis=1))
-        return sparse.csr_array((step[where], (rows, self.targets[where])), shape=(len(where), len(where)))
+    def _moves(self) -> tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]:
+        """Which of the targets are cells, (L, K), and the moves (from, to) to them."""
+        allowed = self.targets >= 0
+        return allowed, (np.nonzero(allowed)[0], self.targets[allowed])
 
     def _picked(self, table: Any) -> np.ndarray:
+        """Counts of the moves, in the order of the targets."""
         if self.targets is None:
             return np.asarray(table)
-        where = self.targets >= 0
-        rows = np.repeat(np.arange(len(self.targets)), where.sum(axis=1))
-        out = np.zeros(self.targets.shape)
-        out[where] = np.asarray(sparse.csr_array(table)[rows, self.targets[where]]).ravel()
+        allowed, at = self._moves()
+        out = np.zeros(allowed.shape)
+        out[allowed] = np.asarray(sparse.csr_array(table)[at]).ravel()
         return out
 
     def __repr__(self) -> str:

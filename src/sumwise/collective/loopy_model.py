@@ -6,14 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from sumwise import checks
 from sumwise.collective.counts import Counts, LazyTables
-from sumwise.collective.kernels.belief_propagation import Forest
-from sumwise.collective.kernels.loopy_bp import Edges, LoopyProblem, LoopySolution, loopy_counts
+from sumwise.collective.kernels.count_problem import Solution
+from sumwise.collective.kernels.loopy_bp import Edges, LoopyProblem, loopy_counts
 from sumwise.collective.layout import Layout
-from sumwise.collective.potentials import read_potentials
+from sumwise.collective.potentials import edge_potentials, filled, read_edges
 from sumwise.display import record_html
 from sumwise.domain import Domain
 from sumwise.errors import DataError
@@ -62,37 +61,25 @@ class LoopyModel:
     _repr_html_ = record_html
 
     def __init__(self, domain: Domain, edges: Sequence[tuple[str, str]], log_potentials: Mapping | None = None) -> None:
-        if not isinstance(domain, Domain):
-            raise DataError(f"The domain is of type {type(domain).__name__}.", hint="give a Domain.")
+        self.edges = read_edges(edges, domain)
         self.domain = domain
-        self.edges = _read_edges(edges, domain)
+        for k, (a, b) in enumerate(self.edges):
+            if a == b or {(a, b), (b, a)} & set(self.edges[:k]):
+                why = "doesn't join two attributes" if a == b else "is given twice"
+                raise DataError(f"Edge {a!r} - {b!r} {why}.")
         check_fits(
             8 * PER_CELL * sum(domain.size(e) for e in self.edges),
             f"A graph of {len(self.edges):,} edges",
             f"tables of {max((domain.size(e) for e in self.edges), default=0):,} cells",
             "merge levels, or leave out edges.",
         )
-        self.log_potentials = self._arrange(read_potentials(log_potentials, domain))
+        given = edge_potentials(log_potentials, domain, self.edges, "add the edge.")
+        self.log_potentials = {name: filled(table) for name, table in given.items()}
+        if any(t.ndim != (1 if isinstance(name, str) else 2) for name, t in self.log_potentials.items()):
+            raise DataError("A LoopyModel is one model, not a batch.", hint="build one for each.")
 
     def __repr__(self) -> str:
         return f"LoopyModel({len(self.domain)} nodes, {len(self.edges)} edges)"
-
-    def _arrange(self, potentials: dict) -> dict:
-        out = {}
-        for name, table in potentials.items():
-            full = np.asarray(table)
-            if sparse.issparse(table):  # moves that aren't stored can't be made
-                listed, full = sparse.coo_array(table), np.full(table.shape, -np.inf)
-                full[listed.row, listed.col] = listed.data
-            if full.ndim != len(name):
-                raise DataError("A LoopyModel is one model, not a batch.", hint="build one for each.")
-            if len(name) > 1 and name not in self.edges and name[::-1] not in self.edges:
-                raise DataError(
-                    f"There is a potential over {' x '.join(name)}, which is not an edge.", hint="add the edge."
-                )
-            turned = len(name) > 1 and name not in self.edges
-            out[name[::-1] if turned else name] = full.T if turned else full
-        return out
 
     def holds(self, attributes: Sequence[str]) -> bool:
         """Whether some table of the model covers these attributes."""
@@ -102,12 +89,10 @@ class LoopyModel:
     def layout(self, tables: Iterable = ()) -> Layout:
         """Return where observations lie: the nodes, then every edge that is observed, none of them joined."""
         wide = {e for e in self.edges for t in tables if sorted(t) == sorted(e)}
-        labels = [*((a,) for a in self.domain), *(e for e in self.edges if e in wide)]
-        shapes = tuple(tuple(self.domain[a] for a in label) for label in labels)
-        sizes = tuple(int(np.prod(s)) for s in shapes)
-        own = (self.log_potentials.get(label) if len(label) == 1 else None for label in labels)
-        base = tuple(np.zeros(size) if table is None else table for table, size in zip(own, sizes))
-        return Layout(tuple(labels), shapes, Forest(sizes, ()), base, {})
+        pairs = [e for e in self.edges if e in wide]
+        base = [self.log_potentials.get(a, np.zeros(self.domain[a])) for a in self.domain]
+        base += [np.zeros(self.domain.size(e)) for e in pairs]
+        return Layout(self.domain, [*((a,) for a in self.domain), *pairs], [], base)
 
     def problem(self, layout: Layout, base: np.ndarray, loss: Any, total: float) -> LoopyProblem:
         """The problem of the kernels: nodes and edges as arrays, edges of one shape together."""
@@ -139,7 +124,7 @@ class LoopyModel:
             if not open_.any(axis=(1, 2)).all():
                 raise DataError("An edge allows no pair of states.", hint="the potentials rule everything out.")
 
-    def tables_of(self, found: LoopySolution) -> LazyTables:
+    def tables_of(self, found: Solution) -> LazyTables:
         """The tables of all edges by their names."""
         named = {}
         for members, tables in zip(self._groups().values(), found.tables):
@@ -165,23 +150,9 @@ class LoopyModel:
             warn_not_converged(found.n_iter, found.distance, tol, stacklevel=3, what="a fixed point away by")
         return self.counts(layout, found, total)
 
-    def counts(self, layout: Layout, found: LoopySolution, n: float) -> Counts:
+    def counts(self, layout: Layout, found: Solution, n: float) -> Counts:
         """Counts of nodes and edges from a solution."""
         offsets = layout.forest.offsets
         nodes = {a: found.cells[offsets[i] : offsets[i + 1]] for i, a in enumerate(self.domain)}
         tables = self.tables_of(found)
         return Counts(nodes, tables, n, LazyTables({}))
-
-
-def _read_edges(edges: Any, domain: Domain) -> tuple[tuple[str, str], ...]:
-    out: list[tuple[str, str]] = []
-    for edge in edges:
-        names = tuple(edge)
-        if isinstance(edge, str) or len(names) != 2 or names[0] == names[1]:
-            raise DataError(f"Edge {edge!r} doesn't join two attributes.", hint="edges are pairs: ('a', 'b').")
-        for a in names:
-            checks.known(a, domain, "attribute")
-        if names in out or names[::-1] in out:
-            raise DataError(f"Edge {names[0]!r} - {names[1]!r} is given twice.")
-        out.append((names[0], names[1]))
-    return tuple(out)

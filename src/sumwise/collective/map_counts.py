@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.collective.counts import Counts, CountsFit
 from sumwise.collective.energy import Energy
+from sumwise.collective.kernels.count_problem import Solution
 from sumwise.collective.kernels.dual_counts import maximise_dual
 from sumwise.collective.kernels.edges import DenseEdge, SparseEdge
 from sumwise.collective.kernels.exact_counts import exact_tables
@@ -37,10 +39,11 @@ GRADIENT = {
 METHODS = ("dual", *GRADIENT, "nlbp-loopy", "generic", "gaussian", "exact")
 SMALL = 10_000_000  # numbers that any machine holds
 PER_CELL, PER_MOVE = 28, 6  # numbers held for every cell of a node; and of an edge, by methods that follow gradients
+MOST_STEPS = {"dual": 1000, "gaussian": 1000, "nlbp-loopy": 5000}  # by default; 2000 of the other methods
 PER_STORED = 6  # numbers held for every stored move of a sparse edge
 
 
-def map_counts(  # noqa: PLR0911  one per kind of method
+def map_counts(
     model: Any,
     tables: Any,
     n: float | None = None,
@@ -138,28 +141,30 @@ def map_counts(  # noqa: PLR0911  one per kind of method
             f"Method {method!r} doesn't take a {type(model).__name__}.",
             hint="a LoopyModel goes with method='nlbp-loopy', other models with the other methods.",
         )
+    steps = MOST_STEPS.get(method, 2000) if max_iter is None else max_iter
     with in_one_line("map_counts"):
         if method == "dual" and energy is None and is_overdispersed(tables):
             return solve_overdispersed(tables, lambda made: map_counts(model, made, n, tol=0.1 * tol), tol)
         seen = observe(model, tables, n, energy)
         if isinstance(model, LoopyModel):
-            return _by_messages(model, seen, tol, 5000 if max_iter is None else max_iter, damping)
+            return _by_messages(model, seen, tol, steps, damping)
         _check_size(seen, method)
         if method in GRADIENT:
-            return _by_gradient(seen, method, tol, 2000 if max_iter is None else max_iter, smoothing, damping)
+            return _fit(seen, _by_gradient(seen, method, tol, steps, smoothing, damping), method, tol)
         if seen.extras:
             raise DataError(
                 f"Method {method!r} takes the noise models of sumwise only; there is a noise or energy of your own.",
                 hint="use method='nlbp', 'mirror' or 'accelerated-rda'.",
             )
+        if method == "exact":
+            return _by_enumeration(seen)
         if method == "dual":
-            return _by_dual(seen, tol, max_gap, 1000 if max_iter is None else max_iter, start)
-        if method == "gaussian":
-            return _by_gaussian(seen, tol, 1000 if max_iter is None else max_iter)
-        if method == "generic":
-            found = generic_counts(seen.problem, tol, 2000 if max_iter is None else max_iter)
-            return _from_solution(seen, found, method, tol)
-        return _by_enumeration(seen)
+            found = _by_dual(seen, tol, max_gap, steps, start)
+        elif method == "gaussian":
+            found = _by_gaussian(seen, tol, steps)
+        else:
+            found = generic_counts(seen.problem, tol, steps)
+        return _fit(seen, found, method, tol)
 
 
 def _check_size(seen: Observed, method: str) -> None:
@@ -179,7 +184,7 @@ def _check_size(seen: Observed, method: str) -> None:
     )
 
 
-def _by_dual(seen: Observed, tol, max_gap, max_iter, start) -> CountsFit:
+def _by_dual(seen: Observed, tol, max_gap, max_iter, start) -> Solution:
     first = None if start is None else start.multipliers
     if first is not None and len(first) != seen.problem.observations.size:
         raise DataError(f"start has {len(first)} multipliers; the observations has {seen.problem.observations.size}.")
@@ -195,31 +200,13 @@ def _by_dual(seen: Observed, tol, max_gap, max_iter, start) -> CountsFit:
             f"No tables of the model meet the exact observations; the table over {table} is off by {off.max():.6g}.",
             hint="correct it, allow more moves in the potentials, or state its noise.",
         )
-    if not result.converged:
-        _warn_gap(result, tol, seen.problem.total)
-    return _fit(_counts(seen, result), result, "dual", dual=result.dual, multipliers=result.g)
+    return result
 
 
-def _warn_gap(result, tol, total, stacklevel=5):
-    """Say how far the counts are from proven: their gap, or how far exact counts are missed."""
-    if result.violation > tol * total:
-        off = "an exact count off by"
-        warn_not_converged(result.n_iter, result.violation, tol * total, stacklevel=stacklevel, what=off)
-        return
-    unproven = np.isnan(result.gap)
-    what = "a stationary point away by" if unproven else "gap"
-    reached = result.distance if unproven else result.gap
-    warn_not_converged(result.n_iter, reached, tol * abs(result.objective), stacklevel=stacklevel, what=what)
-
-
-def _by_gaussian(seen, tol, max_iter) -> CountsFit:
+def _by_gaussian(seen, tol, max_iter) -> Solution:
     problem = gaussian_problem(seen.problem)
     result = maximise_dual(problem, tol, max_iter)
-    if not result.converged:
-        _warn_gap(result, tol, problem.total)
-    tables = gaussian_edge_tables(problem, result.g)
-    counts = seen.layout.counts(result.cells, tables.__getitem__, problem.total)
-    return _fit(counts, result, "gaussian", dual=result.dual)
+    return replace(result, beliefs=None, tables=gaussian_edge_tables(problem, result.multipliers), multipliers=None)
 
 
 def _by_messages(model, seen, tol, max_iter, damping) -> CountsFit:
@@ -234,10 +221,10 @@ def _by_messages(model, seen, tol, max_iter, damping) -> CountsFit:
     found = loopy_counts(problem, tol, max_iter, damping)
     if not found.converged:
         warn_not_converged(found.n_iter, found.distance, tol, stacklevel=4, what="a stationary point away by")
-    return _fit(model.counts(seen.layout, found, total), found, "nlbp-loopy")
+    return _recorded(model.counts(seen.layout, found, total), found, "nlbp-loopy")
 
 
-def _by_gradient(seen, method, tol, max_iter, smoothing, damping=None) -> CountsFit:
+def _by_gradient(seen, method, tol, max_iter, smoothing, damping) -> Solution:
     if not seen.smooth:
         raise DataError(
             f"Method {method!r} follows gradients, which exact counts and bounds don't have.",
@@ -254,21 +241,22 @@ def _by_gradient(seen, method, tol, max_iter, smoothing, damping=None) -> Counts
             UserWarning,
             stacklevel=3,
         )
-    return _from_solution(seen, found, method, tol)
+    return found
 
 
-def _from_solution(seen, found, method, tol) -> CountsFit:
+def _fit(seen: Observed, found: Solution, method: str, tol: float) -> CountsFit:
+    """What was found as a fit; a warning says how far the counts are from proven where they are not."""
+    total = seen.problem.total
     if not found.converged:
-        _warn_gap(found, tol, seen.problem.total, 6)
-    dual = None if np.isnan(found.gap) else found.objective - found.gap
-    return _fit(_counts(seen, found), found, method, dual=dual)
-
-
-def _counts(seen: Observed, found: Any) -> Any:
-    """`Counts` of the beliefs or of the tables that were found."""
+        unproven = np.isnan(found.gap)
+        what = "a stationary point away by" if unproven else "gap"
+        reached, wanted = found.distance if unproven else found.gap, tol * abs(found.objective)
+        if found.violation > tol * total:
+            what, reached, wanted = "an exact count off by", found.violation, tol * total
+        warn_not_converged(found.n_iter, reached, wanted, stacklevel=4, what=what)
     if found.beliefs is not None:
-        return seen.layout.counts_of(found.beliefs, seen.problem.total)
-    return seen.layout.counts(found.cells, found.tables.__getitem__, seen.problem.total)
+        return _recorded(seen.layout.counts_of(found.beliefs, total), found, method)
+    return _recorded(seen.layout.counts(found.cells, found.tables.__getitem__, total), found, method)
 
 
 def _by_enumeration(seen: Observed) -> CountsFit:
@@ -281,17 +269,18 @@ def _by_enumeration(seen: Observed) -> CountsFit:
     return fit_of(counts, objective=objective, n_iter=1, converged=True, history=history, method="exact", mean=mean)
 
 
-def _fit(counts, result, method, **more) -> CountsFit:
+def _recorded(counts: Counts, found: Solution, method: str) -> CountsFit:
     return fit_of(
         counts,
-        objective=float(result.objective),
-        gap=result.gap,
-        n_iter=result.n_iter,
-        converged=result.converged,
-        violation=result.violation,
-        history={k: np.asarray(v) for k, v in result.history.items()},
+        objective=float(found.objective),
+        dual=found.dual,
+        gap=found.gap,
+        n_iter=found.n_iter,
+        converged=found.converged,
+        violation=found.violation,
+        multipliers=found.multipliers,
+        history={k: np.asarray(v) for k, v in found.history.items()},
         method=method,
-        **more,
     )
 
 

@@ -10,7 +10,7 @@ from sumwise import checks
 from sumwise.collective.counts import Counts, LazyTables
 from sumwise.collective.kernels.belief_propagation import propagate
 from sumwise.collective.kernels.cgm_distribution import assign_individuals, log_probability, sample_tables
-from sumwise.collective.kernels.edges import to_host
+from sumwise.collective.kernels.edges import namespace, to_host
 from sumwise.collective.layout import Layout
 from sumwise.display import record_html
 from sumwise.domain import Domain
@@ -24,15 +24,27 @@ class PopulationModel:
 
     _repr_html_ = record_html
 
+    _layouts: dict[frozenset, Layout]
+
     def layout(self, tables: Any = ()) -> Layout:
         """Return the forest in which every set of attributes in `tables` is a node."""
+        wanted = self._nodes_for(tables)
+        if wanted not in self._layouts:
+            self._layouts[wanted] = self._build(wanted)
+        return self._layouts[wanted]
+
+    def _nodes_for(self, tables: Any) -> frozenset:
+        raise NotImplementedError
+
+    def _build(self, wanted: frozenset) -> Layout:
         raise NotImplementedError
 
     @property
     def batch(self) -> int | None:
         """The number of models in the batch, or None."""
         sizes = {b.shape[0] for b in self.layout().base if b.ndim == 2}
-        sizes |= {e[2].theta.shape[0] for e in self.layout().forest.edges if getattr(e[2], "theta", _NONE).ndim == 3}
+        operators: list[Any] = [op for _, _, op in self.layout().edges]
+        sizes |= {op.theta.shape[0] for op in operators if np.ndim(getattr(op, "theta", 0.0)) == 3}
         return max(sizes) if sizes else None
 
     def _one(self, what: str) -> Layout:
@@ -42,9 +54,9 @@ class PopulationModel:
 
     def _beliefs(self):
         layout = self.layout()
-        base = list(layout.base)
+        base = layout.base
         if self.batch is not None:  # one shape for all, so that messages add up
-            base = [b if b.ndim == 2 else b[None, :] + 0 * _like(b, (self.batch, 1)) for b in base]
+            base = [namespace(b).broadcast_to(b, (self.batch, b.shape[-1])) for b in base]
         return layout, propagate(layout.forest, base)
 
     def log_partition(self) -> Any:
@@ -150,13 +162,6 @@ class PopulationModel:
         seen = observe(self, tables, counts.n)
         cells, edge_tables = seen.layout.flatten(counts)
         return seen.problem.regulariser(cells, edge_tables) + seen.loss(cells)[0]
-
-
-_NONE = np.zeros(0)
-
-
-def _like(b, shape):
-    return np.zeros(shape) if isinstance(b, np.ndarray) else b.new_zeros(shape)
 
 
 def as_counts(counts: Any, model: PopulationModel) -> Counts:

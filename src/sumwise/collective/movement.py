@@ -66,9 +66,16 @@ class Movement:
             out: Any = sparse.coo_array(far)
             scores = -self.stay * (out.row != out.col) - out.data / self.scale
             scores = scores + (pull if np.ndim(pull) == 0 else pull[out.col])
-            top = np.full(out.shape[0], -np.inf)
-            np.maximum.at(top, out.row, scores)
-            total = np.bincount(out.row, np.exp(scores - top[out.row]), out.shape[0])
-            return sparse.csr_array((scores - (top + np.log(total))[out.row], (out.row, out.col)), shape=out.shape)
+            scores = scores - log_totals(scores, out.row, out.shape[0])[out.row]
+            return sparse.csr_array((scores, (out.row, out.col)), shape=out.shape)
         scores = -self.stay * (1.0 - np.eye(len(far))) - far / self.scale + pull
         return scores - np.logaddexp.reduce(scores, axis=1, keepdims=True)
+
+
+def log_totals(scores: np.ndarray, group: np.ndarray, n: int) -> np.ndarray:
+    """Log-sum-exp of scores by group (n of them); 0 for a group without any that is finite."""
+    top = np.full(n, -np.inf)
+    np.maximum.at(top, group, scores)
+    top = np.where(np.isfinite(top), top, 0.0)
+    total = np.bincount(group, np.exp(scores - top[group]), n)
+    return top + np.log(np.where(total > 0, total, 1.0))

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.optimize import minimize
 
 from sumwise.collective.flow_problem import RESERVE, FlowProblem
 from sumwise.collective.kernels.flow_filter import Filter, Functions
 from sumwise.collective.movement import Movement
+from sumwise.collective.potentials import filled
 from sumwise.errors import DataError
 from sumwise.progress import track
 
@@ -87,7 +86,7 @@ class CountsFilter:
         for k, logs in enumerate(problem.steps(movement)):
             key = id(logs)
             if key not in made:
-                made[key] = _probabilities(logs)
+                made[key] = np.exp(filled(logs))
             shut = None if problem.mask is None else problem.mask[(k + 1) % len(problem.mask)]
             out.append(made[key] if shut is None else _shut(made[key], shut))
         return out
@@ -175,15 +174,6 @@ class MovementPosterior:
         means, variances = (np.stack(v) for v in zip(*each))
         mean = self.weights @ means
         return mean, self.weights @ (variances + (means - mean) ** 2)
-
-
-def _probabilities(logs: Any) -> np.ndarray:
-    if not sparse.issparse(logs):
-        return np.exp(logs)
-    moves: Any = sparse.coo_array(logs)
-    out = np.zeros(moves.shape)
-    out[moves.row, moves.col] = np.exp(moves.data)
-    return out
 
 
 def _shut(moves: np.ndarray, is_open: np.ndarray) -> np.ndarray:

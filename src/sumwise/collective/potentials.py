@@ -1,4 +1,4 @@
-"""Log-potentials as users give them, checked: which attributes, what shape, what may be forbidden."""
+"""Edges and log-potentials as users give them, checked: which attributes, what shape, what may be forbidden."""
 
 from __future__ import annotations
 
@@ -11,6 +11,45 @@ from scipy import sparse
 from sumwise import checks
 from sumwise.domain import Domain
 from sumwise.errors import DataError
+
+
+def read_edges(edges: Any, domain: Domain) -> tuple[tuple[str, str], ...]:
+    """Check that every edge joins two attributes of the domain, and that the domain is one."""
+    if not isinstance(domain, Domain):
+        raise DataError(f"The domain is of type {type(domain).__name__}.", hint="give a Domain.")
+    out = []
+    for edge in edges:
+        names = tuple(edge)
+        if isinstance(edge, str) or len(names) != 2:
+            raise DataError(f"Edge {edge!r} doesn't join two attributes.", hint="edges are pairs: ('a', 'b').")
+        for a in names:
+            checks.known(a, domain, "attribute")
+        out.append(names)
+    return tuple(out)
+
+
+def edge_potentials(given: Any, domain: Domain, edges: Any, hint: str) -> dict[Any, Any]:
+    """Potentials by node (a name) and by edge as listed; one over another pair is an error."""
+    out: dict[Any, Any] = {}
+    for name, table in read_potentials(given, domain).items():
+        if len(name) == 1:
+            out[name[0]] = table
+        elif name in edges:
+            out[name] = table
+        elif name[::-1] in edges:
+            out[name[::-1]] = table.T if sparse.issparse(table) else np.swapaxes(table, -1, -2)
+        else:
+            raise DataError(f"There is a potential over {' x '.join(name)}, which is not an edge.", hint=hint)
+    return out
+
+
+def filled(logs: Any) -> np.ndarray:
+    """Log-potentials as an array: moves that a sparse table doesn't store can't be made."""
+    if not sparse.issparse(logs):
+        return np.asarray(logs)
+    stored, full = sparse.coo_array(logs), np.full(logs.shape, -np.inf)
+    full[stored.row, stored.col] = stored.data
+    return full
 
 
 def read_potentials(given: Any, domain: Domain) -> dict[tuple[str, ...], Any]:

@@ -120,14 +120,18 @@ def sample_counts(
     total = _population(seen)
     _check_kinds(seen, model)
     _check_size(seen, total, draws, n_chains)
-    walk = walk_of(seen, model, maximise_dual(seen.problem, 1e-6, 200).g)
+    walk = walk_of(seen, model, maximise_dual(seen.problem, 1e-6, 200).multipliers)
     chosen = _method(method, seen, total, walk)
-    plan = _Plan(walk, total, draws, thin, max(50, draws // 5) if burn_in is None else burn_in)
+    before = max(50, draws // 5) if burn_in is None else burn_in
     weights = {name: _joined(walk, parts) for name, parts in asked.items()}
-    kind = PathChain if chosen == "paths" else CycleChain
-    with Progress("Sampling", n_chains * (plan.burn_in + draws), verbose) as progress:
-        streams = checks.generator(random_state).spawn(n_chains)
-        runs = [plan.run(kind, weights, rng, progress) for rng in streams]
+    with Progress("Sampling", n_chains * (before + draws), verbose) as progress:
+        runs = []
+        for rng in checks.generator(random_state).spawn(n_chains):
+            chain = _begun(PathChain if chosen == "paths" else CycleChain, walk, total, rng)
+            for _ in range(before):
+                chain.sweep()
+                progress.step()
+            runs.append(_run(chain, weights, draws, thin, progress))
     _refuse_stuck(seen, walk, runs, MOST_MOVERS[chosen])
     return _sample(walk, runs, total, chosen)
 
@@ -145,49 +149,42 @@ class _Run:
     chain: Any
 
 
-@dataclass
-class _Plan:
-    walk: Walk
-    total: int
-    draws: int
-    thin: int
-    burn_in: int
+def _begun(kind: Any, walk: Walk, total: int, rng: np.random.Generator) -> Any:
+    """A chain at tables that the observations allow."""
+    try:
+        chain = kind(walk.trellis, total, rng)
+    except NoStart as error:
+        raise DataError(
+            f"No whole tables were found that the observations allow; {error.missed} counts are still impossible.",
+            hint="state a small noise in place of exact counts.",
+        ) from error
+    chain.settle()
+    return chain
 
-    def run(self, kind, weights, rng, progress) -> _Run:
-        """One chain; sums go on as it does, since the draws of all edges would fill the memory."""
-        trellis = self.walk.trellis
-        try:
-            chain = kind(trellis, self.total, rng)
-        except NoStart as error:
-            raise DataError(
-                f"No whole tables were found that the observations allow; {error.missed} counts are still impossible.",
-                hint="state a small noise in place of exact counts.",
-            ) from error
-        chain.settle()
-        for _ in range(self.burn_in):
-            chain.sweep()
-            progress.step()
-        n_cells = len(trellis.base)
-        nodes = np.empty((self.draws, n_cells), dtype=np.int32 if self.total < 2**31 else np.int64)
-        functions = {name: np.empty(self.draws) for name in weights}
-        length = max(1, self.draws // BATCHES)
-        mean, square = np.zeros(len(chain.counts)), np.zeros(len(chain.counts))
-        batch, batches = np.zeros(len(chain.counts)), []
-        for k in range(self.draws):
-            chain.sweep(self.thin)
-            nodes[k] = chain.counts[:n_cells]
-            for name, (index, weight) in weights.items():
-                functions[name][k] = weight @ chain.counts[index]
-            change = chain.counts - mean  # Welford: no cancellation for large counts
-            mean += change / (k + 1)
-            square += change * (chain.counts - mean)
-            batch += chain.counts
-            if (k + 1) % length == 0:
-                batches.append((batch / length).astype(np.float32 if self.total < 10**5 else float))
-                batch[:] = 0.0
-            progress.step()
-        spread = np.var(np.stack(batches), axis=0, ddof=1) if len(batches) > 1 else np.full(len(mean), np.nan)
-        return _Run(nodes, functions, mean, square / self.draws, spread, length, chain)
+
+def _run(chain: Any, weights: dict, draws: int, thin: int, progress: Progress) -> _Run:
+    """Draws of one chain; sums go on as it does, since the draws of all edges would fill the memory."""
+    n_cells, total = len(chain.trellis.base), chain.total
+    nodes = np.empty((draws, n_cells), dtype=np.int32 if total < 2**31 else np.int64)
+    functions = {name: np.empty(draws) for name in weights}
+    length = max(1, draws // BATCHES)
+    mean, square, batch = np.zeros((3, len(chain.counts)))
+    batches = []
+    for k in range(draws):
+        chain.sweep(thin)
+        nodes[k] = chain.counts[:n_cells]
+        for name, (index, weight) in weights.items():
+            functions[name][k] = weight @ chain.counts[index]
+        change = chain.counts - mean  # Welford: no cancellation for large counts
+        mean += change / (k + 1)
+        square += change * (chain.counts - mean)
+        batch += chain.counts
+        if (k + 1) % length == 0:
+            batches.append((batch / length).astype(np.float32 if total < 10**5 else float))
+            batch[:] = 0.0
+        progress.step()
+    spread = np.var(np.stack(batches), axis=0, ddof=1) if len(batches) > 1 else np.full(len(mean), np.nan)
+    return _Run(nodes, functions, mean, square / draws, spread, length, chain)
 
 
 def _population(seen: Observed) -> int:
@@ -322,11 +319,12 @@ def _sample(walk: Walk, runs: list[_Run], total: int, method: str) -> CountsSamp
     agreement: dict[str, Any] = dict(walk.counts(np.concatenate([r_hat, np.ones(len(mean) - n_cells)]), 1.0).nodes)
     agreement |= {name: float(split_r_hat(v)) for name, v in functions.items()}
     _warn(agreement, draws)
-    starts = {a: walk.layout.node_of((a,)) for a in walk.counts(mean, total).nodes}
+    means = walk.counts(mean, total)
+    starts = {a: walk.layout.node_of((a,)) for a in means.nodes}
     at = {a: slice(*walk.trellis.node_start[[i, i + 1]]) for a, i in starts.items() if i is not None}
     accepted = sum(r.chain.accepted for r in runs) / np.maximum(sum(r.chain.tried for r in runs), 1)
     return CountsSample(
-        mean=walk.counts(mean, total),
+        mean=means,
         sd=walk.counts(np.sqrt(variance), total),
         effective_size=walk.counts(size, total),
         nodes={a: chains[..., here] for a, here in at.items()},

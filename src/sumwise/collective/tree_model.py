@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from sumwise import checks
-from sumwise.collective.kernels.belief_propagation import Forest
 from sumwise.collective.kernels.edges import DenseEdge, MarginEdge, SparseEdge
 from sumwise.collective.layout import Layout
 from sumwise.collective.model import PopulationModel
-from sumwise.collective.potentials import as_device, read_potentials
+from sumwise.collective.potentials import as_device, edge_potentials, filled, read_edges
 from sumwise.domain import Domain
 from sumwise.errors import DataError
 from sumwise.memory import check_fits, in_one_line
@@ -63,13 +61,10 @@ class TreeModel(PopulationModel):
         log_potentials: Mapping | None = None,
         device: str | None = None,
     ):
-        if not isinstance(domain, Domain):
-            raise DataError(f"The domain is of type {type(domain).__name__}.", hint="give a Domain.")
-        self.domain = domain
-        self.edges = _read_edges(edges, domain)
-        self.device = device
-        potentials = read_potentials(log_potentials, domain)
-        self.log_potentials = self._arrange(potentials)
+        self.edges = read_edges(edges, domain)
+        self.domain, self.device = domain, device
+        self._check_cycles()
+        self.log_potentials = edge_potentials(log_potentials, domain, self.edges, "add the edge, or use a GraphModel.")
         self._check_size()
         made: dict[Any, Any] = {}  # steps with the same table of moves share its operator
         with in_one_line("TreeModel"):
@@ -77,8 +72,24 @@ class TreeModel(PopulationModel):
                 key = id(self.log_potentials[pair]) if pair in self.log_potentials else pair
                 made[pair] = made[key] = made[key] if key in made else self._operator(pair)
         self._operators = {pair: made[pair] for pair in self.edges}
-        self._layouts: dict[frozenset, Layout] = {}
+        self._layouts = {}
         self.layout().problem()  # every state impossible, or a cycle: better said now
+
+    def _check_cycles(self):
+        parent = {a: a for a in self.domain}
+
+        def root(a):
+            while parent[a] != a:
+                a = parent[a]
+            return a
+
+        for a, b in self.edges:
+            if root(a) == root(b):
+                raise DataError(
+                    f"Edge {a!r} - {b!r} closes a cycle.",
+                    hint="a TreeModel is a tree or forest; GraphModel takes any graph.",
+                )
+            parent[root(a)] = root(b)
 
     def _check_size(self):
         """Refuse dense tables of moves that memory won't hold, before they are made."""
@@ -92,23 +103,6 @@ class TreeModel(PopulationModel):
                 "give potentials as scipy sparse matrices, which hold the moves that are possible and no others.",
             )
 
-    def _arrange(self, potentials):
-        """Potentials by node and by edge as listed; one on another pair is an error."""
-        out = {}
-        for name, table in potentials.items():
-            if len(name) == 1:
-                out[name[0]] = table
-            elif name in self.edges:
-                out[name] = table
-            elif name[::-1] in self.edges:
-                out[name[::-1]] = table.T if sparse.issparse(table) else np.swapaxes(table, -1, -2)
-            else:
-                raise DataError(
-                    f"There is a potential over {' x '.join(name)}, which is not an edge.",
-                    hint="add the edge, or use a GraphModel.",
-                )
-        return out
-
     def _operator(self, pair):
         table: Any = self.log_potentials.get(pair)
         if sparse.issparse(table):
@@ -117,23 +111,17 @@ class TreeModel(PopulationModel):
         shape = (self.domain[pair[0]], self.domain[pair[1]])
         return DenseEdge(as_device(np.zeros(shape) if table is None else table, self.device))
 
-    def layout(self, tables: Iterable = ()) -> Layout:
-        """Return the forest of nodes and edges; an edge in `tables` becomes a node of its own."""
-        wide = frozenset(self._edge_of(t) for t in tables if len(tuple(t)) == 2)
-        if wide not in self._layouts:
-            self._layouts[wide] = self._build(wide)
-        return self._layouts[wide]
+    def _nodes_for(self, tables: Iterable) -> frozenset:
+        """Edges that become a node of their own."""
+        pairs = [tuple(t) for t in tables if len(tuple(t)) == 2]
+        return frozenset(p if p in self.edges else p[::-1] for p in pairs)
 
     def holds(self, attributes: Sequence[str]) -> bool:
         """Whether some table of the model covers these attributes."""
         names = tuple(attributes)
         return len(names) == 1 or names in self.edges or names[::-1] in self.edges
 
-    def _edge_of(self, names):
-        names = tuple(names)
-        return names if names in self.edges else names[::-1]
-
-    def _build(self, wide):
+    def _build(self, wanted: frozenset) -> Layout:
         domain, device = self.domain, self.device
         labels: list[tuple[str, ...]] = [(a,) for a in domain]
         zero = {a: np.zeros(domain[a]) for a in domain}
@@ -142,56 +130,17 @@ class TreeModel(PopulationModel):
         edges, pairs = [], {}
         for pair in self.edges:
             first, second = pair
-            if pair not in wide:
+            if pair not in wanted:
                 pairs[pair] = len(edges)
                 edges.append((number[first], number[second], self._operators[pair]))
                 continue
             shape = (domain[first], domain[second])
-            base.append(as_device(_full(self.log_potentials.get(pair), shape), device))
+            table = filled(self.log_potentials.get(pair, np.zeros(shape)))
+            base.append(as_device(table.reshape(*table.shape[:-2], -1), device))
             edges += [(len(labels), number[a], MarginEdge(shape, (k,))) for k, a in enumerate(pair)]
             labels.append(pair)
-        shapes = tuple(tuple(domain[a] for a in label) for label in labels)
-        sizes = [int(np.prod(s)) for s in shapes]
-        return Layout(tuple(labels), shapes, Forest(tuple(sizes), tuple(edges)), tuple(base), pairs, device=device)
+        return Layout(domain, labels, edges, base, pairs, device=device)
 
     def __repr__(self) -> str:
         kind = "sparse" if any(sparse.issparse(t) for t in self.log_potentials.values()) else "dense"
         return f"TreeModel({len(self.domain)} nodes, {len(self.edges)} {kind} edges)"
-
-
-def _full(table: Any, shape: tuple[int, int]) -> np.ndarray:
-    """A table's cells, flattened; a sparse one is filled with -inf."""
-    if table is None:
-        return np.zeros(shape).reshape(-1)
-    if sparse.issparse(table):
-        coo = sparse.coo_array(table)
-        full = np.full(shape, -np.inf)
-        full[coo.row, coo.col] = coo.data
-        return full.reshape(-1)
-    return table.reshape(*table.shape[:-2], -1)
-
-
-def _read_edges(edges: Any, domain: Domain) -> tuple[tuple[str, str], ...]:
-    out: list[tuple[str, str]] = []
-    parent = {a: a for a in domain}
-
-    def root(a):
-        while parent[a] != a:
-            a = parent[a]
-        return a
-
-    for edge in edges:
-        names = tuple(edge)
-        if len(names) != 2 or isinstance(edge, str):
-            raise DataError(f"Edge {edge!r} doesn't join two attributes.", hint="edges are pairs: ('a', 'b').")
-        for a in names:
-            checks.known(a, domain, "attribute")
-        first, second = root(names[0]), root(names[1])
-        if first == second:
-            raise DataError(
-                f"Edge {names[0]!r} - {names[1]!r} closes a cycle.",
-                hint="a TreeModel is a tree or forest; GraphModel takes any graph.",
-            )
-        parent[first] = second
-        out.append((names[0], names[1]))
-    return tuple(out)

@@ -7,7 +7,7 @@ import pytest
 
 from brute_collective import joint_probabilities, log_partition, margin
 from sumwise import DataError, Domain
-from sumwise.collective.kernels.belief_propagation import Forest, edge_counts, node_tangent, propagate, support
+from sumwise.collective.kernels.belief_propagation import Forest, edge_counts, propagate, support, tangent
 from sumwise.collective.kernels.edges import DenseEdge, softmax
 
 
@@ -44,7 +44,7 @@ def test_tangent_is_the_derivative_of_the_beliefs(seed):
     forest, logs, _, _ = random_forest(seed)
     rng = np.random.default_rng(seed)
     direction = [rng.normal(size=x.shape) for x in logs]
-    change = node_tangent(forest, propagate(forest, logs), direction)
+    change = tangent(forest, propagate(forest, logs), direction)[0]
     up = propagate(forest, [x + 1e-6 * d for x, d in zip(logs, direction)])
     down = propagate(forest, [x - 1e-6 * d for x, d in zip(logs, direction)])
     for c, a, b in zip(change, up.nodes, down.nodes):

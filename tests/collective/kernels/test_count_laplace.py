@@ -41,7 +41,7 @@ def test_kinks_are_found_for_two_sided_noise_only():
     tables = random_evidence(model, 3, n=50)
     problem = observe(model, tables, None).problem
     found = maximise_dual(problem, 1e-9, 500)
-    kink = at_kink(problem, found.g)
+    kink = at_kink(problem, found.multipliers)
     off = np.abs(found.cells[problem.observations.index] - problem.observations.y)
     first = problem.observations.n_gaussian + problem.observations.n_poisson
     assert not kink[:first].any()

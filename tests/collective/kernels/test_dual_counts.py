@@ -26,8 +26,8 @@ def test_every_iterate_is_between_its_own_bounds(seed):
     assert (np.array(history["objective"]) >= result.dual - 1e-7 * abs(result.dual)).all()
     assert (np.array(history["dual"]) <= result.objective + 1e-7 * abs(result.objective)).all()
     assert (np.array(history["gap"]) >= 0).all()
-    assert (result.g >= problem.observations.lower).all()
-    assert (result.g <= problem.observations.upper).all()
+    assert (result.multipliers >= problem.observations.lower).all()
+    assert (result.multipliers <= problem.observations.upper).all()
 
 
 def test_passes_and_products_are_counted():
@@ -61,8 +61,8 @@ def test_hard_instances_are_certified_or_refused(seed):
     else:
         assert result.infeasible
     # The dual value is a lower bound, evaluated here from its definition.
-    loss = problem.observations.conjugate(result.g)[0]
-    log_z = problem.infer(-problem.observations.spread(result.g, problem.n_cells))[2]
+    loss = problem.observations.conjugate(result.multipliers)[0]
+    log_z = problem.infer(-problem.observations.spread(result.multipliers, problem.n_cells))[2]
     dual = problem.constant + problem.observations.constant - loss - n * log_z
     assert result.dual == pytest.approx(dual, rel=1e-9, abs=1e-6)
 
@@ -109,7 +109,7 @@ def test_centring_moves_multipliers_and_nothing_else():
     problem = observe(model, Tables(given, domain), 50).problem
     found = maximise_dual(problem, 1e-10, 200)
     slope = (found.cells[problem.observations.index] - problem.observations.y) / problem.observations.var
-    np.testing.assert_allclose(found.g, slope, rtol=1e-4)
+    np.testing.assert_allclose(found.multipliers, slope, rtol=1e-4)
     value = (
         problem.regulariser(found.cells, problem.edge_tables(found.beliefs)) + problem.observations.loss(found.cells)[0]
     )

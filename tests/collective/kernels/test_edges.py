@@ -38,7 +38,7 @@ def cases():
     yield pytest.param(DenseEdge(holes), holes, id="dense with forbidden moves")
     yield pytest.param(SparseEdge(stored(holes)), holes, id="sparse")
     yield pytest.param(MarginEdge((3, 4), (1,)), margin_theta((3, 4), (1,)), id="margin")
-    yield pytest.param(MarginEdge((2, 3, 2), (2, 0)), margin_theta((2, 3, 2), (2, 0)), id="margin, axes turned")
+    yield pytest.param(MarginEdge((2, 3, 2), (0, 2)), margin_theta((2, 3, 2), (0, 2)), id="margin over two axes")
 
 
 @pytest.mark.parametrize(("edge", "theta"), list(cases()))

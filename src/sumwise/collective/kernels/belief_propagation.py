@@ -47,11 +47,10 @@ class Forest:
     # (child, parent, edge, back): message child -> parent is sent with `back`
     steps: tuple[Any, ...] = field(init=False)
     roots: tuple[Any, ...] = field(init=False)
-    component: np.ndarray = field(init=False)
     children: tuple[Any, ...] = field(init=False)  # per node: indices into steps
 
     def __post_init__(self) -> None:
-        steps, roots, component = _schedule(len(self.sizes), self.edges)
+        steps, roots = _schedule(len(self.sizes), self.edges)
         children = [[] for _ in self.sizes]
         for k, (_, parent, _, _) in enumerate(steps):
             children[parent].append(k)
@@ -60,7 +59,6 @@ class Forest:
             ("edges", tuple(self.edges)),
             ("steps", tuple(steps)),
             ("roots", tuple(roots)),
-            ("component", component),
             ("children", tuple(map(tuple, children))),
         ):
             object.__setattr__(self, name, value)
@@ -82,24 +80,24 @@ class Forest:
 
 def _schedule(
     n_nodes: int, edges: Sequence[tuple[int, int, Edge]]
-) -> tuple[list[tuple[int, int, int, bool]], list[int], np.ndarray]:
-    """Roots, components and the steps from the leaves to the roots; a cycle is an error."""
+) -> tuple[list[tuple[int, int, int, bool]], list[int]]:
+    """The steps from the leaves to the roots, and the roots; a cycle is an error."""
     neighbours = [[] for _ in range(n_nodes)]
     for e, (first, second, _) in enumerate(edges):
         neighbours[first].append((second, e, True))
         neighbours[second].append((first, e, False))
-    component = np.full(n_nodes, -1)
+    reached: set[int] = set()
     roots, steps = [], []
     for start in range(n_nodes):
-        if component[start] >= 0:
+        if start in reached:
             continue
         root = _far_end(start, neighbours)
-        component[root] = len(roots)
+        reached.add(root)
         queue, down = [root], []
         for node in queue:
             for other, e, back in neighbours[node]:
-                if component[other] < 0:
-                    component[other] = len(roots)
+                if other not in reached:
+                    reached.add(other)
                     down.append((other, node, e, back))  # child is second exactly when the message runs back
                     queue.append(other)
         roots.append(root)
@@ -109,7 +107,7 @@ def _schedule(
             f"The {len(edges)} edges over {n_nodes} nodes form a cycle.",
             hint="use a GraphModel, which builds a junction tree.",
         )
-    return steps, roots, component
+    return steps, roots
 
 
 def _far_end(start: int, neighbours: list[list[tuple[int, int, bool]]]) -> int:
@@ -217,28 +215,12 @@ def edge_counts(forest: Forest, beliefs: Beliefs, e: int, total: float) -> Any:
     return forest.edges[e][2].table(first, second, total)
 
 
-def node_tangent(forest: Forest, beliefs: Beliefs, direction: list[np.ndarray]) -> list[np.ndarray]:
-    """Change of the log beliefs when the node log-potentials move along `direction` (list of arrays).
+def tangent(forest: Forest, beliefs: Beliefs, direction: list[np.ndarray]) -> tuple[list[Any], list[Any], list[Any]]:
+    """Changes of the log beliefs of the nodes, and of the logs of every step's cavity and inner, along `direction`.
 
-    With ``p`` the node probabilities, the change of the counts is ``n p (d - <p, d>)``: a product with the
-    covariance of the node indicators, at the price of one pass.
-    """
-    acc, up = list(direction), []
-    for k, (child, parent, e, _) in enumerate(forest.steps):
-        message = forest.edges[e][2].tangent(beliefs.memo_up[k], acc[child])
-        up.append(message)
-        acc[parent] = acc[parent] + message
-    for k in range(len(forest.steps) - 1, -1, -1):
-        child, parent, e, _ = forest.steps[k]
-        into = acc[parent] - up[k]
-        acc[child] = acc[child] + forest.edges[e][2].tangent(beliefs.memo_down[k], into)
-    return acc
-
-
-def edge_tangent(forest: Forest, beliefs: Beliefs, direction: list[np.ndarray]) -> tuple[list[Any], list[Any]]:
-    """Change of the logs of (cavity, inner) of every step when the node log-potentials move along `direction`.
-
-    The table of a step's edge then changes by ``table * (d_i + d_j - mean)``.
+    With ``p`` the probabilities of a node and ``d`` the change of its log belief, its counts change by
+    ``n p (d - <p, d>)``: a product with the covariance of the node indicators, at the price of one pass. The table of a
+    step's edge changes by ``table * (d_i + d_j - mean)``, with the changes of its cavity and inner.
     """
     acc, up, inner = list(direction), [], []
     for k, (child, parent, e, _) in enumerate(forest.steps):
@@ -250,4 +232,4 @@ def edge_tangent(forest: Forest, beliefs: Beliefs, direction: list[np.ndarray]) 
         child, parent, e, _ = forest.steps[k]
         cavity[k] = acc[parent] - up[k]
         acc[child] = acc[child] + forest.edges[e][2].tangent(beliefs.memo_down[k], cavity[k])
-    return cavity, inner
+    return acc, cavity, inner

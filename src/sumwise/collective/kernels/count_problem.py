@@ -9,19 +9,39 @@ The problem (Sun 2019, eq. 2.7) is ``min over z in the local polytope of R(z) + 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy.special import xlogy
 
-from sumwise.collective.kernels.belief_propagation import Forest, edge_counts, node_tangent, propagate
+from sumwise.collective.kernels.belief_propagation import Forest, edge_counts, propagate, tangent
 from sumwise.collective.kernels.edges import softmax, to_host
 from sumwise.collective.kernels.observations import Observations
 from sumwise.collective.kernels.path_sweeps import paths
 
 if TYPE_CHECKING:
     from sumwise.collective.kernels.belief_propagation import Beliefs
+
+
+@dataclass
+class Solution:
+    """Counts with either the beliefs that they come from or their edge tables, and how they were found."""
+
+    cells: np.ndarray
+    beliefs: Any = None
+    tables: Any = None
+    multipliers: Any = None  # of the observations
+    objective: float = np.nan
+    dual: float | None = None  # a lower bound on the objective
+    gap: float = np.nan  # a proven bound; NaN where convexity isn't established
+    distance: float = np.nan  # how far the point is from a stationary one
+    violation: float = 0.0
+    n_iter: int = 0
+    converged: bool = False
+    infeasible: bool = False  # proven: no tables meet the exact counts
+    concave: bool = False  # whether the loss was seen not to be convex
+    history: dict[Any, Any] = field(default_factory=dict)
 
 
 @dataclass
@@ -81,7 +101,7 @@ class CountProblem:
     def covariance_product(self, beliefs: Beliefs, cells: np.ndarray, direction: np.ndarray) -> np.ndarray:
         """``total * Cov(indicators) @ direction``, flat, at the price of one pass."""
         self.n_tangents += 1
-        changes = node_tangent(self.forest, beliefs, self.split(direction))
+        changes = tangent(self.forest, beliefs, self.split(direction))[0]
         out = np.empty(self.n_cells)
         for i, change in enumerate(changes):  # node by node: large flat temporaries cost more than the arithmetic
             here = slice(self.offsets[i], self.offsets[i + 1])

@@ -9,23 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sumwise.collective.kernels.belief_propagation import Beliefs
+from sumwise.collective.kernels.count_problem import CountProblem, Solution
 from sumwise.collective.kernels.path_sweeps import PathSystem
 
 if TYPE_CHECKING:
-    from sumwise.collective.kernels.count_problem import CountProblem
     from sumwise.collective.kernels.gaussian_counts import GaussianProblem
     from sumwise.collective.kernels.observations import Observations
 
 _LEAST = 1e-4  # share of the promised gain that a step must bring
 STAGE = 1e-3  # tolerance of a stage of the continuation , relative as `tol` is
 MAX_VARIANCE_RATIO = 10.0  # ratio of variances within a node up to which its observations are centred
+MAX_PRODUCTS = 80  # with the Hessian, per Newton step
 DIRECT_STEPS = 80  # Newton steps before continuation; easy problems take 10 to 40 (tests/collective)
 
 
@@ -41,24 +42,6 @@ class _Point:
     beliefs: Beliefs
     gap: float
     violation: float
-
-
-@dataclass
-class DualResult:
-    """Counts, beliefs (for edge tables), multipliers, primal and dual value, gap and course."""
-
-    cells: np.ndarray
-    beliefs: Any  # or None, where there are tables
-    g: np.ndarray
-    objective: float
-    dual: float
-    gap: float
-    violation: float
-    n_iter: int
-    converged: bool
-    infeasible: bool = False  # proven: no tables meet the exact counts
-    history: dict[Any, Any] = field(default_factory=dict)
-    tables: Any = None  # of the edges, where there are no beliefs
 
 
 def evaluate(problem: CountProblem | GaussianProblem, g: np.ndarray) -> _Point:
@@ -77,10 +60,9 @@ def maximise_dual(
     tol: float = 1e-6,
     max_iter: int = 1000,
     start: np.ndarray | None = None,
-    max_products: int = 80,
     max_gap: float = 0.0,
     other: Callable[..., Any] | None = None,
-) -> DualResult:
+) -> Solution:
     """Solve the dual of a `CountProblem`.
 
     Parameters
@@ -93,34 +75,33 @@ def maximise_dual(
         Newton steps.
     start : array, optional
         Multipliers to start from.
-    max_products : int
-        Hessian products per Newton step.
     max_gap : float
         A gap that is small enough whatever `tol` says.
     other : callable, optional
-        Another method for problems that the first Newton steps don't solve: ``other(problem, enough)``, a `DualResult`
+        Another method for problems that the first Newton steps don't solve: ``other(problem, enough)``, a `Solution`
         that is certified, or None.
 
     Returns
     -------
-    DualResult
+    Solution
     """
     problem, moved = _centred(problem)
     start = None if start is None else start - moved
     problem.n_passes = problem.n_tangents = 0
     watch = _Watch(problem, tol, max_gap)
-    search = _Search(problem, watch, max_products)
+    search = _Search(problem, watch)
     done = search.newton(first_multipliers(problem, start, problem.observations), min(max_iter, DIRECT_STEPS))
     if not done and search.n_iter < max_iter and not search.infeasible:
         found = None if other is None else other(problem, watch.enough)
         if found is not None:
-            return replace(found, g=found.g + moved, n_iter=search.n_iter + found.n_iter, history=watch.history)
+            g, n_iter = found.multipliers + moved, search.n_iter + found.n_iter
+            return replace(found, multipliers=g, n_iter=n_iter, history=watch.history)
         done = _continuation(search, max_iter)
     best: _Point = watch.best
-    return DualResult(
+    return Solution(
         cells=best.cells,
         beliefs=best.beliefs,
-        g=best.g + moved,
+        multipliers=best.g + moved,
         objective=-best.loss + best.gap,
         dual=-best.loss,
         gap=best.gap,
@@ -177,7 +158,6 @@ class _Search:
 
     problem: Any
     watch: Any
-    max_products: int
     n_iter: int = 0
     infeasible: bool = False
     point: Any = None
@@ -193,7 +173,7 @@ class _Search:
         while not done and self.n_iter < limit and reach > 1e-10:
             self.n_iter += 1
             before = last
-            step, promised, last = _step(problem, point, low, high, reach, last, self.max_products)
+            step, promised, last = _step(problem, point, low, high, reach, last)
             slow = slow + 1 if before is not None and last > 0.5 * before else 0
             if slow > 4:
                 problem.paths = None  # sweeps don't see the direction that is left
@@ -228,7 +208,7 @@ def _continuation(search: _Search, max_iter: int) -> bool:
         stage = problem.with_observations(observations.tempered(heat))
         own = stage if heat > 1.0 else problem
         watch = _Watch(stage, STAGE, 0.0) if heat > 1.0 else search.watch
-        trial = _Search(own, watch, search.max_products, search.n_iter)
+        trial = _Search(own, watch, search.n_iter)
         steps = 40 if heat > 1.0 else max_iter - search.n_iter
         done = trial.newton(first_multipliers(own, _follow(path, heat, g, own), own.observations), steps)
         search.n_iter = trial.n_iter
@@ -346,7 +326,6 @@ def _step(
     high: np.ndarray,
     reach: float,
     last: float | None,
-    max_products: int,
 ) -> tuple[np.ndarray, float, float]:
     """A step that nearly minimises the quadratic model inside the box, by projected CG.
 
@@ -367,7 +346,7 @@ def _step(
     precondition, z = model.restart(np.zeros(observations.size), -point.gradient)
     first = float(-point.gradient @ z)
     forcing = 0.5 if last is None else min(0.5, max(0.9 * first / last, 1e-3))
-    x, residual = model.solve_free(precondition, z, forcing, max_products)
+    x, residual = model.solve_free(precondition, z, forcing)
     wanted = _promise(point, x, residual)
     inside = np.clip(x, foot, top)
     if (inside == x).all():
@@ -378,7 +357,7 @@ def _step(
         promised = _promise(point, inside, -point.gradient - hessian(inside))
         if promised > 0.1 * part * (2.0 - part) * wanted:
             return inside, promised, first
-    x, residual = model.solve_boxed(forcing**2 * first, max_products)
+    x, residual = model.solve_boxed(forcing**2 * first)
     return x, _promise(point, x, residual), first
 
 
@@ -407,18 +386,18 @@ class _Model:
             free &= ~blocked
 
     def solve_free(
-        self, precondition: Callable[..., Any], z: np.ndarray, forcing: float, max_products: int
+        self, precondition: Callable[..., Any], z: np.ndarray, forcing: float
     ) -> tuple[np.ndarray, np.ndarray]:
         """Lower the model over the multipliers that are free at the start, as if there were no box."""
         if not self._sweeping():
-            return conjugate_gradients(self.hessian, precondition, -self.point.gradient, z, forcing, max_products)
+            return conjugate_gradients(self.hessian, precondition, -self.point.gradient, z, forcing, MAX_PRODUCTS)
         problem, observations, point = self.problem, self.problem.observations, self.point
         free = np.zeros(problem.n_cells, dtype=bool)
         free[observations.index] = z != 0
         curvature = observations.spread(self.curvature, problem.n_cells)
         system = PathSystem(problem, point.beliefs, point.cells, curvature, free)
         rhs = observations.spread(np.where(z != 0, -point.gradient, 0.0), problem.n_cells)
-        x = observations.pick(system.solve(rhs, forcing, max_products))
+        x = observations.pick(system.solve(rhs, forcing, MAX_PRODUCTS))
         return x, -point.gradient - self.hessian(x)
 
     def _sweeping(self) -> bool:
@@ -430,12 +409,12 @@ class _Model:
         n = observations.pick(self.point.cells)
         return float(n[self.curvature < 0.5 * n].sum()) > 0.5 * float(n.sum())
 
-    def solve_boxed(self, target: float, max_products: int) -> tuple[np.ndarray, np.ndarray]:
+    def solve_boxed(self, target: float) -> tuple[np.ndarray, np.ndarray]:
         """Lower the model inside the box: stop or turn at its sides, and start afresh there."""
         x, residual = np.zeros_like(self.foot), -self.point.gradient
         precondition, z = self.restart(x, residual)
         p, rz, used = z, float(residual @ z), 0
-        while used < max_products and rz > target:
+        while used < MAX_PRODUCTS and rz > target:
             hp = self.hessian(p)
             used += 1
             steep = float(p @ hp)

@@ -362,8 +362,8 @@ def to_host(x: np.ndarray | Tensor | float) -> Any:
 class MarginEdge:
     """The edge between a table (first, flattened from `shape`) and its margin over `axes` (second, flattened).
 
-    Its potential is one where the margin agrees with the table and zero elsewhere: a message to the margin is a
-    sum over the other axes, a message to the table repeats.
+    Axes are given in the table's order. The potential is one where the margin agrees with the table and zero
+    elsewhere: a message to the margin is a sum over the other axes, a message to the table repeats.
 
     Examples
     --------
@@ -374,47 +374,29 @@ class MarginEdge:
     """
 
     def __init__(self, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
-        self.full, self.axes = tuple(shape), tuple(axes)
-        rest = tuple(k for k in range(len(self.full)) if k not in self.axes)
-        self._order = self.axes + rest
-        kept = tuple(self.full[k] for k in self.axes)
-        self.shape = (int(np.prod(self.full)), int(np.prod(kept)))
-        self.n_cells, self._rest = self.shape[0], self.shape[0] // self.shape[1]
+        self.full, rest = tuple(shape), tuple(k for k in range(len(shape)) if k not in axes)
+        self._order = (*axes, *rest)
+        # The margin's shape, with a one for every axis that is summed.
+        self._wide = tuple(size if k in axes else 1 for k, size in enumerate(self.full))
+        self.shape = (int(np.prod(self.full)), int(np.prod(self._wide)))
+        self.n_cells = self.shape[0]
         self._others = tuple(k - len(self.full) for k in rest)  # counted from the end: batch axes lead
-        self._sorted = self.axes == tuple(sorted(self.axes))
-        self._kept = kept
-        # The margin with its axes in the table's order and a one for every axis that is summed.
-        self._wide = tuple(self.full[k] if k in self.axes else 1 for k in range(len(self.full)))
-        self._turn = tuple(int(k) for k in np.argsort(self.axes))
 
     def fold(self, x: np.ndarray) -> np.ndarray:
-        """(..., table) to (..., margin, rest)."""
-        lead = x.shape[:-1]
-        x = x.reshape(*lead, *self.full)
-        x = _permute(x, (*range(len(lead)), *(len(lead) + k for k in self._order)))
-        return x.reshape(*lead, self.shape[1], self._rest)
-
-    def _align(self, x: np.ndarray | Tensor) -> Any:
-        """(..., margin) as it is broadcast against the table."""
-        lead = x.shape[:-1]
-        if not self._sorted:
-            x = x.reshape(*lead, *self._kept)
-            x = _permute(x, (*range(len(lead)), *(len(lead) + k for k in self._turn)))
-        return x.reshape(*lead, *self._wide)
+        """(table,) to (margin, rest)."""
+        return x.reshape(self.full).transpose(self._order).reshape(self.shape[1], -1)
 
     def spread(self, x: np.ndarray | Tensor) -> Any:
         """(..., margin) to (..., table): every cell gets its margin's value."""
         lead = x.shape[:-1]
-        return namespace(x).broadcast_to(self._align(x), (*lead, *self.full)).reshape(*lead, self.shape[0])
+        wide = x.reshape(*lead, *self._wide)
+        return namespace(x).broadcast_to(wide, (*lead, *self.full)).reshape(*lead, self.shape[0])
 
     def margin(self, table: np.ndarray) -> np.ndarray:
         """Sums of a flattened table (..., cells) over the other axes."""
         lead = table.shape[:-1]
         total = table.reshape(*lead, *self.full)
         total = total.sum(self._others) if self._others else total
-        if not self._sorted:  # the kept axes lie in the table's order: put them in the margin's
-            back = np.argsort(self._turn)
-            total = _permute(total, (*range(len(lead)), *(len(lead) + int(k) for k in back)))
         return total.reshape(*lead, self.shape[1])
 
     def send(self, x: np.ndarray | Tensor, back: bool = False, _support: np.ndarray | None = None) -> tuple[Any, Any]:
@@ -427,19 +409,13 @@ class MarginEdge:
         top = xp.where(xp.isfinite(top), top, xp.zeros_like(top))
         weights = xp.exp(cube - top).reshape(x.shape)
         total = self.margin(weights)
-        back_order = np.argsort(self._turn)
-        if not self._sorted:
-            top = top.reshape(*lead, *(self.full[k] for k in sorted(self.axes)))
-            top = _permute(top, (*range(len(lead)), *(len(lead) + int(k) for k in back_order)))
-        return _log(total) + top.reshape(*lead, self.shape[1]), (weights, total)
+        return _log(total) + top.reshape(*lead, self.shape[1]), (weights, _not_zero(total))
 
     def tangent(self, memo: Any, dx: np.ndarray) -> Any:
         if memo is None:
             return self.spread(dx)
         weights, total = memo
-        xp = namespace(dx)
-        safe = xp.where(total > 0, total, xp.ones_like(total))
-        return self.margin(weights * dx) / safe
+        return self.margin(weights * dx) / total
 
     def table(self, a: np.ndarray, b: np.ndarray, total: float) -> Any:
         """Counts of the table's cells; the margin's own axis would repeat them."""
@@ -470,10 +446,6 @@ class MarginEdge:
 
     def reach(self, mask: np.ndarray, back: bool = False) -> Any:
         return self.spread(mask) if back else self.fold(mask).any(-1)
-
-
-def _permute(x: np.ndarray | Tensor, order: tuple[int, ...]) -> Any:
-    return x.transpose(order) if isinstance(x, np.ndarray) else x.permute(order)
 
 
 Edge = DenseEdge | SparseEdge | MarginEdge

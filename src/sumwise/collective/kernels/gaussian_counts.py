@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sumwise.collective.kernels.belief_propagation import edge_tangent
+from sumwise.collective.kernels.belief_propagation import tangent
 from sumwise.collective.kernels.count_problem import CountProblem
 from sumwise.collective.kernels.edges import to_host
 
@@ -66,7 +66,7 @@ def gaussian_edge_tables(problem: GaussianProblem, g: np.ndarray) -> list[np.nda
     """Edge tables ``mean + covariance with the nodes @ tilt`` for the multipliers `g`."""
     tilt = problem.observations.shift - problem.observations.spread(g, problem.n_cells)
     beliefs, forest = problem.start, problem.forest
-    cavity, inner = edge_tangent(forest, beliefs, problem.split(tilt))
+    _, cavity, inner = tangent(forest, beliefs, problem.split(tilt))
     tables = problem.edge_tables(beliefs)
     for k, (_, _, e, back) in enumerate(forest.steps):
         first, second = (cavity[k], inner[k]) if back else (inner[k], cavity[k])

@@ -12,12 +12,11 @@ from scipy import sparse
 from scipy.linalg import qr
 from scipy.optimize import Bounds, LinearConstraint
 
+from sumwise.collective.kernels.count_problem import CountProblem, Solution
 from sumwise.collective.kernels.edges import MarginEdge, SparseEdge
-from sumwise.collective.kernels.proximal_counts import Solution
 from sumwise.kernels.minimise import minimise
 
 if TYPE_CHECKING:
-    from sumwise.collective.kernels.count_problem import CountProblem
     from sumwise.collective.kernels.edges import Edge
     from sumwise.collective.kernels.observations import Observations
 

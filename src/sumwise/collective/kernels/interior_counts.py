@@ -18,12 +18,12 @@ from scipy import sparse
 from scipy.sparse.linalg import splu
 
 from sumwise.collective.kernels.belief_propagation import Forest
-from sumwise.collective.kernels.dual_counts import DualResult, evaluate, first_multipliers
+from sumwise.collective.kernels.count_problem import CountProblem, Solution
+from sumwise.collective.kernels.dual_counts import evaluate, first_multipliers
 from sumwise.collective.kernels.edges import DenseEdge, SparseEdge
 from sumwise.collective.kernels.generic_counts import CountsForm
 
 if TYPE_CHECKING:
-    from sumwise.collective.kernels.count_problem import CountProblem
     from sumwise.collective.kernels.edges import Edge
     from sumwise.collective.kernels.observations import Observations
 
@@ -33,7 +33,7 @@ STEP_TO_BOUNDARY = 0.995  # share of the way to the boundary that a step may go
 
 def interior_counts(
     problem: CountProblem, enough: Callable[[float, float, float], bool], max_iter: int = 200
-) -> DualResult | None:
+) -> Solution | None:
     """Minimise eq. (2.7) of Sun (2019) by a primal-dual interior-point method.
 
     Parameters
@@ -46,7 +46,7 @@ def interior_counts(
 
     Returns
     -------
-    DualResult or None
+    Solution or None
         With tables in place of beliefs; None where nothing was certified, or the problem is too large for it.
     """
     size = problem.n_cells + sum(op.n_cells for _, _, op in problem.forest.edges)
@@ -175,7 +175,7 @@ def _length(x: np.ndarray, dx: np.ndarray) -> float:
     return min(1.0, STEP_TO_BOUNDARY * float((-x[falling] / dx[falling]).min(initial=np.inf)))
 
 
-def _certify(form: CountsForm, state: _State, n_iter: int) -> DualResult:
+def _certify(form: CountsForm, state: _State, n_iter: int) -> Solution:
     """Tables that agree, near the point, with the lower bound of the slopes of their losses."""
     problem = form.problem
     cells, tables = agreeing(problem, *form.unpack(state.x * problem.total))
@@ -184,7 +184,16 @@ def _certify(form: CountsForm, state: _State, n_iter: int) -> DualResult:
     loss, missed, violation = _loss(problem.observations, cells, g)
     objective = problem.regulariser(cells, tables) + loss
     gap = max(objective - dual, 0.0) + missed
-    return DualResult(cells, None, g, objective, dual, gap, violation, n_iter, False, tables=tables)
+    return Solution(
+        cells,
+        tables=tables,
+        multipliers=g,
+        objective=objective,
+        dual=dual,
+        gap=gap,
+        violation=violation,
+        n_iter=n_iter,
+    )
 
 
 def _slopes(form: CountsForm, cells: np.ndarray, margins: np.ndarray) -> np.ndarray:

@@ -9,11 +9,12 @@ of the messages is a stationary point and proves no bound.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import logsumexp, xlogy
+
+from sumwise.collective.kernels.count_problem import Solution
 
 LOWEST = -1e3  # log-potential of what is forbidden: its exponential is 0
 MAX_SLOPE = 1e3  # slopes of the loss are cut there: an empty cell would never leave zero
@@ -26,21 +27,6 @@ class Edges(NamedTuple):
     second: np.ndarray  # (E, L_second)
     theta: np.ndarray  # (E, L_first, L_second) log-potentials
     cells: np.ndarray  # (E, L_first, L_second) flat cells of the table where it is observed, else -1
-
-
-@dataclass
-class LoopySolution:
-    """Counts of nodes and edges, how far they are from a stationary point, and what was gone through."""
-
-    cells: np.ndarray
-    tables: list[np.ndarray]  # one (E, L_first, L_second) per group of edges
-    objective: float
-    distance: float  # largest change of a count in a round without damping, relative to the population
-    violation: float  # largest difference between margins of neighbouring tables
-    n_iter: int
-    converged: bool
-    history: dict[Any, Any] = field(default_factory=dict)
-    gap: float = np.nan
 
 
 class LoopyProblem:
@@ -110,7 +96,7 @@ class LoopyProblem:
         return value + float(self.loss(cells)[0])
 
 
-def loopy_counts(problem: LoopyProblem, tol: float, max_iter: int, damping: float | None = None) -> LoopySolution:
+def loopy_counts(problem: LoopyProblem, tol: float, max_iter: int, damping: float | None = None) -> Solution:
     """Send messages over all edges at once until nothing moves any more.
 
     damping: the share of the way that messages move in a round; by default it starts at 1/2, is halved where ten rounds
@@ -127,15 +113,15 @@ def loopy_counts(problem: LoopyProblem, tol: float, max_iter: int, damping: floa
             better = min(history[-10:]) < 0.9 * min(history[-20:-10])
             rate = min(1.1 * rate, 0.9) if better else max(0.5 * rate, 0.01)
     cells, tables = messages.counts()
-    return LoopySolution(
+    return Solution(
         cells,
-        tables,
-        problem.objective(cells, tables),
-        distance,
-        messages.violation(cells, tables),
-        len(history),
-        bool(distance <= tol),
-        {"distance": history},
+        tables=tables,
+        objective=problem.objective(cells, tables),
+        distance=distance,
+        violation=messages.violation(cells, tables),
+        n_iter=len(history),
+        converged=bool(distance <= tol),
+        history={"distance": history},
     )
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from sumwise.collective.kernels.count_problem import Solution
 from sumwise.collective.kernels.edges import softmax
-from sumwise.collective.kernels.proximal_counts import Mixture, Run, Solution, dot
+from sumwise.collective.kernels.proximal_counts import Mixture, Run, dot
 
 
 def feasible_nlbp(run: Run) -> Solution:
@@ -33,21 +34,17 @@ def feasible_nlbp(run: Run) -> Solution:
             done = True  # the point that was measured is the one that is kept
             break
         damping = min(1.0, 2.0 * damping) if run.damping is None else run.damping
+        fixed = run.damping is not None
         while True:
             new = state.towards(target, tables, damping)
             v2, g2 = run.loss(new.cells)
             f2 = run.problem.regulariser(new.cells, new.tables) + v2
-            if run.damping is not None:
-                break
-            if np.isfinite(f2) and f2 <= objective - 1e-4 * damping * max(falls, 0.0) + 1e-13 * abs(objective):
+            limit = objective - 1e-4 * damping * max(falls, 0.0) + 1e-13 * abs(objective)
+            if fixed or (np.isfinite(f2) and f2 <= limit):
                 break
             damping *= 0.5
-            if damping < 1e-6:
-                damping = 2.0 / (run.n_iter + 2.0)
-                new = state.towards(target, tables, damping)
-                v2, g2 = run.loss(new.cells)
-                f2 = run.problem.regulariser(new.cells, new.tables) + v2
-                break
+            if damping < 1e-6:  # no step falls: one of the usual length
+                damping, fixed = 2.0 / (run.n_iter + 2.0), True
         run.note(new.cells, g2)
         state, value, gradient, objective = new, v2, g2, f2
         done = run.record(state.cells, objective, tables=state.tables)
@@ -68,12 +65,11 @@ def naive_nlbp(run: Run) -> Solution:
     done = False
     while not done and run.n_iter < run.max_iter:
         run.n_iter += 1
-        moved = sweep.round(damping)
-        moves.append(moved)
+        moves.append(sweep.round(damping))
         if run.n_iter % 5 == 0 and run.n_iter > 5:
             calmer = sum(moves[-5:]) < 0.95 * sum(moves[-10:-5])
             damping = min(1.1 * damping, 0.6) if calmer else max(0.5 * damping, 0.01)
-        cells, tables = sweep.counts()
+        cells, tables = sweep.counts(), sweep.tables
         violation = problem.violation(cells, tables)
         value, gradient = run.loss(cells)
         objective = problem.regulariser(cells, tables) + value
@@ -84,7 +80,7 @@ def naive_nlbp(run: Run) -> Solution:
         done = _record_naive(run, cells, tables, objective, violation)
     found = run.finish(done)
     if found.violation > 1e-9 * run.problem.total:  # the objective may lie below every feasible one: it has no gap
-        found.gap, found.distance = np.nan, abs(found.objective - run.bound)
+        found.gap, found.dual, found.distance = np.nan, None, abs(found.objective - run.bound)
     return found
 
 
@@ -98,7 +94,7 @@ def _record_naive(run: Run, cells: np.ndarray, tables: list[np.ndarray], objecti
 
 
 class _NaiveSweep:
-    """Messages both ways over every edge, the edges' own counts, and a round of updates."""
+    """Messages both ways over every edge, the edges' own counts, gradients of nodes without an edge; and a round."""
 
     def __init__(self, run: Run) -> None:
         self.run, problem = run, run.problem
@@ -114,7 +110,8 @@ class _NaiveSweep:
             self.incident[second].append((e, False))
             self.message[e, True] = np.zeros(forest.sizes[second])
             self.message[e, False] = np.zeros(forest.sizes[first])
-        self.tables = [self._table(e, *self._tilts(e, None)) for e in range(len(forest.edges))]
+        self.alone = {i: np.zeros(size) for i, size in enumerate(forest.sizes) if not self.incident[i]}
+        self.tables = [self._table(e, 0.0, 0.0) for e in range(len(forest.edges))]
 
     def _cavity(self, node: int, without: int) -> np.ndarray:
         """Sum of the messages into a node, but one edge's."""
@@ -124,13 +121,11 @@ class _NaiveSweep:
                 out = out + self.message[e, not is_first]
         return out
 
-    def _tilts(self, e: int, table: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    def _tilts(self, e: int) -> tuple[np.ndarray, np.ndarray]:
         """Minus the gradient at the edge's own margins, split over the edges of each end."""
         first, second, operator = self.problem.forest.edges[e]
-        if table is None:
-            return np.zeros(operator.shape[0]), np.zeros(operator.shape[1])
         out = []
-        for node, margin in zip((first, second), operator.margins(table)):
+        for node, margin in zip((first, second), operator.margins(self.tables[e])):
             a, b = self.problem.offsets[node], self.problem.offsets[node + 1]
             self.buffer[a:b] = margin  # the loss is a sum over nodes: what the others hold doesn't matter
             gradient = self.run.loss(self.buffer)[1][a:b]
@@ -138,12 +133,11 @@ class _NaiveSweep:
             out.append(-np.clip(gradient, -1e3, 1e3) / self.degree[node])
         return out[0], out[1]
 
-    def _table(self, e: int, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    def _table(self, e: int, a: np.ndarray | float, b: np.ndarray | float) -> np.ndarray:
         first, second, operator = self.problem.forest.edges[e]
         return operator.table(self._cavity(first, e) + a, self._cavity(second, e) + b, self.problem.total)
 
-    @property
-    def current(self) -> np.ndarray:
+    def counts(self) -> np.ndarray:
         """Node counts as the mean of the margins of the incident edges."""
         forest = self.problem.forest
         nodes = [np.zeros(s) for s in forest.sizes]
@@ -151,21 +145,9 @@ class _NaiveSweep:
             left, right = operator.margins(table)
             nodes[first] += left / self.degree[first]
             nodes[second] += right / self.degree[second]
-        for i, incident in enumerate(self.incident):
-            if not incident:
-                nodes[i] = softmax(self.base[i] - self._alone[i]) * self.problem.total
+        for i, gradient in self.alone.items():
+            nodes[i] = softmax(self.base[i] - gradient) * self.problem.total
         return np.concatenate(nodes)
-
-    @property
-    def _alone(self) -> list[np.ndarray]:
-        """Damped gradients of nodes without an edge."""
-        if not hasattr(self, "_lonely"):
-            self._lonely = [np.zeros(s) for s in self.problem.forest.sizes]
-        return self._lonely
-
-    def counts(self) -> tuple[np.ndarray, list[np.ndarray]]:
-        """Node counts and edge tables."""
-        return self.current, self.tables
 
     def round(self, damping: float) -> float:
         """Update every message once up and once down; the largest move of an edge's counts, relative to the total."""
@@ -174,7 +156,7 @@ class _NaiveSweep:
         order = [(e, back) for _, _, e, back in forest.steps]
         for e, back in [*order, *((e, not back) for e, back in reversed(order))]:
             first, second, operator = forest.edges[e]
-            a, b = self._tilts(e, self.tables[e])
+            a, b = self._tilts(e)
             if back:  # from the second node to the first
                 sent = operator.send(self._cavity(second, e) + b, True)[0] + a
             else:
@@ -184,12 +166,11 @@ class _NaiveSweep:
             self.message[key] = (1.0 - damping) * self.message[key] + damping * sent
             receiver = first if back else second
             for other, _ in self.incident[receiver]:
-                x, y = self._tilts(other, self.tables[other])
-                self.tables[other] = (1.0 - damping) * self.tables[other] + damping * self._table(other, x, y)
-        gradient = self.run.loss(self.current)[1]
-        for i, incident in enumerate(self.incident):
-            if not incident:  # a node without an edge
-                a, b = self.problem.offsets[i], self.problem.offsets[i + 1]
-                self._alone[i] = (1.0 - damping) * self._alone[i] + damping * np.clip(gradient[a:b], -1e3, 1e3)
+                table = self._table(other, *self._tilts(other))
+                self.tables[other] = (1.0 - damping) * self.tables[other] + damping * table
+        gradient = self.run.loss(self.counts())[1]
+        for i in self.alone:
+            a, b = self.problem.offsets[i], self.problem.offsets[i + 1]
+            self.alone[i] = (1.0 - damping) * self.alone[i] + damping * np.clip(gradient[a:b], -1e3, 1e3)
         moves = [np.abs(a - b).max() for a, b in zip(before, self.tables)]
         return max(moves, default=0.0) / self.problem.total

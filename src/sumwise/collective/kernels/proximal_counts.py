@@ -9,32 +9,16 @@ also gives a lower bound, ``F(z) - F* <= R(z) + <g, z> - min_z' (R(z') + <g, z'>
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import process_time
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sumwise.collective.kernels.count_problem import Solution
+
 if TYPE_CHECKING:
     from sumwise.collective.kernels.belief_propagation import Beliefs
-
-
-@dataclass
-class Solution:
-    """Counts with either the beliefs that they come from or their edge tables, and how they were found."""
-
-    cells: np.ndarray
-    beliefs: Any = None
-    tables: Any = None
-    objective: float = np.nan
-    gap: float = np.nan  # a proven bound; NaN where convexity isn't established
-    distance: float = np.nan  # how far the objective's linear model falls below the point: zero where it is stationary
-    violation: float = 0.0
-    n_iter: int = 0
-    converged: bool = False
-    history: dict[Any, Any] = field(default_factory=dict)
-    concave: bool = False  # whether the loss was seen not to be convex
-    multipliers: Any = None
 
 
 @dataclass
@@ -92,7 +76,7 @@ class Run:
         """Keep a point; True when its gap is small enough."""
         self.first = objective if self.first is None else self.first
         if objective < self.best.objective or self.best.cells.size == 0:
-            self.best = Solution(cells, beliefs, tables, objective, violation=violation)
+            self.best = Solution(cells, beliefs, tables, objective=objective, violation=violation)
         gap = self.best.objective - self.bound
         row = (objective, violation, gap, self.problem.n_passes, process_time() - self.started)
         for values, x in zip(self.history.values(), row):
@@ -115,7 +99,7 @@ class Run:
         out = self.best
         if self.convex and not self.concave:
             out.gap = max(out.objective - self.bound, 0.0) if np.isfinite(self.bound) else np.nan
-            out.distance = out.gap
+            out.distance, out.dual = out.gap, None if np.isnan(out.gap) else out.objective - out.gap
         else:
             value, gradient = self.loss(out.cells)
             self.convex = False
