@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -77,6 +78,22 @@ def test_the_page_on_architecture_draws_the_tree_as_it_is():
     assert real_places(ROOT / "src" / "sumwise") - drawn == set(), "missing on the page"
     inner = {"kernels/", "text/"}  # of the families and of report
     assert drawn - real_places(ROOT / "src" / "sumwise") - inner == set(), "on the page and not there"
+
+
+def rows_of_concepts(page: str) -> list[tuple[set[str], list[str]]]:
+    """Words of each concept of the page's table, and its files."""
+    section = page.split("## Where to find it", 1)[1].split("\n## ", 1)[0]
+    rows = [line.strip("|").split("|") for line in section.splitlines() if ".py`" in line]
+    return [(set(re.findall(r"[\w-]{6,}|bisg", concept.lower())), re.findall(r"`(.+?)`", at)) for concept, at in rows]
+
+
+def test_every_concept_of_the_page_is_in_its_files():
+    rows = rows_of_concepts(PAGE.read_text("utf-8"))
+    assert len(rows) > 20
+    for words, files in rows:
+        for file in files:
+            text = (ROOT / "src" / "sumwise" / file).read_text("utf-8").lower()
+            assert any(word in text for word in words), (words, file)
 
 
 def test_a_place_that_is_not_drawn_is_found(tmp_path):

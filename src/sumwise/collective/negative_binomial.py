@@ -1,4 +1,4 @@
-"""Negative binomial noise: a mixture of Poisson problems, solved round by round."""
+"""Negative binomial noise (overdispersed counts): a mixture of Poisson problems, solved round by round."""
 
 from __future__ import annotations
 

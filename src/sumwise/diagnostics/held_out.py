@@ -1,4 +1,4 @@
-"""How well a fitted method predicts units that it has not seen, and how stable it is: refits on parts of the data."""
+"""Cross-validation and split halves: how well a method predicts units that it has not seen, and how stable it is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""KernelEmbedding: a bag kernel as an embedding, through similarities to landmark bags (Nystroem)."""
+"""KernelEmbedding: a bag kernel as an embedding, through similarities to landmark bags (Nyström)."""
 
 from __future__ import annotations
 

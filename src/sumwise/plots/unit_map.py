@@ -1,4 +1,4 @@
-"""A map of units, coloured by a number: shares, uncertainty or residuals."""
+"""A choropleth map of units, coloured by a number: shares, uncertainty or residuals."""
 
 from __future__ import annotations
 

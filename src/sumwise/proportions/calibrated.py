@@ -1,4 +1,4 @@
-"""Probabilities calibrated on bags that the classifier hasn't seen: a slope and an offset per class for its logits."""
+"""Calibration on bags that the classifier hasn't seen (temperature scaling): a slope and offsets for its logits."""
 
 from __future__ import annotations
 

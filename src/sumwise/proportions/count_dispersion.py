@@ -1,4 +1,4 @@
-"""How much more counts of bags vary than the probabilities of a fit allow, and a warning where it is much."""
+"""Overdispersion: how much more counts of bags vary than the probabilities of a fit allow, and a warning."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Maximises ``D(g) = -l*(g) - n log Z(theta - g) + components * n log n`` over the box of the multipliers. One
 evaluation is one pass of belief propagation, one product with the Hessian is one pass of its derivative; edge tables
-are never formed. The counts of a pass are feasible, so every iterate carries a primal value and a proven gap.
+are never formed. The counts of a pass are feasible, so every iterate carries a primal value and a duality gap.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Raking: the table nearest to given row shares that has both margins, for many units."""
+"""Raking (iterative proportional fitting): the table nearest to given row shares with both margins, for many units."""
 
 from __future__ import annotations
 
