@@ -12,11 +12,11 @@ from sklearn.utils.validation import check_is_fitted
 
 from sumwise.display import finding_html
 from sumwise.errors import SumwiseError
-from sumwise.memory import one_line
+from sumwise.memory import explain_out_of_memory
 
-__all__ = ["Estimator"]
+__all__ = ["Estimator", "family_of"]
 
-WORK = (
+DATA_SIZED = (
     *("fit", "partial_fit", "predict", "predict_proba", "decision_function", "predict_counts", "posterior"),
     *("transform", "gram", "score", "interval", "sample"),
 )
@@ -45,9 +45,9 @@ class Estimator(BaseEstimator):
 
     def __init_subclass__(cls, **given: Any) -> None:
         super().__init_subclass__(**given)
-        for name in WORK:
+        for name in DATA_SIZED:
             if inspect.isfunction(method := vars(cls).get(name)):
-                setattr(cls, name, one_line(method))
+                setattr(cls, name, explain_out_of_memory(method))
 
     def report(self, data: Any, **options: Any) -> Any:
         """Return the report on this fitted model and its data: what `sumwise.report.report` returns.
@@ -106,3 +106,23 @@ class Estimator(BaseEstimator):
         """Return self if fitted; else raise ``NotFittedError``."""
         check_is_fitted(self, list(names) or None)
         return self
+
+
+def family_of(model: Any) -> str:
+    """The family of an estimator, by its module; of scikit-learn's vote of several, that of the first.
+
+    Parameters
+    ----------
+    model : estimator
+        Fitted or not.
+
+    Examples
+    --------
+    >>> from sumwise.diagnostics import family_of
+    >>> from sumwise.ecological import Goodman
+    >>> family_of(Goodman())
+    'ecological'
+    """
+    package, *rest = type(model).__module__.split(".")
+    members = getattr(model, "estimators", None) if package == "sklearn" else None
+    return family_of(members[0][1]) if members else [*rest, ""][0]

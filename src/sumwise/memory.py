@@ -12,7 +12,7 @@ from typing import Any
 
 from sumwise.errors import DataError
 
-__all__ = ["available_bytes", "check_fits", "in_one_line", "in_words", "one_line"]
+__all__ = ["available_bytes", "check_fits", "explain_out_of_memory", "in_words", "out_of_memory_explained"]
 
 ASKED_FOR = re.compile(
     r"(?:Unable|Tried) to allocate ([\d.]+ [KMGTPE]iB)|tried to allocate (\d+) bytes"
@@ -95,14 +95,14 @@ def in_words(n_bytes: float) -> str:
     return f"{n_bytes / 2**30:,.1f} GiB" if n_bytes >= 2**29 else f"{n_bytes / 2**20:,.0f} MiB"
 
 
-def one_line(fit: Callable) -> Callable:
+def explain_out_of_memory(fit: Callable) -> Callable:
     """Let a method that runs out of memory after all say so in one line, with the size where it is known.
 
     Examples
     --------
-    >>> from sumwise.memory import one_line
+    >>> from sumwise.memory import explain_out_of_memory
     >>> class Large:
-    ...     @one_line
+    ...     @explain_out_of_memory
     ...     def fit(self, data):
     ...         raise MemoryError("Unable to allocate 7.45 GiB for an array")
     >>> Large().fit(None)
@@ -111,7 +111,7 @@ def one_line(fit: Callable) -> Callable:
     """
 
     @functools.wraps(fit)
-    def fitted(self: Any, *given: Any, **options: Any) -> Any:
+    def explained(self: Any, *given: Any, **options: Any) -> Any:
         try:
             return fit(self, *given, **options)
         except (MemoryError, RuntimeError) as error:
@@ -119,17 +119,17 @@ def one_line(fit: Callable) -> Callable:
                 raise
             raise _ran_out(type(self).__name__, error) from error
 
-    return fitted
+    return explained
 
 
 @contextmanager
-def in_one_line(what: str) -> Iterator[None]:
+def out_of_memory_explained(what: str) -> Iterator[None]:
     """Let work that runs out of memory after all say so in one line, with the size where it is known.
 
     Examples
     --------
-    >>> from sumwise.memory import in_one_line
-    >>> with in_one_line("Counting"):
+    >>> from sumwise.memory import out_of_memory_explained
+    >>> with out_of_memory_explained("Counting"):
     ...     raise MemoryError
     Traceback (most recent call last):
     sumwise.errors.DataError: Counting ran out of memory. Hint: ...
@@ -155,7 +155,7 @@ def _ran_out(what: str, error: MemoryError | RuntimeError) -> DataError:
 
 
 def at_caller(stacklevel: int) -> int:
-    """The stack level of a warning that goes past the wrapper of `one_line`, so that it names the caller's line."""
+    """The stack level of a warning past the wrapper of `explain_out_of_memory`, so that it names the caller's line."""
     frame = inspect.currentframe()
     for _ in range(stacklevel):
         frame = None if frame is None else frame.f_back

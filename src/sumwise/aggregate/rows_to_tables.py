@@ -21,7 +21,7 @@ from sumwise.encoding import Encoding
 from sumwise.encoding.learning import fitted_rule, learned_names, parsed_spec
 from sumwise.errors import DataError
 from sumwise.margins import Margins
-from sumwise.memory import in_one_line
+from sumwise.memory import out_of_memory_explained
 from sumwise.progress import Progress
 from sumwise.provenance import Provenance
 from sumwise.readers.connection import files_named
@@ -151,7 +151,7 @@ def run(
     """
     checks.choice(counting, "counting", COUNTING)
     source = opened(plan.source, needed_columns(plan), engine, plan.table, **options)
-    with in_one_line("Counting"), source as opened_engine:
+    with out_of_memory_explained("Counting"), source as opened_engine:
         bound_rows(plan, opened_engine, needed_columns(plan))
         if plan.amount is None or plan.amount_range is None:
             return _with_source(_counted(plan, opened_engine, counting, verbose), plan.source)

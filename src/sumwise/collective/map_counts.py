@@ -26,7 +26,7 @@ from sumwise.collective.negative_binomial import is_overdispersed, solve_overdis
 from sumwise.collective.observations import Observed, observe
 from sumwise.errors import DataError
 from sumwise.fit import warn_not_converged
-from sumwise.memory import check_fits, in_one_line
+from sumwise.memory import check_fits, out_of_memory_explained
 
 GRADIENT = {
     "nlbp": feasible_nlbp,
@@ -142,7 +142,7 @@ def map_counts(
             hint="a LoopyModel goes with method='nlbp-loopy', other models with the other methods.",
         )
     steps = MOST_STEPS.get(method, 2000) if max_iter is None else max_iter
-    with in_one_line("map_counts"):
+    with out_of_memory_explained("map_counts"):
         if method == "dual" and energy is None and is_overdispersed(tables):
             return solve_overdispersed(tables, lambda made: map_counts(model, made, n, tol=0.1 * tol), tol)
         seen = observe(model, tables, n, energy)

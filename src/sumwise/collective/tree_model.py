@@ -14,7 +14,7 @@ from sumwise.collective.model import PopulationModel
 from sumwise.collective.potentials import as_device, edge_potentials, filled, read_edges
 from sumwise.domain import Domain
 from sumwise.errors import DataError
-from sumwise.memory import check_fits, in_one_line
+from sumwise.memory import check_fits, out_of_memory_explained
 
 PER_CELL = 3  # numbers for every cell of a dense edge that a model holds
 
@@ -67,7 +67,7 @@ class TreeModel(PopulationModel):
         self.log_potentials = edge_potentials(log_potentials, domain, self.edges, "add the edge, or use a GraphModel.")
         self._check_size()
         made: dict[Any, Any] = {}  # steps with the same table of moves share its operator
-        with in_one_line("TreeModel"):
+        with out_of_memory_explained("TreeModel"):
             for pair in self.edges:
                 key = id(self.log_potentials[pair]) if pair in self.log_potentials else pair
                 made[pair] = made[key] = made[key] if key in made else self._operator(pair)

@@ -32,8 +32,9 @@ from sumwise.diagnostics.flows import (
 from sumwise.diagnostics.held_out import cross_predict, cross_predict_shares, split_half, subgroup_shares
 from sumwise.diagnostics.levels import class_margin, class_share_errors, level_shares
 from sumwise.diagnostics.maps import map_numbers, unit_shapes
-from sumwise.diagnostics.other_methods import family_of, finding_numbers, fit_others, other_methods, share_differences
+from sumwise.diagnostics.other_methods import finding_numbers, fit_others, other_methods, share_differences
 from sumwise.diagnostics.training_curve import convergence, training_curve
+from sumwise.estimator import family_of
 
 __all__ = [
     "calibration_numbers",

@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from sumwise.errors import DataError
+from sumwise.estimator import family_of
 
 MAX_SIMULATED_CELLS = (
     10_000  # units x cells from which samplers and simulations, a minute or more, are left out of the comparison
@@ -23,26 +24,6 @@ BY_FAMILY = {
     "proportions": ("CardinalityClassifier", "MeanMap", "AlternatingMeanMap", "MeanEmbeddingClassifier", "EasyLLP"),
     "maxent": ("MaxEntClassifier", "NaiveBayesTables", "TreeAugmentedNaiveBayes", "BestPair"),
 }
-
-
-def family_of(model: Any) -> str:
-    """The family of an estimator, by its module; of scikit-learn's vote of several, that of the first.
-
-    Parameters
-    ----------
-    model : estimator
-        Fitted or not.
-
-    Examples
-    --------
-    >>> from sumwise.diagnostics import family_of
-    >>> from sumwise.ecological import Goodman
-    >>> family_of(Goodman())
-    'ecological'
-    """
-    package, *rest = type(model).__module__.split(".")
-    members = getattr(model, "estimators", None) if package == "sklearn" else None
-    return family_of(members[0][1]) if members else [*rest, ""][0]
 
 
 def other_methods(model: Any, data: Any, random_state: Any = 0) -> tuple[dict[str, Any], list[str]]:

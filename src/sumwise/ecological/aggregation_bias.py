@@ -7,7 +7,7 @@ import pandas as pd
 from scipy import stats
 
 from sumwise import checks
-from sumwise.ecological.kernels.king_checks import fitted_curvature
+from sumwise.ecological.kernels.least_squares import fitted_curvature
 from sumwise.margins import Margins
 
 

@@ -341,7 +341,7 @@ class EcologicalEM(EcologicalEstimator):
             some = checks.generator(self.random_state).choice(len(data.rows), MANY // 2, replace=False)
             part = data.some(some, as_all=True)
         first = self._solve(part, start, guess, min(FIRST_WEIGHT, self.determinant), tol=max(self.tol, 1e-3))
-        self.overdispersion_ = self._found(part, first.divergence) if self.dispersion is None else guess
+        self.overdispersion_ = self._overdispersion(part, first.divergence) if self.dispersion is None else guess
         vars(self).pop("newton_inverse_", None)
         if part is data:
             done = self._solve(data, np.exp(first.log_shares), self.overdispersion_, self.determinant)
@@ -387,7 +387,7 @@ class EcologicalEM(EcologicalEstimator):
             return common_shares(problem, start, **limits)
         return covariate_shares(problem, start, data.covariates, slopes=getattr(self, "slopes_", None), **limits)
 
-    def _found(self, data: _Data, divergence: np.ndarray) -> float:
+    def _overdispersion(self, data: _Data, divergence: np.ndarray) -> float:
         n, n_cols = data.cols.shape
         room = n_cols - 1.0
         used = min(data.rows.shape[1] * room, n * room / 2)

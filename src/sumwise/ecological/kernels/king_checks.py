@@ -6,6 +6,7 @@ import numpy as np
 from scipy import stats
 
 from sumwise.ecological.kernels import truncated_normal as tn
+from sumwise.ecological.kernels.least_squares import fitted_curvature
 
 
 def normality(
@@ -46,28 +47,6 @@ def curvature_in_x(x: np.ndarray, t: np.ndarray, weight: np.ndarray) -> tuple[fl
     if error <= 0:
         return coefficient, 1.0
     return coefficient, float(2 * stats.t.sf(abs(coefficient / error), freedom))
-
-
-def fitted_curvature(x: np.ndarray, t: np.ndarray, weight: np.ndarray) -> tuple[float, float, int]:
-    """Coefficient of x^2, its standard error and degrees of freedom; error 0 if there is none.
-
-    The error is robust to unequal variances by MacKinnon and White's HC3 (1985); HC1 rejects too often
-    with few units.
-    """
-    design = np.stack([np.ones_like(x), x, x**2], axis=1)
-    root = np.sqrt(weight)[:, None]
-    a, y = design * root, t * root[:, 0]
-    coefficients, _, rank, _ = np.linalg.lstsq(a, y, rcond=None)
-    freedom = len(x) - 3
-    if rank < 3 or freedom < 1:
-        return 0.0, 0.0, max(freedom, 0)
-    residual = y - a @ coefficients
-    bread = np.linalg.inv(a.T @ a)
-    leverage = np.einsum("ij,jk,ik->i", a, bread, a)
-    left_out = residual / np.maximum(1 - leverage, 1e-6)  # HC3: residuals from fits without the unit
-    meat = a.T @ (a * (left_out**2)[:, None])
-    error = np.sqrt((bread @ meat @ bread)[2, 2])
-    return float(coefficients[2]), float(error), freedom
 
 
 def moran(
