@@ -8,18 +8,13 @@ import numpy as np
 import pandas as pd
 
 from sumwise import checks
+from sumwise.ecological.segregation_indices import isolation
 from sumwise.errors import DataError, UnknownName
 from sumwise.margins import Margins
 from sumwise.nonvoting import choices
 
 ROBUST_SLOPE = 0.2  # tipping slope from which a finding is called robust: chosen on the three elections of `CHOSEN_ON`;
 # how often such findings are right there and on the other three is in benchmarks/results/ecological.json
-
-
-def _isolation(margins: Margins) -> np.ndarray:
-    """The mean share of the own group in a member's unit, (R,)."""
-    size = np.maximum(margins.rows.sum(axis=0), 1e-300)
-    return np.sum(margins.rows * margins.row_shares, axis=0) / size
 
 
 def sensitivity(est: Any, margins: Margins) -> pd.DataFrame:
@@ -55,7 +50,7 @@ def sensitivity(est: Any, margins: Margins) -> pd.DataFrame:
     >>> sensitivity(EcologicalEM().fit(m), m).columns.tolist()
     ['group', 'first choice', 'runner-up', 'gap', 'isolation', 'tipping', 'bounds settle', 'robust']
     """
-    real, isolation = choices(est.col_names_), _isolation(margins)
+    real, alone = choices(est.col_names_), isolation(margins.rows)
     if len(real) < 2:
         raise DataError("There are fewer than two candidates.", hint="non-voters are not candidates.")
     rows = []
@@ -63,10 +58,10 @@ def sensitivity(est: Any, margins: Margins) -> pd.DataFrame:
         order = sorted(real, key=lambda c: -est.shares_[r, c])
         first, second = order[0], order[1]
         gap = float(est.shares_[r, first] - est.shares_[r, second])
-        tipping = gap / (2 * max(1 - isolation[r], 1e-9))
+        tipping = gap / (2 * max(1 - alone[r], 1e-9))
         settled = bool(est.lower_bound_[r, first] > max(est.upper_bound_[r, c] for c in order[1:]))
         names = est.col_names_[first], est.col_names_[second]
-        rows.append((group, *names, gap, float(isolation[r]), tipping, settled, settled or tipping >= ROBUST_SLOPE))
+        rows.append((group, *names, gap, float(alone[r]), tipping, settled, settled or tipping >= ROBUST_SLOPE))
     columns = ["group", "first choice", "runner-up", "gap", "isolation", "tipping", "bounds settle", "robust"]
     return pd.DataFrame(rows, columns=columns)
 

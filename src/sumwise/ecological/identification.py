@@ -86,7 +86,7 @@ def unidentified_groups(rows: np.ndarray) -> np.ndarray:
     return 1 - (spanned**2).sum(axis=0) > ZERO_SINGULAR_VALUE
 
 
-def copied_units(margins: Margins, stacklevel: int = 3) -> np.ndarray:
+def copied_units(margins: Margins) -> np.ndarray:
     """The number of each unit, the same for large ones with the same counts, taken as copies; warn of such.
 
     Examples
@@ -106,7 +106,7 @@ def copied_units(margins: Margins, stacklevel: int = 3) -> np.ndarray:
             f"{copies} of {len(margins)} units have all counts of another: they are taken as copies, which add "
             "nothing to what is known. Hint: drop repeated units.",
             ModelWarning,
-            stacklevel=stacklevel + 1,
+            stacklevel=4,
         )
     return number
 
@@ -149,7 +149,7 @@ def absent_outcomes(margins: Margins) -> list[str]:
     return found
 
 
-def check_identified(margins: Margins, stacklevel: int = 3) -> None:
+def check_identified(margins: Margins) -> None:
     """Refuse margins without people or with an empty group; warn of what `doubts` finds.
 
     Examples
@@ -170,4 +170,4 @@ def check_identified(margins: Margins, stacklevel: int = 3) -> None:
             f"{subject} nobody in any of {len(margins)} units.", hint="drop it; Bounds() takes it as it is."
         )
     for doubt in doubts(margins):
-        warnings.warn(f"{doubt} Hint: {HINT}", ModelWarning, stacklevel=stacklevel + 1)
+        warnings.warn(f"{doubt} Hint: {HINT}", ModelWarning, stacklevel=4)

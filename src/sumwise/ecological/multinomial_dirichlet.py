@@ -16,7 +16,6 @@ from sumwise.ecological.kernels.entropic_em import RakingProblem, common_shares
 from sumwise.ecological.kernels.raking import rake
 from sumwise.ecological.result import EcologicalEstimator
 from sumwise.errors import DataError, ModelWarning
-from sumwise.estimate import Estimate
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.kernels.chain_diagnostics import effective_size, split_r_hat
 from sumwise.margins import Margins
@@ -166,10 +165,6 @@ class MultinomialDirichlet(EcologicalEstimator):
                 if r_hats[-1] < self.r_hat:
                     break
         return kept, np.mean(means[-max(1, len(means) * 2 // 3) :], axis=0), np.mean(alphas, axis=0), r_hats
-
-    def estimate(self, level: float = 0.95) -> Estimate:
-        """Return `shares_` with names, intervals and bounds; refuse where the chains don't agree."""
-        return super().estimate(level)
 
     def _interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:
         self._need_convergence()

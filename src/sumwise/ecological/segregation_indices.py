@@ -9,6 +9,12 @@ from sumwise.errors import DataError
 from sumwise.margins import Margins
 
 
+def isolation(rows: np.ndarray) -> np.ndarray:
+    """The mean share of the own group in a member's unit, (R,), from counts (n, R)."""
+    totals, sizes = np.maximum(rows.sum(axis=1), 1e-300), np.maximum(rows.sum(axis=0), 1e-300)
+    return np.sum(rows * (rows / totals[:, None]), axis=0) / sizes
+
+
 def segregation(margins: Margins) -> pd.DataFrame:
     """Compute indices of segregation of every group, and Theil's H of all groups together.
 
@@ -39,16 +45,15 @@ def segregation(margins: Margins) -> pd.DataFrame:
     totals = rows.sum(axis=1)
     if not totals.sum() > 0:
         raise DataError("All units are empty.", hint="check the columns that were read.")
-    sizes = rows.sum(axis=0)
+    alone = isolation(rows)
     found = []
     for r, name in enumerate(margins.row_names):
         own, rest = rows[:, r], totals - rows[:, r]
-        if sizes[r] == 0 or rest.sum() == 0:
+        if own.sum() == 0 or rest.sum() == 0:
             found.append((name, np.nan, np.nan, np.nan))
             continue
         dissimilarity = 0.5 * np.abs(own / own.sum() - rest / rest.sum()).sum()
-        isolation = float(np.sum(own / own.sum() * own / totals))
-        found.append((name, dissimilarity, isolation, _theil(np.stack([own, rest], axis=1))))
+        found.append((name, dissimilarity, float(alone[r]), _theil(np.stack([own, rest], axis=1))))
     found.append(("all groups", np.nan, np.nan, _theil(rows)))
     return pd.DataFrame(found, columns=["group", "dissimilarity", "isolation", "theil_h"])
 

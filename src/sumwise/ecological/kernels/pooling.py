@@ -26,16 +26,14 @@ def from_log_lifts(lifts: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.
     return rake_table(start, rows, cols)
 
 
-def rake_table(
-    table: np.ndarray, rows: np.ndarray, cols: np.ndarray, max_iter: int = 500, tol: float = 1e-9
-) -> np.ndarray:
+def rake_table(table: np.ndarray, rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
     """Iterative proportional fitting of one positive table to both margins."""
     total = max(float(rows.sum()), 1e-300)
-    for _ in range(max_iter):
+    for _ in range(500):
         table = table * (rows / np.maximum(table.sum(axis=1), 1e-300))[:, None]
         sums = table.sum(axis=0)
         table = table * (cols / np.maximum(sums, 1e-300))
-        if np.abs(sums - cols).max() < tol * total:
+        if np.abs(sums - cols).max() < 1e-9 * total:
             break
     return table
 
@@ -52,25 +50,23 @@ def association(table: np.ndarray) -> np.ndarray:
     return (table - expected) / np.sqrt(np.maximum(expected, 1e-300))
 
 
-def cells_of_table(
-    rows: np.ndarray, cols: np.ndarray, table: np.ndarray, max_iter: int = 30, tol: float = 1e-5
-) -> np.ndarray:
+def cells_of_table(rows: np.ndarray, cols: np.ndarray, table: np.ndarray) -> np.ndarray:
     """Row shares (n, R, C) of units with margins rows (n, R) and cols (n, C) whose counts sum to `table`, nearly.
 
     Every unit is a raking of shares common to all; these are scaled until the units' counts add up to the table,
-    which they do within `tol` of all people unless the table is outside what units allow.
+    which they do within 1e-5 of all people unless the table is outside what units allow.
     """
     size = np.maximum(table.sum(axis=1, keepdims=True), 1e-300)
     shares = np.maximum(table / size, 1e-8)
     best, least = rake(rows, cols, np.log(shares / shares.sum(axis=1, keepdims=True))), np.inf
-    for _ in range(max_iter):
+    for _ in range(30):
         shares = shares / shares.sum(axis=1, keepdims=True)
         cells = rake(rows, cols, np.log(shares))
         total = np.einsum("ir,irc->rc", rows, cells)
         gap = float(np.abs(total - table).sum() / table.sum())
         if gap < least:
             best, least = cells, gap
-        if gap < tol:
+        if gap < 1e-5:
             break
         shares = np.maximum(shares * np.clip(table / np.maximum(total, 1e-300), 0.2, 5.0), 1e-8)
     return best

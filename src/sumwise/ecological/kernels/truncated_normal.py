@@ -14,10 +14,9 @@ NODES, WEIGHTS = np.polynomial.legendre.leggauss(48)
 
 
 class LineMoments(NamedTuple):
-    """Of each unit: variance and deviation of T, and mean, standard deviation of the first share given T."""
+    """Of each unit: the variance of T, and mean and standard deviation of the first share given T."""
 
     variance: np.ndarray
-    deviation: np.ndarray
     mean: np.ndarray
     sd: np.ndarray
 
@@ -72,7 +71,7 @@ def line_moments(
     variance = sd_b**2 * x**2 + sd_w**2 * (1 - x) ** 2 + 2 * cov * x * (1 - x)
     deviation = t - mean_b * x - mean_w * (1 - x)
     left = np.maximum(sd_b**2 - along**2 / variance, 1e-12)
-    return LineMoments(variance, deviation, mean_b + along / variance * deviation, np.sqrt(left))
+    return LineMoments(variance, mean_b + along / variance * deviation, np.sqrt(left))
 
 
 def log_interval(low: np.ndarray, high: np.ndarray) -> np.ndarray:

@@ -81,8 +81,6 @@ def unit_log_density(rows: np.ndarray, cols: np.ndarray, shares: np.ndarray, rho
     >>> float(unit_log_density(np.array([[100.0]]), np.array([[50.0, 50.0]]), p, 0.0)[0].round(3))
     -2.875
     """
-    distance, log_det, rank = unit_moments(
-        np.ascontiguousarray(rows), np.ascontiguousarray(cols), np.ascontiguousarray(shares)
-    )
+    distance, log_det, rank = unit_moments(rows, cols, shares)
     phi = 1 + rho * np.maximum(rows.sum(axis=1) - 1, 0.0)
     return -0.5 * (distance / phi + log_det + rank * np.log(2 * np.pi * phi))
