@@ -119,6 +119,10 @@ def varied() -> dict[str, list[Case]]:
     return {"census": [Case(m, t) for _, m, t in census_tables()], "registration, halves": halves(datasets.matproii())}
 
 
+def starts() -> dict[str, list[Case]]:
+    return elections(as_they_are) | alike() | varied()
+
+
 def known_units() -> dict[str, list[Case]]:
     """Sets of which every unit's cells are known."""
     files = {"registration, halves": datasets.matproii(), "1930, halves": datasets.foreign_illiteracy_1930()}
@@ -199,6 +203,8 @@ RULES = {
     "pseudo-count": Rule(partial(elections, as_they_are, 1), {"prior": 0.0}, **POINT),
     "overdispersion": Rule(partial(elections, as_they_are, 1), {"dispersion": 0.0}, **POINT),
     "determinant": Rule(partial(elections, as_they_are, 1), {"determinant": 0.0}, **POINT),
+    "first fit: the determinant's full weight": Rule(starts, {}, {(em, "FIRST_WEIGHT"): 10.0}, **POINT),
+    "first fit: no overdispersion": Rule(starts, {}, {(em, "GUESS"): 0.0}, **POINT),
     "all three: the multinomial EM": Rule(partial(elections, as_they_are, 1), {"method": "multinomial"}, **POINT),
     "determinant's weight, elections": Rule(partial(elections, as_they_are, 1), {"determinant": 1.0}, **POINT),
     "determinant's weight, units alike": Rule(alike, {"determinant": 1.0}, **POINT),
