@@ -308,7 +308,8 @@ def identifiers(given: Any, n: int, what: str) -> np.ndarray:
     array = _as_ids(listing(given, what, f"give a sequence of {n} ids."), what)
     if len(array) != n:
         raise DataError(f"{what} has {len(array)} entries for {n} units.")
-    missing = [i for i, x in enumerate(array.tolist()) if _missing(x)]
+    nothing = ("NoneType", "NAType", "NaTType")
+    missing = [i for i, x in enumerate(array.tolist()) if type(x).__name__ in nothing or x != x]
     if missing:
         raise DataError(f"{what} is missing at {len(missing)} of {n} places. First: position {missing[0]}.")
     unique(array.tolist(), what)
@@ -532,10 +533,6 @@ def _beyond_exact(x: Any) -> bool:
     if isinstance(x, decimal.Decimal):
         return x.is_finite() and abs(x) > LARGEST_EXACT
     return isinstance(x, (int, np.integer)) and abs(int(x)) > LARGEST_EXACT
-
-
-def _missing(x: Any) -> bool:
-    return x is None or type(x).__name__ in ("NAType", "NaTType") or x != x
 
 
 def _as_ids(listed: list, what: str) -> np.ndarray:

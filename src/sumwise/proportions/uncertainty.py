@@ -141,7 +141,7 @@ class Covariance:
         """Classifiers with coefficients drawn around the fitted ones."""
         half = self._half()
         for normal in self._normals(half.shape[1], rng):
-            yield self._moved(half @ normal)
+            yield moved(self.model, self.model.theta_.ravel() + half @ normal)
 
     def follow(self, answer: Callable[[Any], np.ndarray], rng: np.random.Generator) -> np.ndarray:
         """Answers of the drawn classifiers, (n_draws, ...); deprecated: ask each of `models` instead."""
@@ -164,9 +164,6 @@ class Covariance:
         if np.isinf(self.freedom):
             return normals
         return normals * np.sqrt(self.freedom / rng.chisquare(self.freedom, self.n_draws))[:, None]
-
-    def _moved(self, change: np.ndarray) -> CardinalityClassifier:
-        return moved(self.model, self.model.theta_.ravel() + change)
 
 
 def moved(model: CardinalityClassifier, theta: np.ndarray) -> CardinalityClassifier:

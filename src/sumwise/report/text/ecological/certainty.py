@@ -40,10 +40,12 @@ def add_certainty(context: Context, summary: Summary) -> None:
         words = f"The bounds are {100 * width.mean():.0f} percentage points wide on average."
     else:
         narrow = int((width < 0.1).sum())
+        mean = float((high - low).mean())
+        points = f"{100 * mean:.0f}" if mean >= 0.005 else "less than 1"
         words = (
             f"The bounds are {100 * width.mean():.0f} percentage points wide on average, the {context.percent} "
-            f"intervals {_points((high - low).mean())}. The difference comes from the method's assumptions, not from "
-            f"the data. {narrow or 'None'} of the {width.size} bounds {'is' if narrow < 2 else 'are'} narrower than "
+            f"intervals {points}. The difference comes from the method's assumptions, not from the data. "
+            f"{narrow or 'None'} of the {width.size} bounds {'is' if narrow < 2 else 'are'} narrower than "
             "10 points."
         )
     summary.add("certainty", text(words))
@@ -63,10 +65,6 @@ def add_certainty(context: Context, summary: Summary) -> None:
     add_unit_figures(context, summary)
     add_maps(context, summary)
     _sensitivity(context, summary)
-
-
-def _points(width: float) -> str:
-    return f"{100 * width:.0f}" if width >= 0.005 else "less than 1"
 
 
 def _truth(context: Context, summary: Summary, low: np.ndarray, high: np.ndarray) -> None:
