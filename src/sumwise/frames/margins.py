@@ -55,7 +55,8 @@ def margins_from_frame(
         if kind is not None:
             checks.choice(kind, name, KINDS)
     row_spec, col_spec = _side(rows, "rows"), _side(cols, "cols")
-    _distinct_columns(row_spec, col_spec)
+    if both := ({*row_spec.values()} & {*col_spec.values()}) - {None}:
+        raise DataError(f"Column {sorted(map(str, both))[0]!r} is in rows and in cols.", hint="name it on one side.")
     extra = [c for c in (unit, total, weight) if c is not None] + [*(covariates or ()), *(row_sd or ())]
     wanted = [c for spec in (row_spec, col_spec) for c in spec.values() if c is not None]
     table = frames.to_pandas(frame, list(dict.fromkeys(wanted + extra)))
@@ -124,12 +125,6 @@ def _side(given: Any, which: str) -> dict:
     if all(column is None for column in spec.values()):
         raise DataError(f"{which} names no column besides the rest.")
     return spec
-
-
-def _distinct_columns(row_spec: dict, col_spec: dict) -> None:
-    both = {c for c in row_spec.values() if c is not None} & {c for c in col_spec.values() if c is not None}
-    if both:
-        raise DataError(f"Column {sorted(map(str, both))[0]!r} is in rows and in cols.", hint="name it on one side.")
 
 
 def _counts(table: Any, columns: Sequence, units: np.ndarray) -> np.ndarray:
