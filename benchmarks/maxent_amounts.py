@@ -50,7 +50,7 @@ def world(family: str, seed: int) -> tuple:
 def by_rows(model: MaxEntRegressor, people, others) -> np.ndarray:
     """Expected amounts of others by the regression on rows."""
     lay, names = model.x_model_.model_.layout, list(model.domain_.attributes)
-    designs = [cell_design(f[names].to_numpy(), lay.terms, lay.term_starts, lay.levels) for f in (people, others)]
+    designs = [cell_design(lay, f[names].to_numpy()) for f in (people, others)]
     y = np.clip(people["amount"].to_numpy(dtype=float), *model.range_)
     unit = np.var(y) if model.family == "gaussian" else 1.0
     orders = np.repeat([len(t) for t in lay.terms], np.diff(lay.term_starts))

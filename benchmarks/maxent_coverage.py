@@ -155,7 +155,7 @@ def as_penalised(model: Any, truth: Any) -> np.ndarray:
     """The true coefficients, split between tables so that the model's penalties are smallest."""
     lay = model.model_.layout
     every = np.indices(lay.sizes).reshape(len(lay.sizes), -1).T
-    design = cell_design(every, lay.terms, lay.term_starts, lay.sizes).toarray()
+    design = cell_design(lay, every).toarray()
     orders = np.repeat([len(t) for t in lay.terms], np.diff(lay.term_starts))
     root = np.sqrt(np.asarray(model.penalty_theta_, dtype=float)[np.minimum(orders, 2) - 1])
     centred = design - design.mean(axis=0)  # the intercept takes the mean

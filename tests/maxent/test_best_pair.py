@@ -29,7 +29,7 @@ def test_finds_the_pair_that_acts_together(frame):
 def test_is_a_logistic_regression_on_rows(frame):
     model = BestPair(penalty=2.0, pair=("d", "b")).fit(Tables.from_frame(frame, list("abcd"), label="y"))
     lay = layout((3, 3), [(0, 1), (0,), (1,)])
-    design = cell_design(frame[["b", "d"]].to_numpy(), lay.terms, lay.term_starts, lay.sizes)
+    design = cell_design(lay, frame[["b", "d"]].to_numpy())
     reference = LogisticRegression(C=0.25, tol=1e-8, max_iter=1000).fit(design, frame["y"])
     np.testing.assert_allclose(model.predict_proba(frame), reference.predict_proba(design), atol=1e-4)
 

@@ -17,11 +17,11 @@ THETA = RNG.standard_normal((2, LAY.n_params))
 def added_up(effects):
     lay = layout(SIZES, effect_terms(LAY))
     flat = dict(zip(effect_terms(LAY), effects))
-    return cell_design(EVERY, lay.terms, lay.term_starts, SIZES) @ np.concatenate([flat[t] for t in lay.terms])
+    return cell_design(lay, EVERY) @ np.concatenate([flat[t] for t in lay.terms])
 
 
 def test_they_add_up_to_the_log_odds_less_a_constant():
-    design = cell_design(EVERY, LAY.terms, LAY.term_starts, SIZES)
+    design = cell_design(LAY, EVERY)
     for k, effects in enumerate(zip(*effects_of(LAY, THETA, SHARES))):
         off = design @ THETA[k] - added_up(effects)
         np.testing.assert_allclose(off, off[0])
@@ -54,7 +54,7 @@ def test_listed_cells_stay_as_they_are():
 
 def test_the_least_split_is_that_of_least_squares():
     penalties = np.repeat([[3.0, 9.0, 1.0, 2.0], [1.0, 1.0, 1.0, 1.0]], np.diff(LAY.term_starts), axis=1)
-    design = cell_design(EVERY, LAY.terms, LAY.term_starts, SIZES).toarray()
+    design = cell_design(LAY, EVERY).toarray()
     centred = design - design.mean(axis=0)
     wanted = [np.linalg.lstsq(centred / np.sqrt(p), centred @ t)[0] / np.sqrt(p) for t, p in zip(THETA, penalties)]
     np.testing.assert_allclose(least_split(LAY, THETA, penalties), wanted, atol=1e-12)

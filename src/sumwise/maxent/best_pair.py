@@ -91,7 +91,7 @@ def _fit_pair(found: SufficientStatistics, pair: tuple[int, ...], penalty: float
     own = layout(sizes, [(0, 1), (0,), (1,)])
     cells = np.indices(sizes).reshape(2, math.prod(sizes)).T
     used = counts > 0
-    design = cell_design(cells[used], own.terms, own.term_starts, sizes)
+    design = cell_design(own, cells[used])
     theta, offsets, loss, _ = fit_softmax(design, classes[used], np.full(own.n_params, max(penalty, 1e-9)))
     fit = -(loss - penalty * float(np.sum(theta**2)))
     share = np.clip(classes[used] / counts[used, None], 0, 1)

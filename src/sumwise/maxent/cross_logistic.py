@@ -59,7 +59,7 @@ class CrossLogistic(TablesClassifier):
         given = usual_penalties(len(lay.sizes)) if penalty_theta is None else penalty_theta
         penalty = penalties_by_order(lay, given, "penalty_theta")
         counts = np.eye(len(self.classes_))[y]
-        design = cell_design(codes, lay.terms, lay.term_starts, lay.levels)
+        design = cell_design(lay, codes)
         penalty[~lay.own_places()] = NO_PARAMETER
         self.theta_, self.offsets_, _, self.n_iter_ = fit_softmax(design, counts, np.maximum(penalty, 1e-9))
         self.theta_[:, ~lay.own_places()] = 0.0

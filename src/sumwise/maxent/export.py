@@ -32,11 +32,12 @@ def logistic_weights(model: LogLinearModel) -> dict[str, Any]:
         "classes": classes,
         "intercept": float(offsets[1]) if binary else [float(v) for v in offsets],
         "weights": weights,
-        "encoding": _rules_of(schema),
+        "encoding": encoding_rules(schema),
     }
 
 
-def _rules_of(schema: Schema) -> dict[str, Any] | None:
+def encoding_rules(schema: Schema) -> dict[str, Any] | None:
+    """How raw columns become the levels of a model's attributes, as JSON can hold it."""
     if schema.encoding is None:
         return None
     return schema.encoding.project([a for a in schema.domain.attributes if a in schema.encoding]).to_dict()

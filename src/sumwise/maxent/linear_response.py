@@ -14,7 +14,6 @@ from sumwise.fit import warn_not_converged
 from sumwise.maxent.fitted_model import LogLinearModel
 from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.hessian_products import Moves, hessian_products
-from sumwise.maxent.kernels.loglinear import Layout
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
 from sumwise.maxent.thinning import sums_by_cell
 
@@ -47,7 +46,7 @@ class LinearResponse:
         p = np.exp(model.scores(codes) - np.logaddexp.reduce(model.scores(codes), axis=1)[:, None])
         binary = len(model.parameters.theta) == 1
         self.shares = np.ascontiguousarray(p[:, 1:] if binary else p)
-        self.cells, self.weights = term_places(lay, codes), weights
+        self.cells, self.weights = lay.all_row_parameters(codes), weights
         self.seen = Moments(stats.seen.counts * lay.own_places(), stats.seen.sums * lay.own_places())
         self.penalties, n = penalties, weights.sum()
         counts = sums_by_cell(lay, codes, weights)
@@ -127,12 +126,3 @@ class LinearResponse:
                     STEPS, left_over, LOOSE, "intervals may be too narrow; merge rare levels.", 6, "residual"
                 )
         return x
-
-
-def term_places(lay: Layout, codes: np.ndarray) -> np.ndarray:
-    """Where the parameters of every term are that rows (m, D) have: (m, T)."""
-    columns = [
-        lay.parameters(t, np.ravel_multi_index(tuple(codes[:, a] for a in term), lay.shape(term)))
-        for t, term in enumerate(lay.terms)
-    ]
-    return np.ascontiguousarray(np.stack(columns, axis=1))

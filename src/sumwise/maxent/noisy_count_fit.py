@@ -53,5 +53,5 @@ def noisy_count_fit(
         lambda v: centred(stats, v[None], stats.seen.counts[None])[0],
         seen & lay.own_places(),
     )
-    design = cell_design(codes, lay.terms, lay.term_starts, lay.levels, lay.listed)
+    design = cell_design(lay, codes)
     return fit_noisy_counts(design, weights, observed, interaction_penalty(stats), now.mu)

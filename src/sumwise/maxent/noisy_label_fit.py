@@ -57,7 +57,7 @@ def noisy_label_fit(
         cells, counts = np.unique(np.ravel_multi_index(tuple(free), lay.sizes), return_counts=True)
         codes = lay.with_crossed(np.column_stack(np.unravel_index(cells, lay.sizes)))
         weights = counts * weights[0]
-    design = cell_design(codes, lay.terms, lay.term_starts, lay.levels, lay.listed)
+    design = cell_design(lay, codes)
     sums = observed_sums(stats, design.T @ weights if rescale else None)
     centre = None if stats.centre is None else stats.centre.sums
     return fit_noisy_sums(design, weights, sums, np.maximum(penalty, 1e-9), begin, centre=centre)
@@ -88,7 +88,7 @@ def own_penalties(stats: SufficientStatistics, codes: np.ndarray, penalty: np.nd
     """
     lay, out, codes = stats.layout, np.array(penalty, dtype=float), codes[:OWN_ROWS]
     weights = np.full(len(codes), stats.n / len(codes))
-    design = cell_design(codes, lay.terms, lay.term_starts, lay.levels, lay.listed)
+    design = cell_design(lay, codes)
     sums = observed_sums(stats, design.T @ weights)
     rates = (stats.shares[1:] if len(sums.sums) == 1 else stats.shares)[:, None]
     sampled = np.maximum((design.T @ weights) * rates * (1 - rates), FLOOR)
@@ -177,7 +177,7 @@ def fit_on_rows(stats: SufficientStatistics, codes: np.ndarray, plain: np.ndarra
     if not known.any():
         raise DataError("No row has levels that all tables have.", hint="give rows of the same population.")
     codes, lay = codes[known], stats.layout
-    design = cell_design(codes, lay.terms, lay.term_starts, lay.levels, lay.listed)
+    design = cell_design(lay, codes)
     here = np.asarray(design.sum(axis=0)).ravel() * (stats.n / len(codes))
     few = 1.0 + stats.n / len(codes)  # a few rows stand for many: their error is that of noise n / m times the sampling
     if stats.noisy:

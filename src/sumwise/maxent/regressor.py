@@ -134,7 +134,7 @@ class MaxEntRegressor(Estimator):
     def _learn(self, model: LogLinearModel, stats: SufficientStatistics, squares: Any, rng: Any) -> None:
         low, lay, width = self.range_[0], stats.layout, self.range_[1] - self.range_[0]
         rows, shares = standing_rows(model, model.draw(ROWS, rng)[0])
-        design = cell_design(rows, lay.terms, lay.term_starts, lay.levels, lay.listed)
+        design = cell_design(lay, rows)
         weights = stats.n * shares
         here = design.T @ weights
         mean = self.mean_ = low + width * float(stats.shares[1])

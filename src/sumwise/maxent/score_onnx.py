@@ -17,6 +17,7 @@ from sumwise.encoding.merged import Merged
 from sumwise.encoding.rules import BASE, PRIME, SALT_STEP, Cuts, Levels, Target
 from sumwise.errors import DataError
 from sumwise.extras import require
+from sumwise.maxent.export import encoding_rules
 from sumwise.maxent.fitted_model import LogLinearModel
 from sumwise.maxent.sparse_terms import full_table
 
@@ -37,10 +38,8 @@ def onnx_model(model: LogLinearModel) -> Any:
         if values.any():
             scores = graph.add("Add", scores, _term(graph, lay, t, [codes[a] for a in term], values))
     graph.add("Softmax", scores, name="probabilities", axis=1)
-    about = {"label": schema.label, "classes": [checks.plain(c) for c in schema.classes], "encoding": None}
-    if schema.encoding is not None:
-        about["encoding"] = schema.encoding.project([a for a in names if a in schema.encoding]).to_dict()
-    return graph.model(len(schema.classes), about)
+    classes = [checks.plain(c) for c in schema.classes]
+    return graph.model(len(classes), {"label": schema.label, "classes": classes, "encoding": encoding_rules(schema)})
 
 
 class _Graph:

@@ -133,10 +133,9 @@ def _drift(labels: np.ndarray, n_classes: int, share: float, rng: np.random.Gene
 def sums_by_cell(lay: Layout, codes: np.ndarray, weights: np.ndarray) -> np.ndarray:
     """Sums (P,) of weights (m,) over the rows in every cell."""
     out = np.zeros(lay.n_params)
-    for t, term in enumerate(lay.terms):
+    for t in range(len(lay.terms)):
         begin, end = lay.term_starts[t], lay.term_starts[t + 1]
-        place = lay.parameters(t, np.ravel_multi_index(tuple(codes[:, a] for a in term), lay.shape(term)))
-        out[begin:end] = np.bincount(place - begin, weights=weights, minlength=end - begin)
+        out[begin:end] = np.bincount(lay.row_parameters(t, codes) - begin, weights=weights, minlength=end - begin)
     return out
 
 

@@ -1,14 +1,14 @@
 import numpy as np
 from scipy.optimize import minimize
 
+from sumwise.maxent.kernels.loglinear import layout
 from sumwise.maxent.kernels.noisy_counts import NoisyCounts, fit_noisy_counts
 from sumwise.maxent.kernels.table_logistic import cell_design
 
 
 def small(rng):
     codes = np.indices((2, 3, 2)).reshape(3, -1).T
-    terms, sizes = [(0, 1), (1, 2)], (2, 3, 2)
-    design = cell_design(codes, terms, np.array([0, 6, 12]), sizes)
+    design = cell_design(layout((2, 3, 2), [(0, 1), (1, 2)]), codes)
     return design, rng.uniform(50, 150, len(codes)), NoisyCounts(
         rng.uniform(50, 400, 12), np.repeat([30.0, 80.0], 6), 1000.0, lambda v: v, np.ones(12, dtype=bool)
     )  # fmt: skip

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from sumwise.maxent.kernels.loglinear import layout
 from sumwise.maxent.kernels.noisy_sums import NoisySums, fit_noisy_sums
 from sumwise.maxent.kernels.table_logistic import cell_design
 
-SIZES, TERMS = (3, 4), ((0,), (1,))
-STARTS = np.array([0, 3, 7])
+LAYOUT = layout((3, 4), [(0,), (1,)])
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +16,7 @@ def rows():
     rng = np.random.default_rng(0)
     first = rng.integers(0, 3, 4000)
     second = np.where(rng.random(4000) < 0.7, first, rng.integers(0, 4, 4000))
-    return cell_design(np.column_stack([first, second]), TERMS, STARTS, SIZES)
+    return cell_design(LAYOUT, np.column_stack([first, second]))
 
 
 def told(design, p, variance, rng=None, spread=0.0):
@@ -68,9 +68,8 @@ def test_the_end_does_not_depend_on_the_beginning():
     rng = np.random.default_rng(3)
     sizes = (8, 9, 10, 11)
     terms = [(i, j) for i in range(4) for j in range(i)]
-    starts = np.concatenate([[0], np.cumsum([sizes[i] * sizes[j] for i, j in terms])])
     codes = np.column_stack([rng.integers(0, k, 5000) for k in sizes])
-    design = cell_design(codes, terms, starts, sizes)
+    design = cell_design(layout(sizes, terms), codes)
     theta = 0.5 * rng.standard_normal((1, design.shape[1]))
     p = expit(design @ theta[0] - 1.0)[:, None]
     goal, penalty = told(design, p, 25.0, rng, 5.0), np.ones_like(theta)

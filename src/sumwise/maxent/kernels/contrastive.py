@@ -57,14 +57,19 @@ def centring(lay: Layout) -> Centring:
             if axis >= len(shape) or len(shape) < 2 or lay.sparse_cells(c) is not None:
                 line = np.full(int(lay.starts[c + 1] - lay.starts[c]), -1, dtype=np.int64)
             else:
-                flat = np.arange(int(np.prod(shape)) // shape[axis]).reshape(*shape[:axis], 1, *shape[axis + 1 :])
-                line = np.broadcast_to(flat, shape).ravel()
+                line = _lines_along(axis, shape)
             parts.append(np.where(line >= 0, n + line, -1))
             n += int(line.max()) + 1
         lines.append(np.concatenate(parts))
         n_lines.append(n)
     crossed = tuple(_crossed_lines(lay, t) for t in range(len(lay.terms)) if lay.is_crossed(t))
     return Centring(lines, n_lines, _speeds(lay), crossed)
+
+
+def _lines_along(axis: int, shape: tuple[int, ...]) -> np.ndarray:
+    """The number of the line along an axis that each cell of a table lies on."""
+    flat = np.arange(int(np.prod(shape)) // shape[axis]).reshape(*shape[:axis], 1, *shape[axis + 1 :])
+    return np.broadcast_to(flat, shape).ravel()
 
 
 def _crossed_lines(lay: Layout, t: int) -> CrossedLines:
@@ -75,11 +80,10 @@ def _crossed_lines(lay: Layout, t: int) -> CrossedLines:
     at = dict(zip(of, np.indices(shape).reshape(len(of), -1)))
     index = [at[a] if a < d else lay.crossed[a - d].values[tuple(at[b] for b in lay.crossed[a - d].of)] for a in term]
     part = slice(int(lay.term_starts[t]), int(lay.term_starts[t + 1]))
-    lines, n_lines = [], []
-    for axis in range(len(shape)):
-        flat = np.arange(int(np.prod(shape)) // shape[axis]).reshape(*shape[:axis], 1, *shape[axis + 1 :])
-        lines.append(np.broadcast_to(flat, shape).ravel())
-        n_lines.append(flat.size)
+    lines, n_lines = (
+        [_lines_along(axis, shape) for axis in range(len(shape))],
+        [int(np.prod(shape)) // s for s in shape],
+    )
     return CrossedLines(part, np.ravel_multi_index(tuple(index), lay.shape(term)), lines, n_lines)
 
 

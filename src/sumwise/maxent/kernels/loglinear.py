@@ -125,6 +125,15 @@ class Layout(NamedTuple):
             return self.term_starts[t] + cells
         return self.term_starts[t] + found_in(kept, cells)
 
+    def row_parameters(self, t: int, codes: np.ndarray) -> np.ndarray:
+        """Where the parameters of term `t` are that rows of known level codes (n, D) have: (n,)."""
+        term = self.terms[t]
+        return self.parameters(t, np.ravel_multi_index(tuple(codes[:, a] for a in term), self.shape(term)))
+
+    def all_row_parameters(self, codes: np.ndarray) -> np.ndarray:
+        """`row_parameters` of all terms, (n, T)."""
+        return np.stack([self.row_parameters(t, codes) for t in range(len(self.terms))], axis=1)
+
     def own_places(self) -> np.ndarray:
         """Whether a parameter is a cell's own (P,): not of cells that a table doesn't list, nor of a bare clique."""
         own = np.ones(self.n_params, dtype=bool)

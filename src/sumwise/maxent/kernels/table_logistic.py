@@ -6,28 +6,14 @@ import numpy as np
 from scipy.sparse import csr_matrix
 
 from sumwise.kernels.minimise import minimise
-from sumwise.maxent.kernels.loglinear import found_in, log_sum
+from sumwise.maxent.kernels.loglinear import Layout, log_sum
 
 
-def cell_design(
-    codes: np.ndarray,
-    terms: list[tuple[int, ...]] | tuple[tuple[int, ...], ...],
-    starts: np.ndarray,
-    sizes: tuple[int, ...],
-    listed: tuple[np.ndarray | None, ...] = (),
-) -> csr_matrix:
-    """Indicators (n, P) of the cells that level codes (n, D) fall in, one per term (a tuple of attributes).
-
-    listed: as in `Layout`.
-    """
-    columns = []
-    for t, term in enumerate(terms):
-        cell = np.ravel_multi_index(tuple(codes[:, a] for a in term), tuple(sizes[a] for a in term))
-        kept = listed[t] if t < len(listed) else None
-        columns.append(starts[t] + (cell if kept is None else found_in(kept, cell)))
-    index = np.stack(columns, axis=1)
+def cell_design(lay: Layout, codes: np.ndarray) -> csr_matrix:
+    """Indicators (n, P) of the cells that level codes (n, D) fall in, one per term."""
+    index = lay.all_row_parameters(codes)
     n, k = index.shape
-    return csr_matrix((np.ones(n * k), index.ravel(), np.arange(0, n * k + 1, k)), shape=(n, int(starts[-1])))
+    return csr_matrix((np.ones(n * k), index.ravel(), np.arange(0, n * k + 1, k)), shape=(n, lay.n_params))
 
 
 def fit_softmax(
