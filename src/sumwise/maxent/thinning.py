@@ -135,7 +135,8 @@ def sums_by_cell(lay: Layout, codes: np.ndarray, weights: np.ndarray) -> np.ndar
     out = np.zeros(lay.n_params)
     for t in range(len(lay.terms)):
         begin, end = lay.term_starts[t], lay.term_starts[t + 1]
-        out[begin:end] = np.bincount(lay.row_parameters(t, codes) - begin, weights=weights, minlength=end - begin)
+        place = lay.row_parameters(t, codes)  # named: freed at once, its memory is fetched anew for every term
+        out[begin:end] = np.bincount(place - begin, weights=weights, minlength=end - begin)
     return out
 
 
