@@ -13,7 +13,7 @@ from scipy import sparse
 from sumwise import checks
 from sumwise.collective.counts import dense
 from sumwise.collective.flow_results import FlowResults
-from sumwise.collective.places import Places
+from sumwise.collective.places import Places, feature
 from sumwise.errors import DataError
 from sumwise.extras import require
 from sumwise.frames import is_frame, to_pandas
@@ -133,12 +133,12 @@ class FlowExchange(FlowResults):
         features = []
         for name, point, n in zip(self.places_.names, where, self.nodes_[k]):
             what = {"place": name, "time": str(from_time), "count": float(n)}
-            features.append(_feature("Point", point.tolist(), what))
+            features.append(feature("Point", point.tolist(), what))
         at = {name: point.tolist() for name, point in zip(self.places_.names, where)}
         for origin, destination, flow in self.flow_frame(from_time, least).to_numpy(dtype=object):
             if origin != destination:
                 what = {"origin": origin, "destination": destination, "flow": float(flow)}
-                features.append(_feature("LineString", [at[origin], at[destination]], what))
+                features.append(feature("LineString", [at[origin], at[destination]], what))
         return _collection(features, path)
 
     def routes_geojson(self, n: int = 10, path: str | PathLike | None = None, **options: Any) -> dict[str, Any]:
@@ -146,7 +146,7 @@ class FlowExchange(FlowResults):
         self._lonlat()
         drawn = self.routes(n, **options)
         features = [
-            _feature("LineString", part[["lon", "lat"]].to_numpy().tolist(), {"route": k})
+            feature("LineString", part[["lon", "lat"]].to_numpy().tolist(), {"route": k})
             for k, (_, part) in enumerate(drawn.groupby("route_id"), 1)
         ]
         return _collection(features, path)
@@ -201,10 +201,6 @@ class FlowExchange(FlowResults):
                 hint="give Places(lon=..., lat=...), or Places.from_projected(x, y, crs).",
             )
         return places.positions
-
-
-def _feature(kind: str, coordinates: list, properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "Feature", "geometry": {"type": kind, "coordinates": coordinates}, "properties": properties}
 
 
 def _collection(features: list, path: str | PathLike | None) -> dict[str, Any]:

@@ -54,8 +54,7 @@ class Observed:
     @property
     def smooth(self):
         """Whether no term has an infinite slope (exact counts, bounds)."""
-        e = self.problem.observations
-        return bool(np.isfinite(e.low).all() and np.isfinite(e.high).all())
+        return self.problem.observations.soft
 
 
 def observe(model: Any, tables: Any, n: Any, energy: Any = None) -> Observed:

@@ -372,11 +372,7 @@ class Places:
             raise DataError("These places have no longitude and latitude.", hint="see Places.from_projected.")
         areas = [None] * len(self) if self.area is None else self.area.tolist()
         features = [
-            {
-                "type": "Feature",
-                "geometry": {"type": "Point", "coordinates": point},
-                "properties": {"place": name} | ({} if area is None else {"area": area}),
-            }
+            feature("Point", point, {"place": name} | ({} if area is None else {"area": area}))
             for name, point, area in zip(self.names, self.positions.tolist(), areas)
         ]
         return {"type": "FeatureCollection", "features": features}
@@ -415,6 +411,11 @@ def _vectors(points: np.ndarray, spherical: bool) -> np.ndarray:
         return points
     lon, lat = np.radians(points).T
     return np.column_stack([np.cos(lat) * np.cos(lon), np.cos(lat) * np.sin(lon), np.sin(lat)])
+
+
+def feature(kind: str, coordinates: list, properties: dict[str, Any]) -> dict[str, Any]:
+    """A feature of GeoJSON."""
+    return {"type": "Feature", "geometry": {"type": kind, "coordinates": coordinates}, "properties": properties}
 
 
 def _cost_matrix(given: Any) -> np.ndarray:

@@ -303,9 +303,7 @@ def _choose(root, when, place, given, rng):
 
 def _held_out(root, out, when, place, settings) -> np.ndarray:
     """Squared errors at the positions `out` of a fit to all others."""
-    shown = root.copy()
-    shown.ravel()[out] = np.nan
-    field = _fit(shown, when, place, settings, np.random.default_rng(0))
+    field = _fit(_without(root, out), when, place, settings, np.random.default_rng(0))
     return (field.values().ravel()[out] - root.ravel()[out]) ** 2
 
 
@@ -319,14 +317,20 @@ def _widening(root, when, place, settings, parts, draws, rng):
     """How much wider errors of held-out counts are than the process expects, by the size of the count."""
     sizes, errors, variances = [], [], []
     for out in _folds(root, rng):
-        shown = root.copy()
-        shown.ravel()[out] = np.nan
+        shown = _without(root, out)
         field = _fit(shown, when, place, settings, rng)
         fields = posterior_draws(field, np.isfinite(shown), np.nan_to_num(shown), draws, rng=rng)
         variances.append(np.var([f.ravel()[out] for f in fields], axis=0, ddof=1) + parts[0])
         sizes.append(field.values().ravel()[out])
         errors.append(sizes[-1] - root.ravel()[out])
     return widening(np.concatenate(sizes), np.concatenate(errors), np.concatenate(variances), parts[1])
+
+
+def _without(root, out) -> np.ndarray:
+    """The values without those at the positions `out`."""
+    shown = root.copy()
+    shown.ravel()[out] = np.nan
+    return shown
 
 
 def _folds(root, rng) -> list[np.ndarray]:

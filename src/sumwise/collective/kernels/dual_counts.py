@@ -403,8 +403,8 @@ class _Model:
     def _sweeping(self) -> bool:
         """Sweeps pay on chains whose observations are strong: most individuals in cells with little noise."""
         observations = self.problem.observations
-        hard = not (np.isfinite(observations.low).all() and np.isfinite(observations.high).all())
-        if self.problem.paths is None or not observations.size or hard:  # exact counts make blocks singular
+        # Exact counts make blocks singular.
+        if self.problem.paths is None or not observations.size or not observations.soft:
             return False
         n = observations.pick(self.point.cells)
         return float(n[self.curvature < 0.5 * n].sum()) > 0.5 * float(n.sum())

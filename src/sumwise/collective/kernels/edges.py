@@ -92,10 +92,7 @@ class _ScaledEdge:
     def _product(self, v: np.ndarray | Tensor, back: bool) -> Any:
         raise NotImplementedError
 
-    def _exact(self, x: np.ndarray | Tensor, back: bool, low: np.ndarray | Tensor) -> Any:
-        raise NotImplementedError
-
-    def _patch(self, message: Any, low: Any, exact: Any) -> Any:
+    def _exact(self, message: Any, x: np.ndarray | Tensor, back: bool, low: np.ndarray | Tensor) -> tuple[Any, Any]:
         raise NotImplementedError
 
     def send(self, x: np.ndarray | Tensor, back: bool = False, support: np.ndarray | None = None) -> tuple[Any, Any]:
@@ -108,8 +105,7 @@ class _ScaledEdge:
             low = low & support
         exact = None
         if low.any():
-            exact = self._exact(x, back, low)
-            message = self._patch(message, low, exact)
+            message, exact = self._exact(message, x, back, low)
         return message, (v, _not_zero(total), back, low if exact is not None else None, exact)
 
 
@@ -149,8 +145,8 @@ class DenseEdge(_ScaledEdge):
         table = xp.swapaxes(table, -1, -2) if back else table
         return (v[..., None, :] @ table)[..., 0, :]
 
-    def _exact(self, x: np.ndarray | Tensor, back: bool, low: np.ndarray | Tensor) -> Any:
-        """Messages of the states `low`, summed in logs, and the weights they are made of."""
+    def _exact(self, message: Any, x: np.ndarray | Tensor, back: bool, low: np.ndarray | Tensor) -> tuple[Any, Any]:
+        """The message with the states `low` summed in logs, and the weights that they are made of."""
         xp = namespace(x)
         theta = self.theta if not back else xp.swapaxes(self.theta, -1, -2)
         if x.ndim == 1:
@@ -158,20 +154,15 @@ class DenseEdge(_ScaledEdge):
         else:
             batch, state = xp.where(low)
             terms = (theta[batch, :, state] if theta.ndim == 3 else theta.T[state]) + x[batch]
-        value = log_sum_exp(terms)
+        message[low] = value = log_sum_exp(terms)
         top = xp.where(xp.isfinite(value), value, xp.zeros_like(value))
-        return value, xp.exp(terms - top[..., None])
-
-    def _patch(self, message: Any, low: Any, exact: tuple[Any, Any]) -> Any:
-        message[low] = exact[0]
-        return message
+        return message, xp.exp(terms - top[..., None])
 
     def tangent(self, memo: Any, dx: np.ndarray) -> Any:
-        v, total, back, low, exact = memo
+        v, total, back, low, weights = memo
         xp = namespace(dx)
         change = self._product(v * dx, back) / total
         if low is not None:
-            weights = exact[1]
             change[low] = (weights * (dx if dx.ndim == 1 else dx[xp.where(low)[0]])).sum(-1)
         return change
 
@@ -273,8 +264,8 @@ class SparseEdge(_ScaledEdge):
         matrix = self.back if back else self.forth
         return matrix @ v if v.ndim == 1 else (matrix @ v.T).T
 
-    def _exact(self, x: np.ndarray | Tensor, back: bool, low: np.ndarray | Tensor) -> Any:
-        """Log messages of every state that is low in some batch, as a NumPy array (batch, states)."""
+    def _exact(self, message: Any, x: np.ndarray | Tensor, back: bool, low: np.ndarray | Tensor) -> tuple[Any, Any]:
+        """The message with every state that is low in some batch summed in logs; these states, and their weights."""
         x = np.atleast_2d(to_host(x))
         states = np.flatnonzero(np.atleast_2d(to_host(low)).any(axis=0))
         sender, receiver = (self.second, self.first) if back else (self.first, self.second)
@@ -285,15 +276,11 @@ class SparseEdge(_ScaledEdge):
         for row, logs in zip(value, terms):
             top = _segment_max(logs, slot, len(states))
             row[:] = _log(np.bincount(slot, np.exp(logs - top[slot]), len(states))) + top
-        return states, value, slot, sender[chosen], np.exp(terms - np.where(np.isfinite(value), value, 0.0)[:, slot])
+        weights = np.exp(terms - np.where(np.isfinite(value), value, 0.0)[:, slot])
+        return self._patch(message, low, states, value), (states, slot, sender[chosen], weights)
 
-    def _patch(
-        self,
-        message: np.ndarray,
-        low: np.ndarray,
-        exact: tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray] | tuple[np.ndarray, np.ndarray],
-    ) -> Any:
-        states, value = exact[:2]
+    def _patch(self, message: Any, low: Any, states: np.ndarray, value: np.ndarray) -> Any:
+        """A message with the values (batch, states) of states that are low."""
         full = to_host(message).copy()
         view = np.atleast_2d(full)
         where = np.atleast_2d(to_host(low))[:, states]
@@ -304,10 +291,10 @@ class SparseEdge(_ScaledEdge):
         v, total, back, low, exact = memo
         change = self._product(v * dx, back) / total
         if low is not None:
-            states, _, slot, sender, weights = exact
+            states, slot, sender, weights = exact
             moves = np.atleast_2d(to_host(dx))[:, sender] * weights
             value = np.stack([np.bincount(slot, row, len(states)) for row in moves])
-            change = self._patch(change, low, (states, value))
+            change = self._patch(change, low, states, value)
         return change
 
     def table(self, a: np.ndarray, b: np.ndarray, total: float) -> Any:

@@ -81,7 +81,7 @@ class CountsForm:
         self.theta, self.weight = np.concatenate(self.theta), np.concatenate(self.weight)
         self.n_counts = self.size
         observations = problem.observations
-        self.soft = bool(np.isfinite(observations.low).all() and np.isfinite(observations.high).all())
+        self.soft = observations.soft
         if len(observations.low):
             self._add_slacks(observations)
         self.cost = np.concatenate([np.zeros(0), *self.cost])

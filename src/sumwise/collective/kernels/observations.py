@@ -69,6 +69,11 @@ class Observations:
         """Whether some cell is observed more than once."""
         return bool(self.size and self.times.max() > 1)
 
+    @cached_property
+    def soft(self) -> bool:
+        """Whether no loss has an infinite slope, as those of exact counts and bounds have."""
+        return bool(np.isfinite(self.low).all() and np.isfinite(self.high).all())
+
     def pick(self, cells: np.ndarray) -> np.ndarray:
         """The observed ones of all cells."""
         return cells[self.index] if self.run is None else cells[self.run]

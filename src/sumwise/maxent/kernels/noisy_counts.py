@@ -33,6 +33,7 @@ def fit_noisy_counts(
     observed: NoisyCounts,
     penalty: np.ndarray,
     begin: np.ndarray,
+    max_iter: int = 100,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Minimise half the sum of (expected - observed)^2 / noise, plus penalty mu^2; return mu and expected counts (P,).
 
@@ -60,7 +61,7 @@ def fit_noisy_counts(
         gradient = turned @ (mass * pull) + 2 * penalty * mu
         return 0.5 * float(np.sum(precision * off**2)) + float(np.sum((penalty * mu**2)[free])), gradient * pace
 
-    options = {"maxiter": 100, "maxfun": 200, "ftol": 1e-7, "maxcor": 15}
+    options = {"maxiter": max_iter, "maxfun": 2 * max_iter, "ftol": 1e-7, "maxcor": 15}
     found = minimise(loss, np.zeros(len(begin)), jac=True, method="L-BFGS-B", options=options)
     mu = begin + found.x * pace
     return mu, expected(mu)[1]
