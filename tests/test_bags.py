@@ -81,6 +81,24 @@ def test_weights_follow_their_rows():
     assert bags.with_values(np.zeros((8, 1)), features=["z"]).weights.tolist() == bags.weights.tolist()
 
 
+def test_effective_sizes_count_equal_weights():
+    bags = Bags.from_arrays(
+        [[1.0, 2.0], [1.0, 2.0, 3.0], []], weights=[[2.0, 2.0], [1.0, 0.0, 1.0], []], features=["x"], empty="keep"
+    )
+    assert np.allclose(bags.effective_sizes, [2, 2, 0])
+    assert np.allclose(bags.total_weights, [4, 2, 0])
+    assert np.allclose(bags.sums(bags.values), [[3], [6], [0]])
+
+
+def test_rows_can_be_regrouped_with_their_weights():
+    bags = Bags.from_arrays([[1.0, 2.0], [3.0]], weights=[[1.0, 4.0], [2.0]])
+    other = bags.regrouped(np.array([2, 0, 1]), np.array([0, 1, 3]))
+    assert [x.ravel().tolist() for x in other] == [[3.0], [1.0, 2.0]]
+    assert other.weights.tolist() == [2.0, 1.0, 4.0]
+    assert bags.subset(np.array([True, False, True])).given_weights.tolist() == [1.0, 2.0]
+    assert Bags.from_arrays([[1.0]]).regrouped(np.array([0]), np.array([0, 1])).given_weights is None
+
+
 def test_float32_stays_and_other_numbers_widen():
     assert Bags.from_arrays([np.ones((2, 2), np.float32)]).values.dtype == np.float32
     assert Bags.from_arrays([np.ones((2, 2), int), np.ones((1, 2), np.float32)]).values.dtype == np.float64

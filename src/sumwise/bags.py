@@ -16,7 +16,7 @@ from sumwise.memory import dense
 if TYPE_CHECKING:
     from sumwise.bag_columns import EditableBags
 
-__all__ = ["Bags"]
+__all__ = ["Bags", "as_bags", "rows_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -96,13 +96,7 @@ class Bags:
         ids = checks.identifiers(self.ids, len(offsets) - 1, "ids")
         features = checks.names(self.features, values.shape[1], "features", "x")
         weights = _row_weights(self.weights, offsets, ids)
-        set_field = object.__setattr__
-        set_field(self, "values", checks.frozen(values))
-        set_field(self, "offsets", checks.frozen(offsets))
-        set_field(self, "weights", weights)
-        set_field(self, "ids", ids)
-        set_field(self, "features", features)
-        set_field(self, "levels", _checked_levels(self.levels, features, values))
+        _derived(values, offsets, weights, ids, features, _checked_levels(self.levels, features, values), self)
 
     @classmethod
     def from_arrays(
@@ -123,24 +117,9 @@ class Bags:
         >>> Bags.from_arrays([[[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]]], weights=[[2.0], [1.0, 1.0]]).weights
         array([2., 1., 1.])
         """
-        checks.choice(empty, "empty", ("raise", "keep"))
-        sized = hasattr(arrays, "__len__") and getattr(arrays, "ndim", 1) > 0 and not hasattr(arrays, "nnz")
-        if not sized or isinstance(arrays, (str, bytes, Mapping)):
-            raise DataError(f"Bags are built from a {type(arrays).__name__}.", hint="give a list of arrays.")
-        if not len(arrays):
-            raise DataError("There are no bags.", hint="give at least one array.")
-        arrays = list(arrays)
-        known_ids = checks.identifiers(ids, len(arrays), "ids")
-        features = _frame_columns(arrays, known_ids) if features is None else features
-        parts = [_part(x, known_ids[i]) for i, x in enumerate(arrays)]
-        _same_width(parts, known_ids)
-        sizes = np.array([len(x) for x in parts])
-        if empty == "raise":
-            _refuse_empty(sizes, known_ids)
-        offsets = np.concatenate([[0], np.cumsum(sizes)])
-        dtype = np.float32 if all(x.dtype == np.float32 for x in parts) else np.float64
-        values = np.concatenate(parts).astype(dtype, copy=False)
-        return cls(values, offsets, _joined_weights(weights, sizes, known_ids), known_ids, features)
+        from sumwise.frames.bags import bags_from_arrays
+
+        return bags_from_arrays(cls, arrays, weights, ids, features, empty)
 
     @classmethod
     def from_frame(
@@ -241,9 +220,36 @@ class Bags:
         return self.weights.strides != (0,)
 
     @property
+    def given_weights(self) -> np.ndarray | None:
+        """Weights of the rows, (n_rows,); None where each counts one."""
+        return self.weights if self.weighted else None
+
+    @property
+    def total_weights(self) -> np.ndarray:
+        """Sum of the weights of each bag, (n_bags,): its number of rows, where these have no weights."""
+        return self.sums(self.weights) if self.weighted else self.sizes.astype(float)
+
+    @property
+    def effective_sizes(self) -> np.ndarray:
+        """Number of equally weighted rows that each bag is worth, (n_bags,): (sum w)^2 / sum w^2 (Kish 1965)."""
+        squares = self.sums(self.weights**2)
+        return np.divide(self.total_weights**2, squares, out=np.zeros(self.n_bags), where=squares > 0)
+
+    @property
     def bag_index(self) -> np.ndarray:
         """Which bag each row belongs to, (n_rows,)."""
         return np.repeat(np.arange(self.n_bags), self.sizes)
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """Return the sum over each bag of what every row has, (n_rows, ...) to (n_bags, ...); 0 for an empty bag."""
+        out, some = np.zeros((self.n_bags, *values.shape[1:])), self.sizes > 0
+        out[some] = np.add.reduceat(values, self.offsets[:-1][some], axis=0)
+        return out
+
+    def regrouped(self, rows: np.ndarray, offsets: np.ndarray) -> Bags:
+        """Return other bags of the same rows, chosen by position: bag `i` holds ``rows[offsets[i]:offsets[i + 1]]``."""
+        weights = self.weights[rows] if self.weighted else None
+        return Bags(self.values[rows], offsets, weights, None, self.features, self.levels)
 
     def subset(self, mask: Any) -> Bags:
         """Return the same bags with only the rows where `mask` holds; some bags may become empty."""
@@ -292,9 +298,10 @@ class Bags:
         self, values: Any, features: Sequence[Any] | None = None, levels: dict[Any, Any] | None = None
     ) -> Bags:
         """Return the same bags, weights and ids with other values of the rows (after a transformation)."""
-        weights = self.weights if self.weighted else None
-        made = Bags(values, self.offsets, weights, None, features, levels)  # ids were checked, and may repeat
-        return _derived(made.values, made.offsets, weights, self.ids, made.features, made.levels)
+        made = Bags(
+            values, self.offsets, self.given_weights, None, features, levels
+        )  # ids were checked, and may repeat
+        return _derived(made.values, made.offsets, self.given_weights, self.ids, made.features, made.levels)
 
     def describe(self) -> dict[str, Any]:
         """Return the facts: how many bags and rows, sizes, weights, and features."""
@@ -327,9 +334,11 @@ class Bags:
         if isinstance(chosen, int):
             return self.values[self.offsets[chosen] : self.offsets[chosen + 1]]
         chosen = np.arange(self.n_bags)[chosen]
-        sizes = self.sizes[chosen]
-        offsets = np.concatenate([[0], np.cumsum(sizes)])
-        rows = self._rows_of(chosen, sizes, offsets)
+        offsets = np.concatenate([[0], np.cumsum(self.sizes[chosen])])
+        if len(chosen) and np.array_equal(chosen, np.arange(chosen[0], chosen[0] + len(chosen))):
+            rows = slice(self.offsets[chosen[0]], self.offsets[chosen[-1] + 1])  # side by side, so a view
+        else:
+            rows = rows_of(self.offsets, chosen)
         weights = self.weights[rows] if self.weighted else None
         return _derived(self.values[rows], offsets, weights, self.ids[chosen], self.features, self.levels)
 
@@ -367,13 +376,6 @@ class Bags:
         spread = f"{sizes.min()} to {sizes.max()}" if self.n_bags else "none"
         return {"bags": self.n_bags, "rows": self.n_rows, "features": self.features, "sizes": spread}
 
-    def _rows_of(self, chosen: np.ndarray, sizes: np.ndarray, offsets: np.ndarray) -> slice | np.ndarray:
-        """Return the rows of the chosen bags: a slice (so a view) where they lie side by side."""
-        if len(chosen) and np.array_equal(chosen, np.arange(chosen[0], chosen[0] + len(chosen))):
-            return slice(self.offsets[chosen[0]], self.offsets[chosen[-1] + 1])
-        shift = np.repeat(self.offsets[chosen] - offsets[:-1], sizes)
-        return np.arange(offsets[-1]) + shift
-
     @classmethod
     def _restored(cls, **fields: Any) -> Bags:
         """Build bags from a file, checked; unlike the constructor, also a part with repeated ids or no bags."""
@@ -387,12 +389,34 @@ class Bags:
         whole = cls(**checked)
         checks.same_length(ids=ids, bags=range(len(np.atleast_1d(fields["offsets"])) - 1))
         part = whole if len(ids) else whole[[]]
-        weights = part.weights if part.weighted else None
-        return _derived(part.values, part.offsets, weights, ids, part.features, part.levels)
+        return _derived(part.values, part.offsets, part.given_weights, ids, part.features, part.levels)
 
     def __reduce__(self):  # copies keep ones without memory, and repeated ids
-        weights = self.weights if self.weighted else None
-        return _derived, (self.values, self.offsets, weights, self.ids, self.features, self.levels)
+        return _derived, (self.values, self.offsets, self.given_weights, self.ids, self.features, self.levels)
+
+
+def as_bags(given: Any) -> Bags:
+    """Return bags; anything else is refused, with how to build them."""
+    if not isinstance(given, Bags):
+        raise DataError(
+            f"bags is of type {type(given).__name__}.", hint="build it with Bags.from_arrays or Bags.from_frame."
+        )
+    return given
+
+
+def rows_of(offsets: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Return the positions of the rows of some bags, one bag after the other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.bags import rows_of
+    >>> rows_of(np.array([0, 2, 5]), np.array([1, 0]))
+    array([2, 3, 4, 0, 1])
+    """
+    sizes = np.diff(offsets)[chosen]
+    ends = np.cumsum(sizes)
+    return np.arange(ends[-1] if len(ends) else 0) + np.repeat(offsets[chosen] - (ends - sizes), sizes)
 
 
 class _Shape(tuple[int, ...]):
@@ -422,9 +446,10 @@ def _derived(
     ids: np.ndarray,
     features: tuple[Any, ...],
     levels: dict[Any, Any],
+    into: Bags | None = None,
 ) -> Bags:
     """Return bags made of parts that were checked before; ids may repeat, as in a bootstrap."""
-    part = object.__new__(Bags)
+    part = object.__new__(Bags) if into is None else into
     counted = np.broadcast_to(np.float64(1.0), len(values)) if weights is None else checks.frozen(weights)
     fields = (checks.frozen(values), checks.frozen(offsets), counted, checks.frozen(ids), features, levels)
     for name, value in zip(Bags.__slots__, fields):
@@ -440,65 +465,6 @@ def _matrix(x: Any) -> np.ndarray:
     return checks.finite(dense(x), "values", ndim=2, allow_bool=True, allow_nan=True, keep_float32=True)
 
 
-def _part(x: Any, given_id: Any) -> np.ndarray:
-    part = checks.finite(
-        dense(x), f"Bag {checks.plain(given_id)!r}", allow_bool=True, allow_nan=True, keep_float32=True
-    )
-    if part.ndim == 1:
-        part = part[:, None]
-    if part.ndim != 2:
-        raise DataError(f"Bag {checks.plain(given_id)!r} has {part.ndim} dimensions; it needs 2 (rows, features).")
-    return part
-
-
-def _frame_columns(arrays: Sequence[Any], ids: np.ndarray) -> tuple[Any, ...] | None:
-    """Return the columns of bags that are frames; they must be the same, in the same order."""
-    if not hasattr(arrays[0], "columns"):
-        return None
-    from sumwise import frames
-
-    columns = [frames.column_names(x) if hasattr(x, "columns") else None for x in arrays]
-    for i, found in enumerate(columns):
-        if found is not None and found != columns[0]:
-            raise DataError(
-                f"Bag {checks.plain(ids[i])!r} has the columns {list(found)}, bag {checks.plain(ids[0])!r} has "
-                f"{list(columns[0] or ())}.",
-                hint="give all frames the same columns in the same order.",
-            )
-    return columns[0]
-
-
-def _same_width(parts: list[np.ndarray], ids: np.ndarray) -> None:
-    widths = np.array([x.shape[1] for x in parts])
-    other = widths != widths[0]
-    if other.any():
-        i = int(np.argmax(other))
-        raise DataError(
-            f"Bags differ in width in {int(other.sum())} of {len(parts)} cases. First: bag {checks.plain(ids[i])!r} "
-            f"has {widths[i]} columns, bag {checks.plain(ids[0])!r} has {widths[0]}."
-        )
-
-
-def _refuse_empty(sizes: np.ndarray, ids: np.ndarray) -> None:
-    if (sizes == 0).any():
-        i = int(np.argmax(sizes == 0))
-        raise DataError(
-            f"{int((sizes == 0).sum())} of {len(sizes)} bags are empty. First: bag {checks.plain(ids[i])!r}.",
-            hint="leave them out, or pass empty='keep'.",
-        )
-
-
-def _joined_weights(weights: Sequence[Any] | None, sizes: np.ndarray, ids: np.ndarray) -> np.ndarray | None:
-    if weights is None:
-        return None
-    checks.same_length(bags=sizes, weights=weights)
-    parts = [checks.counts(w, f"weights of bag {checks.plain(ids[i])!r}", ndim=1) for i, w in enumerate(weights)]
-    for i, part in enumerate(parts):
-        if len(part) != sizes[i]:
-            raise DataError(f"Bag {checks.plain(ids[i])!r} has {sizes[i]} rows and {len(part)} weights.")
-    return np.concatenate(parts)
-
-
 def _plain_array(given: Any, name: str) -> np.ndarray:
     try:
         return np.asarray(given)
@@ -506,15 +472,15 @@ def _plain_array(given: Any, name: str) -> np.ndarray:
         raise DataError(f"{name} can't be read as an array: {error}.") from None
 
 
-def _row_weights(given: Any, offsets: np.ndarray, ids: np.ndarray) -> np.ndarray:
+def _row_weights(given: Any, offsets: np.ndarray, ids: np.ndarray) -> np.ndarray | None:
     n_rows = int(offsets[-1])
     if given is None:
-        return np.broadcast_to(np.float64(1.0), n_rows)
+        return None
     weights = checks.counts(given, "weights", ndim=1)
     if len(weights) != n_rows:
         raise DataError(f"There are {len(weights)} weights for {n_rows} rows.")
     if (weights == 1.0).all():  # the same as none
-        return np.broadcast_to(np.float64(1.0), n_rows)
+        return None
     above = np.concatenate([[0], np.cumsum(weights > 0)])  # sums of the weights themselves would lose small ones
     zero = (np.diff(above[offsets]) == 0) & (np.diff(offsets) > 0)
     if zero.any():
@@ -523,7 +489,7 @@ def _row_weights(given: Any, offsets: np.ndarray, ids: np.ndarray) -> np.ndarray
             f"All weights are zero in {int(zero.sum())} of {len(zero)} bags. First: bag {checks.plain(ids[i])!r}.",
             hint="drop such bags, or give a row a weight above zero.",
         )
-    return checks.frozen(weights)
+    return weights
 
 
 def _checked_levels(given: dict[Any, Any] | None, features: tuple[Any, ...], values: np.ndarray) -> dict[Any, Any]:

@@ -7,8 +7,8 @@ from sklearn import config_context
 import sumwise.distribution as distribution
 from brute_distribution import replicated
 from sumwise import Bags
-from sumwise.distribution import BagRidge, LinearEmbedding
-from sumwise.distribution.embedding import Embedding
+from sumwise.distribution import BagRidge, FourierEmbedding, LinearEmbedding, MomentEmbedding
+from sumwise.distribution.embedding import Embedding, fresh
 from sumwise.errors import DataError
 
 EMBEDDINGS = [
@@ -111,3 +111,17 @@ def test_memory_is_that_of_the_result(kind):
     tracemalloc.stop()
     assert peak < 2.5 * out.nbytes + 2**20
     assert peak < bags.values.nbytes / 4
+
+
+def test_parts_are_copied_and_seeded_where_they_have_no_seed():
+    given = FourierEmbedding(n_frequencies=3)
+    part = fresh(given, FourierEmbedding, 5)
+    assert part is not given
+    assert (part.n_frequencies, part.random_state, given.random_state) == (3, 5, None)
+    assert fresh(FourierEmbedding(random_state=1), FourierEmbedding, 5).random_state == 1
+    assert isinstance(fresh(MomentEmbedding(), FourierEmbedding, 5), MomentEmbedding)
+
+
+def test_other_objects_are_refused():
+    with pytest.raises(DataError, match=r"embedding is of type int. Hint: give one such as FourierEmbedding\(\)"):
+        fresh(3, FourierEmbedding, None)

@@ -3,7 +3,6 @@ import pytest
 
 from sumwise import Bags, synthetic
 from sumwise.distribution import BagGaussianProcess, EmbeddingKernel, LinearEmbedding
-from sumwise.distribution.shrunk_embedding import total_weights
 from sumwise.errors import DataError
 
 
@@ -11,7 +10,7 @@ def test_predictions_and_spread_are_those_of_conditioning(weighted_bags):
     y = np.random.default_rng(0).normal(size=12)
     model = BagGaussianProcess().fit(weighted_bags[:9], y[:9])
     gram = model.kernel_.gram(weighted_bags)
-    inflation = 1 + model.rows_[0] / (total_weights(weighted_bags) + model.rows_[1])
+    inflation = 1 + model.rows_[0] / (weighted_bags.total_weights + model.rows_[1])
     inside = gram[:9, :9] + model.noise_ * np.diag(inflation[:9])
     mean = y[:9].mean() + gram[9:, :9] @ np.linalg.solve(inside, y[:9] - y[:9].mean())
     cover = gram[9:, 9:] - gram[9:, :9] @ np.linalg.solve(inside, gram[:9, 9:])
@@ -27,7 +26,7 @@ def test_predictions_and_spread_are_those_of_conditioning(weighted_bags):
 def test_spread_of_few_bags_averages_over_settings(weighted_bags):
     y = np.random.default_rng(0).normal(size=12)
     model = BagGaussianProcess().fit(weighted_bags[:9], y[:9])
-    inflation = 1 + model.rows_[0] / (total_weights(weighted_bags) + model.rows_[1])
+    inflation = 1 + model.rows_[0] / (weighted_bags.total_weights + model.rows_[1])
     best, centred, total = model.predict(weighted_bags[9:]), y[:9] - y[:9].mean(), 0.0
     for setting in model.settings_:
         model.kernel_.gamma_ = setting["gamma"]

@@ -80,6 +80,8 @@ def test_shares_that_hardly_differ_are_learned():
     assert model.score(bags, shares) > 0.95
     losses = model.tried_["cross_entropy"]
     assert losses[0] > losses[1] > losses[2]  # penalties are told apart
+    with pytest.raises(DataError, match="R squared has no meaning"):
+        model.score(bags, np.full(80, 0.5))
 
 
 def test_default_takes_the_embedding_that_predicts_held_out_bags(monkeypatch):

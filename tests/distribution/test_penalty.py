@@ -3,7 +3,7 @@ import pytest
 
 import brute_distribution as brute
 from sumwise.distribution.kernels.ridge import ridge_path
-from sumwise.distribution.penalty import choose_penalty, left_out
+from sumwise.distribution.penalty import choose_penalty
 from sumwise.errors import DataError
 
 
@@ -19,7 +19,7 @@ def test_the_largest_of_nearly_equal_penalties_is_taken():
 def test_left_out_takes_each_outputs_own_penalty():
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(10, 3)), rng.normal(size=(10, 2))
-    errors = left_out(ridge_path(x, y), np.array([0.1, 5.0]))
+    errors = ridge_path(x, y).leave_one_out(np.array([0.1, 5.0]))
     assert np.allclose(errors[:, 1], brute.leave_one_out(x, y[:, 1], 5.0))
 
 

@@ -3,7 +3,6 @@ import pytest
 
 from sumwise import Bags, synthetic
 from sumwise.distribution import BagRidge, FourierEmbedding, LinearEmbedding, ShrunkEmbedding
-from sumwise.distribution.shrunk_embedding import effective_sizes
 from sumwise.errors import DataError
 
 
@@ -51,11 +50,6 @@ def test_weights_of_a_survey_are_no_observations():
     assert np.allclose(kept[True], ShrunkEmbedding(linear, random_state=0).fit_transform(plain))
     assert np.polyfit(vectors[:, 0], kept[True][:, 0], 1)[0] == pytest.approx(0.75, abs=0.08)
     assert np.polyfit(vectors[:, 0], kept[False][:, 0], 1)[0] > 0.98
-
-
-def test_effective_sizes_count_equal_weights():
-    bags = Bags.from_arrays([[1.0, 2.0], [1.0, 2.0, 3.0]], weights=[[2.0, 2.0], [1.0, 0.0, 1.0]])
-    assert np.allclose(effective_sizes(bags), [2, 2])
 
 
 def test_bags_of_one_row_only_are_refused():

@@ -33,6 +33,14 @@ def test_spread_bags_answer_and_alike_bags_do_not():
     assert not found.answerable.any()
 
 
+def test_printed_it_says_the_finding_and_one_line_per_feature():
+    found = identifiability(make(100, 50, 1.0))
+    lines = repr(found).splitlines()
+    assert lines[0] == found.verdict
+    assert lines[2].split() == ["feature", "standard_error", "between", "efficiency", "answerable"]
+    assert len(lines) == 3 + len(found.features)
+
+
 def test_fewer_bags_than_features_are_named():
     found = identifiability(make(4, 30, 1.0, d=6), warn=False)
     assert found.rank == 3

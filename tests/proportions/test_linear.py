@@ -98,7 +98,7 @@ def test_a_fit_by_approximation_ends_at_the_same_point_with_few_evaluations():
     problem, approximate = exact_and_saddlepoint()
     plain = maximise(problem, np.zeros(problem.n_params), tol=1e-6)
     n_plain, problem.n_evaluations = problem.n_evaluations, 0
-    found = maximise_by_approximation(problem, approximate, np.zeros(problem.n_params), tol=1e-6)
+    found = maximise_by_approximation(approximate, problem, np.zeros(problem.n_params), tol=1e-6)
     assert found.converged
     assert problem.n_evaluations == found.n_iter <= n_plain / 2
     np.testing.assert_allclose(found.theta, plain.theta, atol=1e-6)
@@ -109,14 +109,14 @@ def test_a_fit_by_approximation_ends_at_the_same_point_with_few_evaluations():
 def test_a_useless_approximation_is_left_for_the_problem_itself(wrong):
     problem, approximate = exact_and_saddlepoint(wrong)
     plain = maximise(problem, np.zeros(problem.n_params), tol=1e-6)
-    found = maximise_by_approximation(problem, approximate, np.zeros(problem.n_params), tol=1e-6)
+    found = maximise_by_approximation(approximate, problem, np.zeros(problem.n_params), tol=1e-6)
     assert found.converged
     np.testing.assert_allclose(found.theta, plain.theta, atol=1e-6)
 
 
 def test_a_fit_by_approximation_owns_up_to_an_early_stop():
     problem, approximate = exact_and_saddlepoint()
-    found = maximise_by_approximation(problem, approximate, np.zeros(problem.n_params), tol=1e-12, max_iter=2)
+    found = maximise_by_approximation(approximate, problem, np.zeros(problem.n_params), tol=1e-12, max_iter=2)
     assert not found.converged
     assert found.n_iter == 2
 

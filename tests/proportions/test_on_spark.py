@@ -81,12 +81,12 @@ def test_parts_add_up_to_the_whole(n_classes, random_intercept):
 def test_parts_hold_all_bags_and_about_as_many_rows():
     bags, counts = example()
     likelihood = BagLikelihood(bags.offsets, observe(bags, counts, None, "match"))
-    parts = cut(LinearProblem(bags.values, likelihood, 2.0), 2, 4)
+    parts = cut(LinearProblem(bags.values, likelihood, 2.0), 4)
     rows = [len(p.values) for p in parts]
     assert sum(rows) == len(bags.values)
     assert sum(p.likelihood.n_bags for p in parts) == len(bags)
     assert max(rows) - min(rows) < 60
-    assert len(cut(LinearProblem(bags.values, likelihood, 2.0), 2, 500)) <= 40
+    assert len(cut(LinearProblem(bags.values, likelihood, 2.0), 500)) <= 40
 
 
 @pytest.mark.parametrize("options", [{"penalty": "auto"}, {"solver": "em", "penalty": 1.0}])

@@ -12,9 +12,9 @@ from scipy.spatial.distance import cdist
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.columns import Columns, check_bags
-from sumwise.distribution.embedding import Embedding
+from sumwise.distribution.embedding import Embedding, fresh
 from sumwise.distribution.fourier import FourierEmbedding
-from sumwise.distribution.sub_estimators import fresh
+from sumwise.distribution.kernels.quantiles import squared_distances
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.features import name_columns
@@ -50,6 +50,7 @@ class BagKernel(Estimator):
     standardize = True
     definite = True  # whether every Gram matrix is positive semidefinite
     squared = False  # whether distances are squares, of which the root is a distance
+    has_width = True  # whether there is a width that can be tuned
     columns_: Columns
     gamma_: float  # multiple of the scaled distances; estimators tune it
     scale_: np.ndarray  # (n_parts,) what distances are divided by
@@ -120,10 +121,14 @@ class BagKernel(Estimator):
             total += np.exp(-gamma * part)
         return total / len(distances)
 
-    @property
-    def has_width(self) -> bool:
-        """Whether the kernel has a width that can be tuned."""
-        return True
+    def _level_distances(self, a: np.ndarray, b: np.ndarray, place: int) -> list[np.ndarray]:
+        """Total variation of each categorical column, (1, n_a, n_b); shares of levels begin at column `place`."""
+        parts = []
+        for levels in self.columns_.levels.values():
+            columns = slice(place, place + len(levels))
+            place = columns.stop
+            parts.append(cdist(a[:, columns], b[:, columns], "cityblock")[None] / 2)
+        return parts
 
     def variants(self, kept: Any) -> list[tuple[BagKernel, Any]]:
         """Return the fitted kernels that an estimator may choose among, each with what it keeps of training bags."""
@@ -239,8 +244,8 @@ class EmbeddingKernel(BagKernel):
     random_state: Any = None
 
     @property
-    def has_width(self) -> bool:
-        """Whether the kernel has a width that can be tuned."""
+    def has_width(self) -> bool:  # type: ignore[override]
+        """Whether there is a width that can be tuned."""
         return self.kind != "linear"
 
     @property
@@ -260,7 +265,4 @@ class EmbeddingKernel(BagKernel):
             return (a @ b.T)[None]
         if self.kind == "laplace":
             return cdist(a, b, "cityblock")[None]
-        centre = b.mean(axis=0)
-        a, b = a - centre, b - centre
-        squares = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2 * (a @ b.T)
-        return np.maximum(squares, 0.0)[None]
+        return squared_distances(a, b)[None]

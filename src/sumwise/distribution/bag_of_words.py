@@ -100,7 +100,7 @@ class BagOfWords(Embedding):
         n_words = len(self.words_)
         half = 0.5 * (self.words_**2).sum(axis=1)
         counts = np.zeros(len(bags) * n_words)
-        index, weights = bags.bag_index, bags.weights if bags.weighted else None
+        index, weights = bags.bag_index, bags.given_weights
         for begin, end, _ in blocks_of_rows(bags.offsets, n_words):
             closeness = self.columns_.numbers(bags.values[begin:end]) @ self.words_.T
             closeness -= half
@@ -115,6 +115,5 @@ class BagOfWords(Embedding):
         if self.counts == "hard":
             shares = self._count(bags)
         else:
-            weights = bags.weights if bags.weighted else None
-            shares = block_means(bags.values, bags.offsets, weights, self._nearness, len(self.words_))
+            shares = block_means(bags.values, bags.offsets, bags.given_weights, self._nearness, len(self.words_))
         return np.sqrt(np.maximum(shares, 0.0)) if self.root else shares

@@ -11,13 +11,11 @@ from sklearn.utils.metaestimators import available_if
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.columns import Columns, check_bags
-from sumwise.distribution.embedding import Embedding
+from sumwise.distribution.embedding import Embedding, fresh
 from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.moments import MomentEmbedding
 from sumwise.distribution.quantile import QuantileEmbedding
-from sumwise.distribution.regressor import BagRegressor, accuracy, as_classifier, weighted_bags
-from sumwise.distribution.sub_estimators import fresh
-from sumwise.errors import DataError
+from sumwise.distribution.regressor import BagRegressor, check_labels, class_codes, weighted_bags
 from sumwise.features import name_columns
 from sumwise.fit import Fit
 
@@ -86,10 +84,6 @@ class BagBoosting(BagRegressor):
     learning_rate: float = 0.05
     random_state: Any = None
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        return as_classifier(tags) if self.task == "classification" else tags
-
     def fit(self, bags: Bags, y: Any, groups: Any = None, sample_weight: Any = None) -> Any:
         """Learn from bags and their responses or classes.
 
@@ -110,12 +104,8 @@ class BagBoosting(BagRegressor):
         if self.task == "regression":
             return super().fit(bags, y, groups, sample_weight)
         bags = check_bags(bags, least=3)
-        labels = np.asarray(checks.listing(bags.align(y, "y"), "y"))
-        checks.same_length(bags=bags, y=labels)
-        bags, (labels,), weights = weighted_bags(bags, (labels,), sample_weight)
-        self.classes_, codes = np.unique(labels, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise DataError(f"All bags are of the class {checks.plain(self.classes_[0])!r}.", hint="two are needed.")
+        bags, (labels,), weights = weighted_bags(bags, (check_labels(bags, y),), sample_weight)
+        self.classes_, codes = class_codes(labels)
         name_columns(self, bags)
         self.n_outputs_, self.flat_ = 1, True
         self._learn(bags, codes[:, None], None, weights)
@@ -180,9 +170,3 @@ class BagBoosting(BagRegressor):
         """Return decision scores of a classifier: (n_bags,) of the second of two classes, else (n_bags, n_classes)."""
         self._fitted("models_")
         return self.models_[0].decision_function(self._features(bags))
-
-    def score(self, bags: Bags, y: Any, sample_weight: Any = None) -> float:
-        """Return R squared, averaged over outputs; for classes, the accuracy."""
-        if self.task != "classification":
-            return super().score(bags, y, sample_weight)
-        return accuracy(self, bags, y, sample_weight)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks
-from sumwise.bags import Bags
+from sumwise.bags import Bags, as_bags
 from sumwise.distribution.kernels.segments import segment_means
 from sumwise.errors import DataError, ModelWarning
 from sumwise.features import MISSING, recode, report_unseen
@@ -31,10 +31,7 @@ def check_bags(bags: Any, least: int = 1) -> Bags:
     Traceback (most recent call last):
     sumwise.errors.DataError: There are 2 bags; at least 3 are needed. Hint: a sample is a bag: one response each.
     """
-    if not isinstance(bags, Bags):
-        raise DataError(
-            f"bags is of type {type(bags).__name__}.", hint="build Bags.from_arrays or Bags.from_frame first."
-        )
+    bags = as_bags(bags)
     empty = bags.sizes == 0
     if empty.any():
         first = checks.plain(bags.ids[int(np.argmax(empty))])
@@ -103,11 +100,13 @@ class Columns:
     def learn(cls, bags: Bags, standardize: bool = True) -> Columns:
         """Learn from training bags, each counted the same; constant columns are left out with a warning."""
         gone = np.isnan(bags.values)
-        gaps = tuple(n for n, some in zip(bags.features, _some(gone)) if some and n not in bags.levels)
+        some = dict(zip(bags.features, np.asarray(gone.any(axis=0)).tolist()))
+        gaps = tuple(name for name in bags.features if some[name] and name not in bags.levels)
         fill = _means_of_known(bags, gone) if gone.any() else None
-        bags = _filled(bags, gaps, fill, _levels_with_missing(bags, gone))
+        held = {name: (*levels, MISSING) if some[name] else levels for name, levels in bags.levels.items()}
+        bags = _filled(bags, gaps, fill, held)
         numeric = np.array([j for j, name in enumerate(bags.features) if name not in bags.levels], dtype=np.int64)
-        weights = bags.weights if bags.weighted else None
+        weights = bags.given_weights
         moments = segment_means(bags.values, bags.offsets, weights).mean(axis=0)[numeric]
         centre = np.zeros(bags.n_features)
         centre[numeric] = moments
@@ -157,7 +156,8 @@ class Columns:
 
     def _prepared(self, bags: Bags, gone: np.ndarray) -> Bags:
         """Return the bags with missing values filled and codes of categories translated."""
-        new = [n for n, some in zip(bags.features, _some(gone)) if some and n not in (*self.gaps, *self.levels)]
+        some = np.flatnonzero(gone.any(axis=0)).tolist()
+        new = [bags.features[j] for j in some if bags.features[j] not in (*self.gaps, *self.levels)]
         if new:
             warnings.warn(
                 f"Column {new[0]!r} has missing values, which training had not: its mean takes their place.",
@@ -199,20 +199,11 @@ def _has_missing(values: np.ndarray, block: int = 8192) -> bool:
     return any(np.isnan(values[i : i + block]).any() for i in range(0, len(values), block))
 
 
-def _some(gone: np.ndarray) -> list[bool]:
-    return np.asarray(gone.any(axis=0)).tolist()
-
-
 def _means_of_known(bags: Bags, gone: np.ndarray) -> np.ndarray:
     """Weighted means of what is known of every column; 0 where nothing is."""
     weights = np.where(gone, 0.0, bags.weights[:, None])
     total = weights.sum(axis=0)
     return np.where(gone, 0.0, bags.values * weights).sum(axis=0) / np.where(total > 0, total, 1.0)
-
-
-def _levels_with_missing(bags: Bags, gone: np.ndarray) -> dict:
-    some = dict(zip(bags.features, _some(gone)))
-    return {name: (*levels, MISSING) if some[name] else levels for name, levels in bags.levels.items()}
 
 
 def _filled(bags: Bags, gaps: tuple, fill: np.ndarray | None, levels: dict) -> Bags:

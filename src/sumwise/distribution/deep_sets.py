@@ -12,7 +12,7 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.checkpoint import Checkpoint, fingerprint
 from sumwise.distribution.columns import Columns, check_bags
-from sumwise.distribution.regressor import BagRegressor, accuracy, as_classifier, weighted_bags
+from sumwise.distribution.regressor import BagRegressor, weighted_bags
 from sumwise.distribution.set_explanation import attention, critical_rows, unchanged_by
 from sumwise.distribution.set_network import Plan, make_plan
 from sumwise.distribution.set_presets import PRESETS
@@ -348,16 +348,6 @@ class DeepSets(BagRegressor):
         with threads(self.n_jobs):
             return [function(Network(self._plan(), arrays, source.device), source, *given) for arrays in self.members_]
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        return as_classifier(tags) if self.task == "classification" else tags
-
-    def score(self, bags: Bags, y: Any, sample_weight: Any = None) -> float:
-        """Return R squared (mean over responses); for classes, the accuracy."""
-        if self.task != "classification":
-            return super().score(bags, y, sample_weight)
-        return accuracy(self, bags, y, sample_weight)
-
     def _settings(self, bags: Bags) -> Settings:
         checks.choice(self.task, "task", TASKS)
         checks.choice(self.schedule, "schedule", SCHEDULES)
@@ -401,7 +391,7 @@ class DeepSets(BagRegressor):
         name_columns(self, bags)
         learned = Columns.learn(bags)
         bags = learned.check(bags)
-        centre, scale = centre_and_scale(bags.values, bags.weights if bags.weighted else None)
+        centre, scale = centre_and_scale(bags.values, bags.given_weights)
         self.columns_ = replace(learned, centre=centre[learned.numeric], scale=scale[learned.numeric])
         self.response_ = Response.learn(self.task, bags, y, classes)
         self.n_outputs_, self.flat_ = self.response_.n_outputs, self.response_.flat

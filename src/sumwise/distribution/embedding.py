@@ -1,4 +1,4 @@
-"""Embedding: the base of transformers from bags to one vector per bag."""
+"""Embedding: the base of transformers from bags to one vector per bag, and copies of such parts of an estimator."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import TransformerMixin
+from sklearn.base import TransformerMixin, clone
 from sklearn.utils._set_output import _get_output_config
 
 from sumwise.bags import Bags
@@ -164,8 +164,27 @@ class LinearEmbedding(Embedding):
     def _embed(self, bags: Bags) -> np.ndarray:
         from sumwise.distribution.kernels.segments import segment_means
 
-        means = segment_means(bags.values, bags.offsets, bags.weights if bags.weighted else None)
+        means = segment_means(bags.values, bags.offsets, bags.given_weights)
         return self.columns_.numbers(means)
 
     def _number_names(self, _n_shares: int, /) -> list[str]:
         return [str(self.columns_.features[j]) for j in self.columns_.numeric]
+
+
+def fresh(given: Any, default: type, random_state: Any, kind: type = Embedding) -> Any:
+    """Return an unfitted copy of a part (an embedding or a kernel), seeded by the estimator where it has no seed.
+
+    Examples
+    --------
+    >>> from sumwise.distribution import FourierEmbedding
+    >>> from sumwise.distribution.embedding import fresh
+    >>> fresh(None, FourierEmbedding, 7).random_state
+    7
+    """
+    if given is not None and not isinstance(given, kind):
+        name = kind.__name__.lower().removeprefix("bag")
+        raise DataError(f"{name} is of type {type(given).__name__}.", hint=f"give one such as {default.__name__}().")
+    part: Any = default() if given is None else clone(given)
+    if random_state is not None and getattr(part, "random_state", 0) is None:
+        part.set_params(random_state=random_state)
+    return part

@@ -80,11 +80,10 @@ class FisherVector(Embedding):
         self.deviations_ = np.sqrt(mixture.covariances_)
 
     def _embed(self, bags: Bags) -> np.ndarray:
-        weights = bags.weights if bags.weighted else None
         mixture = self.shares_, self.means_, self.deviations_
         columns = self.columns_
         options = {"columns": columns.numeric, "centre": columns.centre, "scale": columns.scale}
-        found = mean_gradients(bags.values, bags.offsets, weights, mixture, **options)
+        found = mean_gradients(bags.values, bags.offsets, bags.given_weights, mixture, **options)
         d, n = columns.dimension, len(bags)
         parts = [found[:, :, 1 : d + 1].reshape(n, -1), found[:, :, d + 1 :].reshape(n, -1)]
         out = np.hstack([found[:, :, 0], *parts] if self.shares else parts)

@@ -136,11 +136,10 @@ class FourierEmbedding(Embedding):
     def _raw_moments(self, bags: Bags) -> np.ndarray:
         """Return means, log standard deviations and correlations of scaled columns, (n_bags, number of them)."""
         columns, d = self.columns_, self.columns_.dimension
-        weights = bags.weights if bags.weighted else None
         cross = 1 < d <= MOST_COLUMNS
         whole = d == bags.n_features
         values = bags.values if whole else bags.values[:, columns.numeric]
-        found = segment_moments(values, bags.offsets, weights, 2, cross)
+        found = segment_moments(values, bags.offsets, bags.given_weights, 2, cross)
         spread = np.sqrt(found[:, d : 2 * d])
         parts = [(found[:, :d] - columns.centre) / columns.scale, np.log(spread / columns.scale + NARROW_BAG)]
         if cross:
@@ -218,7 +217,7 @@ class FourierEmbedding(Embedding):
     def _mean_features(self, bags: Bags, chain: int, part: slice, doublings: int, width: float) -> np.ndarray:
         """Return mean cosines and sines of one chain of widths, (n_bags, doublings + 1, 2, m)."""
         of = {"columns": self.columns_.numeric, "centre": self.columns_.centre}
-        data = (bags.values, bags.offsets, bags.weights if bags.weighted else None)
+        data = (bags.values, bags.offsets, bags.given_weights)
         if "fastfood_" not in vars(self):
             return mean_fourier_features(*data, self.frequencies_[:, part], doublings, **of)
         blocks = Fastfood(**{name: arrays[chain] for name, arrays in self.fastfood_.items()})

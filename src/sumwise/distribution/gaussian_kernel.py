@@ -60,12 +60,12 @@ class GaussianKernel(BagKernel):
     gamma: Any = "median"
     random_state: Any = None
 
-    @property
-    def has_width(self) -> bool:
-        """Whether the kernel has a width that can be tuned."""
-        return self.level == "gaussian"
-
     squared = True
+
+    @property
+    def has_width(self) -> bool:  # type: ignore[override]
+        """Whether there is a width that can be tuned."""
+        return self.level == "gaussian"
 
     def _learn(self, bags: Bags) -> None:
         checks.choice(self.method, "method", ("features", "exact"))
@@ -136,13 +136,10 @@ class MarginalKernel(BagKernel):
            [0.26, 0.42, 0.97]])
     """
 
+    has_width = False
+
     width: float = 1.0
     n_nodes: int = 64
-
-    @property
-    def has_width(self) -> bool:
-        """Whether the kernel has a width that can be tuned."""
-        return False
 
     def _learn(self, bags: Bags) -> None:
         width = float(checks.positive(self.width, "width", ndim=0))

@@ -17,9 +17,7 @@ from sumwise.distribution.bag_kernel import BagKernel, check_gram
 from sumwise.distribution.kernels.inducing import pick_inducing, sparse_process
 from sumwise.distribution.kernels.marginal_likelihood import marginal_likelihood_path, marginal_likelihoods
 from sumwise.distribution.regressor import BagRegressor
-from sumwise.distribution.shrunk_embedding import total_weights
-from sumwise.distribution.sub_estimators import fresh
-from sumwise.distribution.wasserstein import WassersteinKernel, default_kernel
+from sumwise.distribution.wasserstein import fresh_kernel
 from sumwise.errors import DataError
 from sumwise.fit import Fit
 
@@ -129,12 +127,12 @@ class BagGaussianProcess(BagRegressor):
             checks.at_least(getattr(self, name), name, 3)
         rng = checks.generator(self.random_state)
         widths = checks.positive(self.widths, "widths", ndim=1)
-        self.kernel_ = fresh(default_kernel(self.kernel), WassersteinKernel, self.random_state, BagKernel)
+        self.kernel_ = fresh_kernel(self.kernel, self.random_state)
         kept = self.kernel_.fit_represent(bags)
         m, many = int(self.n_inducing), len(y) > self.max_bags
         check_gram(self.kernel_, kept, self.n_tuning, *((m, N_CANDIDATES * m) if many else (len(y),)))
         self.level_ = np.average(y, axis=0, weights=weights)
-        centred, sizes = y - self.level_, total_weights(bags)
+        centred, sizes = y - self.level_, bags.total_weights
         noise = np.ones(len(y)) if weights is None else 1.0 / weights
         some = rng.permutation(len(y))[: int(self.n_tuning)] if len(y) > self.n_tuning else np.arange(len(y))
         some.sort()
@@ -171,10 +169,7 @@ class BagGaussianProcess(BagRegressor):
         """Condition on every bag."""
         self.reference_, self.reference_places_, self.n_inducing_ = kept, self.places_, 0
         gram = self._kernel(kept, self.places_)
-        gram[np.diag_indices(len(gram))] += self.noise_ * inflation
-        self.factor_, lower = cho_factor(gram, lower=True, overwrite_a=True)
-        self.dual_ = cho_solve((self.factor_, lower), centred)
-        self.scale_ = np.maximum((centred * self.dual_).sum(axis=0) / len(centred), 1e-300)
+        self.factor_, self.dual_, self.scale_ = _condition(gram, self.noise_ * inflation, centred)
 
     def _weigh_settings(self, centred: np.ndarray, inflation: np.ndarray, gammas: list) -> list[dict[str, Any]]:
         """Return widths and noise levels that the data support, each with its weight and what prediction needs."""
@@ -190,9 +185,7 @@ class BagGaussianProcess(BagRegressor):
         total = sum(weight for weight, _, _ in kept)
         settings = []
         for weight, gamma, noise in kept:
-            factor, _ = cho_factor(grams[gamma] + np.diag(noise * inflation), lower=True)
-            dual = cho_solve((factor, True), centred)
-            scale = np.maximum((centred * dual).sum(axis=0) / len(centred), 1e-300)
+            factor, dual, scale = _condition(grams[gamma].copy(), noise * inflation, centred)
             parts = {"gamma": gamma, "noise": noise, "factor": factor, "dual": dual, "scale": scale}
             settings.append({"weight": weight / total, **parts})
         return settings
@@ -263,10 +256,10 @@ class BagGaussianProcess(BagRegressor):
     def predict(self, bags: Bags, coordinates: Any = None) -> np.ndarray:
         """Return the predicted response of each bag (at its place, if `fit` was given places)."""
         self._fitted("dual_")
-        return self._shaped(self._kernel(*self._kept(bags, coordinates)) @ self.dual_ + self.level_)
+        return self._shaped(self._predict(bags, coordinates))
 
-    def _predict(self, bags: Bags) -> np.ndarray:
-        return self._kernel(*self._kept(bags, None)) @ self.dual_ + self.level_
+    def _predict(self, bags: Bags, coordinates: Any = None) -> np.ndarray:
+        return self._kernel(*self._kept(bags, coordinates)) @ self.dual_ + self.level_
 
     def predict_interval(self, bags: Bags, level: float = 0.95, coordinates: Any = None) -> tuple:
         """Return the low and high ends between which the response of each bag lies with probability `level`."""
@@ -279,12 +272,9 @@ class BagGaussianProcess(BagRegressor):
         """Return the predictive standard deviation of the response of each bag, noise included."""
         self._fitted("dual_")
         kept, places = self._kept(bags, coordinates)
-        inflation = _inflation(total_weights(bags), self.rows_)
+        inflation = _inflation(bags.total_weights, self.rows_)
         similar, own = self._kernel(kept, places), self._own(kept)
-        if self.n_inducing_:
-            seen = ((similar @ self.axes_) ** 2).sum(axis=1)
-        else:
-            seen = (similar * cho_solve((self.factor_, True), similar.T).T).sum(axis=1)
+        seen = ((similar @ self.axes_) ** 2).sum(axis=1) if self.n_inducing_ else _explained(similar, self.factor_)
         variance = (np.maximum(own - seen, 0.0) + self.noise_ * inflation)[:, None] * self.scale_
         if self.settings_:
             variance = self._averaged_variance(kept, places, similar @ self.dual_, own, inflation)
@@ -298,8 +288,7 @@ class BagGaussianProcess(BagRegressor):
         total = np.zeros_like(mean)
         for setting in self.settings_:
             similar = grams[setting["gamma"]]
-            seen = (similar * cho_solve((setting["factor"], True), similar.T).T).sum(axis=1)
-            within = np.maximum(own - seen, 0.0) + setting["noise"] * inflation
+            within = np.maximum(own - _explained(similar, setting["factor"]), 0.0) + setting["noise"] * inflation
             total += setting["weight"] * (within[:, None] * setting["scale"] + (similar @ setting["dual"] - mean) ** 2)
         return total
 
@@ -324,6 +313,19 @@ class BagGaussianProcess(BagRegressor):
         """Kernel of each bag with itself."""
         own = np.ones(len(kept)) if self.kernel_.has_width else self.kernel_.self_similarities(kept)
         return own + self.spatial_[0]
+
+
+def _condition(gram: np.ndarray, noise: np.ndarray, centred: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Cholesky factor of a kernel matrix, overwritten, with noise; the dual coefficients; and the variance of f."""
+    gram[np.diag_indices(len(gram))] += noise
+    factor, lower = cho_factor(gram, lower=True, overwrite_a=True)
+    dual = cho_solve((factor, lower), centred)
+    return factor, dual, np.maximum((centred * dual).sum(axis=0) / len(centred), 1e-300)
+
+
+def _explained(similar: np.ndarray, factor: np.ndarray) -> np.ndarray:
+    """Variance at each bag that its similarities (n, m) to the reference bags explain."""
+    return (similar * cho_solve((factor, True), similar.T).T).sum(axis=1)
 
 
 def _surface(places: np.ndarray, others: np.ndarray, length: float) -> np.ndarray:

@@ -62,7 +62,7 @@ class GaussianW2Kernel(BagKernel):
     def represent(self, bags: Bags) -> np.ndarray:
         columns, d = self.columns_, self.columns_.dimension
         values = np.ascontiguousarray(columns.numbers(bags.values))
-        found = segment_moments(values, bags.offsets, bags.weights if bags.weighted else None, 2, d > 1)
+        found = segment_moments(values, bags.offsets, bags.given_weights, 2, d > 1)
         roots = covariance_roots(found[:, d : 2 * d], found[:, 2 * d :])
         return np.hstack([found[:, :d], roots.reshape(len(bags), -1), columns.shares(bags)])
 
@@ -74,8 +74,4 @@ class GaussianW2Kernel(BagKernel):
         elif d:
             sides = [(x[:, :d], x[:, d:place].reshape(len(x), d, d)) for x in (a, b)]
             parts.append(gaussian_w2(*sides[0], *sides[1])[None])
-        for levels in self.columns_.levels.values():
-            columns = slice(place, place + len(levels))
-            place = columns.stop
-            parts.append(cdist(a[:, columns], b[:, columns], "cityblock")[None] / 2)
-        return np.concatenate(parts)
+        return np.concatenate([*parts, *self._level_distances(a, b, place)])

@@ -11,8 +11,7 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel
 from sumwise.distribution.embedding import Embedding
-from sumwise.distribution.sub_estimators import fresh
-from sumwise.distribution.wasserstein import WassersteinKernel, default_kernel
+from sumwise.distribution.wasserstein import fresh_kernel
 from sumwise.features import name_columns
 
 
@@ -60,7 +59,7 @@ class KernelEmbedding(Embedding):
         del y
         checks.at_least(self.n_landmarks, "n_landmarks", 1)
         rng = checks.generator(self.random_state)
-        self.kernel_ = fresh(default_kernel(self.kernel), WassersteinKernel, self.random_state, BagKernel)
+        self.kernel_ = fresh_kernel(self.kernel, self.random_state)
         kept = self.kernel_.fit_represent(bags)
         self.kernel_.gamma_ *= float(checks.positive(self.width, "width", ndim=0))
         self.columns_ = self.kernel_.columns_

@@ -14,10 +14,9 @@ from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel, check_gram
 from sumwise.distribution.kernels.inducing import pick_inducing
 from sumwise.distribution.kernels.ridge import Path, gram_path, ridge_path
-from sumwise.distribution.penalty import choose_penalty, left_out
+from sumwise.distribution.penalty import choose_penalty
 from sumwise.distribution.regressor import BagRegressor, warn_remote
-from sumwise.distribution.sub_estimators import fresh
-from sumwise.distribution.wasserstein import WassersteinKernel, default_kernel
+from sumwise.distribution.wasserstein import fresh_kernel
 from sumwise.errors import ModelWarning
 from sumwise.fit import Fit
 
@@ -95,7 +94,7 @@ class BagKernelRidge(BagRegressor):
         for name in ("n_tuning", "max_bags", "n_landmarks"):
             checks.at_least(getattr(self, name), name, 3)
         rng = checks.generator(self.random_state)
-        self.kernel_ = fresh(default_kernel(self.kernel), WassersteinKernel, self.random_state, BagKernel)
+        self.kernel_ = fresh_kernel(self.kernel, self.random_state)
         kept = self.kernel_.fit_represent(bags)
         many = len(bags) > self.max_bags
         landmarks = int(self.n_landmarks)
@@ -107,7 +106,7 @@ class BagKernelRidge(BagRegressor):
         path = self._learn_landmarks(kept, y, kin, rng) if many else self._learn_gram(kept, y, kin, whole)
         chosen = choose_penalty(path, self.penalty)
         self.penalty_ = chosen / path.top
-        self.loo_error_ = np.average(left_out(path, chosen) ** 2, axis=0, weights=weights)
+        self.loo_error_ = np.average(path.leave_one_out(chosen) ** 2, axis=0, weights=weights)
         self.fit_ = Fit(self.dual_, float(self.loo_error_.mean()), None, len(history["gamma"]), True, history)
 
     def _tune(

@@ -15,13 +15,12 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel
 from sumwise.distribution.columns import check_bags
-from sumwise.distribution.embedding import Embedding
+from sumwise.distribution.embedding import Embedding, fresh
 from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.kernel_embedding import KernelEmbedding
 from sumwise.distribution.kernels.logistic import LogisticSolution, cross_entropy, fit_logistic
 from sumwise.distribution.moments import MomentEmbedding
-from sumwise.distribution.regressor import AS_X, accuracy, as_classifier, weighted_bags
-from sumwise.distribution.sub_estimators import fresh
+from sumwise.distribution.regressor import AS_X, accuracy, as_classifier, class_codes, r_squared, weighted_bags
 from sumwise.distribution.wasserstein import WassersteinKernel
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
@@ -213,9 +212,7 @@ class BagLogistic(Estimator):
                 "y holds fractions that are not shares in [0, 1].",
                 hint="use BagRidge for numbers, or target='classes' if they are labels.",
             )
-        self.classes_, codes = np.unique(array, return_inverse=True)
-        if len(self.classes_) < 2:
-            raise DataError(f"All bags are of the class {checks.plain(self.classes_[0])!r}.", hint="two are needed.")
+        self.classes_, codes = class_codes(array)
         return np.eye(len(self.classes_))[codes]
 
     def _folds(self, n_bags: int) -> np.ndarray:
@@ -261,8 +258,7 @@ class BagLogistic(Estimator):
         truth = checks.finite(bags.align(y, "y"), "y")
         if truth.shape != predicted.shape:
             raise DataError(f"y has shape {truth.shape}; the predictions have {predicted.shape}.")
-        spread = weights @ (truth - np.average(truth, axis=0, weights=weights)) ** 2
-        return float(np.mean(1.0 - weights @ (truth - predicted) ** 2 / np.maximum(spread, 1e-300)))
+        return r_squared(truth, predicted, weights)
 
 
 def _held_out_losses(

@@ -78,9 +78,8 @@ class MomentEmbedding(Embedding):
         return np.vstack([self._raw_part(bags[a:b]) for a, b in itertools.pairwise(edges)])
 
     def _raw_part(self, bags: Bags) -> np.ndarray:
-        weights = bags.weights if bags.weighted else None
         rows = self.columns_.numbers(bags.values)
-        return segment_moments(rows, bags.offsets, weights, int(self.order), bool(self.cross))
+        return segment_moments(rows, bags.offsets, bags.given_weights, int(self.order), bool(self.cross))
 
     def _embed(self, bags: Bags) -> np.ndarray:
         return (self._raw(bags) - self.mean_) / self.spread_

@@ -30,18 +30,3 @@ def choose_penalty(path: Path, penalty: Any) -> np.ndarray:
         return np.array([path.penalties[near[:, k]].max() for k in range(near.shape[1])])
     given = float(checks.positive(penalty, "penalty", ndim=0))
     return np.full(path.targets.shape[1], given * path.top)
-
-
-def left_out(path: Path, penalties: np.ndarray) -> np.ndarray:
-    """Return the leave-one-out errors of every unit at the penalty of each output, (n, n_outputs).
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sumwise.distribution.penalty import left_out
-    >>> from sumwise.distribution.kernels.ridge import ridge_path
-    >>> x = np.arange(5.0)[:, None]
-    >>> left_out(ridge_path(x, 2 * x), np.array([1e-9])).round(6).ravel() + 0.0
-    array([0., 0., 0., 0., 0.])
-    """
-    return np.column_stack([path.leave_one_out(penalty)[:, k] for k, penalty in enumerate(penalties)])

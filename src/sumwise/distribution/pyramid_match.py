@@ -47,15 +47,12 @@ class PyramidMatchKernel(BagKernel):
            [0.125, 0.125, 1.   ]])
     """
 
+    has_width = False
+
     levels: int = 10
     decay: float = 0.5
     normalize: bool = True
     rescale: bool = False
-
-    @property
-    def has_width(self) -> bool:
-        """Whether the kernel has a width that can be tuned."""
-        return False
 
     def _learn(self, bags: Bags) -> None:
         checks.at_least(self.levels, "levels", 1)
@@ -71,7 +68,7 @@ class PyramidMatchKernel(BagKernel):
             place = np.floor((bags.values[:, j] - low) / (high - low) * cells)
             code = np.clip(place, 0, cells - 1).astype(np.int64)
             parts.append(np.bincount(index * cells + code, bags.weights, len(bags) * cells).reshape(len(bags), cells))
-        counts = np.add.reduceat(bags.weights, bags.offsets[:-1])[:, None]
+        counts = bags.total_weights[:, None]
         parts.append(self.columns_.shares(bags) * counts)
         whole = np.hstack(parts)
         return whole / counts if self.normalize else whole

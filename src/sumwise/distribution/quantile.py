@@ -43,10 +43,9 @@ def grid_quantiles(bags: Bags, columns: Columns, n: int, directions: np.ndarray)
     >>> grid_quantiles(bags, Columns.learn(bags, standardize=False), 2, np.eye(1))[:, 0]
     array([[-3., -1.], [ 1.,  3.]])
     """
-    weights = bags.weights if bags.weighted else None
     scaled = directions / columns.scale[:, None]
     options = {"directions": scaled, "columns": columns.numeric, "centre": columns.centre}
-    return cell_quantiles(bags.values, bags.offsets, weights, n, **options)
+    return cell_quantiles(bags.values, bags.offsets, bags.given_weights, n, **options)
 
 
 @dataclass(eq=False, repr=False)

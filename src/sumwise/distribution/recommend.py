@@ -17,6 +17,7 @@ from sumwise.bags import Bags
 from sumwise.display import finding_html
 from sumwise.distribution.candidates import FEW_BAGS, default_candidates
 from sumwise.distribution.columns import check_bags
+from sumwise.distribution.regressor import check_labels
 from sumwise.errors import DataError, MissingExtra, ModelWarning, NotConverged
 from sumwise.progress import Progress
 from sumwise.splitters import BagKFold, SpatialBagKFold
@@ -153,8 +154,7 @@ def recommend(
     """
     bags = check_bags(bags, least=2 * int(checks.at_least(n_folds, "n_folds", 2)))
     checks.choice(task, "task", tuple(SCORES))
-    truth = np.asarray(checks.listing(bags.align(y, "y"), "y"))
-    checks.same_length(bags=bags, y=truth)
+    truth = check_labels(bags, y)
     _check_responses(truth, task)
     rng = checks.generator(random_state)
     seed = int(rng.integers(2**31))
@@ -318,19 +318,21 @@ def _first_within_one_error(scores: Mapping[str, np.ndarray]) -> str:
 
 
 def _highest_likelihood(best: str, likelihoods: Mapping[str, float]) -> str:
-    others = {name: value for name, value in likelihoods.items() if name != best}
-    next_best = max(others, key=lambda name: others[name]) if others else None
-    beside = f"; next is {next_best} with {others[next_best]:.3f}" if next_best else ""
+    beside = _next_best(best, likelihoods)
     return f"It has the highest log-likelihood on held-out bags: {likelihoods[best]:.3f} per bag{beside}."
+
+
+def _next_best(best: str, means: Mapping[str, float]) -> str:
+    others = {name: value for name, value in means.items() if name != best}
+    name = max(others, key=lambda name: others[name], default=None)
+    return "" if name is None else f"; next is {name} with {others[name]:.3f}"
 
 
 def _within(best: str, scores: Mapping[str, np.ndarray], score_name: str) -> str:
     top = max(scores, key=lambda name: float(np.mean(scores[name])))
     mean = {name: float(np.mean(found)) for name, found in scores.items()}
     if best == top:
-        others = {name: value for name, value in mean.items() if name != best}
-        next_best = max(others, key=lambda name: others[name]) if others else None
-        beside = f"; next is {next_best} with {others[next_best]:.3f}" if next_best else ""
+        beside = _next_best(best, mean)
         return f"It has the best {score_name} over {len(scores[best])} folds: {mean[best]:.3f}{beside}."
     return (
         f"Its {score_name} of {mean[best]:.3f} is within one standard error of the best ({top}, {mean[top]:.3f}), "

@@ -97,6 +97,29 @@ def warn_remote(remoteness: np.ndarray) -> None:
         )
 
 
+def check_labels(bags: Bags, y: Any) -> np.ndarray:
+    """Return the class of each bag as an array, (n_bags,), in the order of the bags."""
+    labels = np.asarray(checks.listing(bags.align(y, "y"), "y"))
+    checks.same_length(bags=bags, y=labels)
+    return labels
+
+
+def class_codes(labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the classes, sorted, and the code of each label; a single class is refused."""
+    classes, codes = np.unique(labels, return_inverse=True)
+    if len(classes) < 2:
+        raise DataError(f"All bags are of the class {checks.plain(classes[0])!r}.", hint="two are needed.")
+    return classes, codes
+
+
+def r_squared(truth: np.ndarray, predicted: np.ndarray, weights: np.ndarray) -> float:
+    """Return R squared of weighted units, the mean over outputs; responses that are all the same are refused."""
+    spread = weights @ (truth - np.average(truth, axis=0, weights=weights)) ** 2
+    if np.any(spread == 0):
+        raise DataError("The responses are all the same, so R squared has no meaning.", hint="score on more bags.")
+    return float(np.mean(1.0 - weights @ (truth - predicted) ** 2 / spread))
+
+
 def accuracy(model: Any, bags: Bags, y: Any, sample_weight: Any = None) -> float:
     """Return the share of bags whose class is right; bags count as much as their weights, (n_bags,).
 
@@ -110,9 +133,8 @@ def accuracy(model: Any, bags: Bags, y: Any, sample_weight: Any = None) -> float
     >>> accuracy(model, bags, [0, 0, 1, 0], sample_weight=[1, 1, 1, 3])
     0.5
     """
-    truth = np.asarray(checks.listing(bags.align(y, "y"), "y"))
-    checks.same_length(bags=bags, y=truth)
-    return float(np.average(model.predict(bags) == truth, weights=checks.bag_weights(bags, sample_weight)))
+    right = model.predict(bags) == check_labels(bags, y)
+    return float(np.average(right, weights=checks.bag_weights(bags, sample_weight)))
 
 
 def as_classifier(tags: Any) -> Any:
@@ -138,8 +160,13 @@ class BagRegressor(RegressorMixin, Estimator):
     __metadata_request__fit: ClassVar = AS_X
     __metadata_request__predict: ClassVar = AS_X
     __metadata_request__score: ClassVar = AS_X
+    task = "regression"
     n_outputs_: int
     flat_: bool
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        return as_classifier(tags) if self.task == "classification" else tags
 
     def _notebook_finding(self) -> tuple[str, Any] | None:
         error = vars(self).get("loo_error_")
@@ -191,17 +218,15 @@ class BagRegressor(RegressorMixin, Estimator):
         return answer[:, 0] if self.flat_ else answer
 
     def score(self, bags: Bags, y: Any, sample_weight: Any = None) -> float:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Return R squared, the mean over outputs; bags count as much as their weights, (n_bags,)."""
+        """Return R squared, the mean over outputs, or a classifier's accuracy; bags count as ``sample_weight`` says."""
         self._fitted("n_outputs_")
+        if self.task == "classification":
+            return accuracy(self, bags, y, sample_weight)
         bags, truth = check_response(bags, y, least=2)
         if truth.shape[1] != self.n_outputs_:
             raise DataError(f"y has {truth.shape[1]} outputs; the training responses had {self.n_outputs_}.")
         weights = checks.bag_weights(bags, sample_weight)
-        error = weights @ (truth - self._predict(bags)) ** 2
-        spread = weights @ (truth - np.average(truth, axis=0, weights=weights)) ** 2
-        if (spread == 0).any():
-            raise DataError("The responses are all the same, so R squared has no meaning.", hint="score on more bags.")
-        return float(np.mean(1.0 - error / spread))
+        return r_squared(truth, self._predict(bags), weights)
 
 
 def _codes(groups: Any, n: int) -> np.ndarray | None:

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 
 from sumwise.bags import Bags
-from sumwise.distribution.embedding import Embedding
+from sumwise.distribution.embedding import Embedding, fresh
 from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.kernels.ridge import Path, ridge_path
-from sumwise.distribution.penalty import choose_penalty, left_out
+from sumwise.distribution.penalty import choose_penalty
 from sumwise.distribution.regressor import BagRegressor, warn_remote
-from sumwise.distribution.sub_estimators import fresh
 from sumwise.fit import Fit
 from sumwise.memory import check_fits
 
@@ -98,7 +97,7 @@ class BagRidge(BagRegressor):
         self.axes_ = path.axes(features[:, used], self.least_)
         self.limit_ = float(path.leverages(self.least_).max())
         self.penalty_ = chosen / path.top
-        self.loo_error_ = np.average(left_out(path, chosen) ** 2, axis=0, weights=weights)
+        self.loo_error_ = np.average(path.leave_one_out(chosen) ** 2, axis=0, weights=weights)
         self.fit_ = Fit(self.coef_, float(self.loo_error_.mean()), None, len(errors["error"]), True, errors)
 
     def _choose(

@@ -10,7 +10,7 @@ from scipy.special import expit, softmax
 
 from sumwise import checks
 from sumwise.bags import Bags
-from sumwise.distribution.regressor import check_response
+from sumwise.distribution.regressor import check_labels, check_response
 from sumwise.errors import DataError
 
 __all__ = ["TASKS", "Response"]
@@ -71,8 +71,7 @@ class Response:
     def encode(self, bags: Bags, y: Any) -> np.ndarray:
         """Return responses as the network sees them: (n_bags, n_outputs) numbers, or (n_bags,) class numbers."""
         if self.task == "classification":
-            labels = np.asarray(checks.listing(bags.align(y, "y"), "y"))
-            checks.same_length(bags=bags, y=labels)
+            labels = check_labels(bags, y)
             place = np.clip(np.searchsorted(self.classes, labels), 0, len(self.classes) - 1)
             for label in labels[self.classes[place] != labels][:1]:
                 raise DataError(f"y has the class {checks.plain(label)!r}, which is not among classes_.")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from sumwise.bags import Bags
+from sumwise.bags import Bags, rows_of
 from sumwise.checkpoint import Checkpoint
 from sumwise.distribution.columns import Columns
 from sumwise.distribution.set_network import Plan, embed, forward, fresh_weights
@@ -77,8 +77,7 @@ class RowSource:
             parts = [a + _draw(rng, n, max_rows) for a, n in zip(starts.tolist(), sizes.tolist())]
             rows, sizes = np.concatenate(parts), np.minimum(sizes, max_rows)
         else:
-            ends = np.cumsum(sizes)
-            rows = np.arange(ends[-1]) + np.repeat(starts - (ends - sizes), sizes)
+            rows = rows_of(bags.offsets, which)
         weights = bags.weights[rows] if bags.weighted else None
         segments = Segments(sizes, weights, self.device)
         if self.resident is not None:
@@ -189,19 +188,15 @@ def largest_step(plan: Plan, sizes: np.ndarray, batch_bags: int, max_rows: int |
 def loss_of(task: str, said: Any, target: Any, weights: Any = None) -> Any:
     """Return the mean loss of a batch, weighted (n_bags,) where weights are given: squared error, or cross-entropy."""
     functional = require("torch").nn.functional
-    by, reduction = (
-        {"classification": functional.cross_entropy, "share": functional.binary_cross_entropy_with_logits},
-        {},
-    )
-    if weights is not None:
-        reduction = {"reduction": "none"}
-    loss = by.get(task, functional.mse_loss)(said, target, **reduction)
+    losses = {"classification": functional.cross_entropy, "share": functional.binary_cross_entropy_with_logits}
+    loss = losses.get(task, functional.mse_loss)(said, target, reduction="mean" if weights is None else "none")
     if weights is None:
         return loss
     each = loss if loss.ndim == 1 else loss.mean(dim=1)
     return (each * weights).sum() / weights.sum()
 
 
+@dataclass
 class Training:
     """One network's course over the epochs.
 
@@ -219,20 +214,17 @@ class Training:
         How much each bag's loss counts; on the network's device.
     """
 
-    def __init__(
-        self,
-        network: Network,
-        source: RowSource,
-        target: Any,
-        settings: Settings,
-        seed: list,
-        held_out: tuple | None = None,
-        weights: Any = None,
-    ):
-        self.network, self.source, self.target, self.held_out = network, source, target, held_out
-        self.weights = weights
-        self.settings, self.seed = settings, seed
-        self.optimiser = adamw(network.weights.values(), settings.learning_rate, settings.weight_decay)
+    network: Network
+    source: RowSource
+    target: Any
+    settings: Settings
+    seed: list
+    held_out: tuple | None = None
+    weights: Any = None
+
+    def __post_init__(self):
+        settings = self.settings
+        self.optimiser = adamw(self.network.weights.values(), settings.learning_rate, settings.weight_decay)
         self.course: dict[str, Any] = {"epoch": 0, "loss": [], "held_out": [], "drops": 0, "best": None}
 
     def state(self) -> dict[str, Any]:

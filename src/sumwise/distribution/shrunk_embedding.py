@@ -10,10 +10,9 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.bags import Bags
-from sumwise.distribution.embedding import Embedding
+from sumwise.distribution.embedding import Embedding, fresh
 from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.kernels.shrinkage import Shrinkage, shrink, shrinkage
-from sumwise.distribution.sub_estimators import fresh
 from sumwise.errors import DataError
 from sumwise.features import name_columns
 
@@ -81,7 +80,7 @@ class ShrunkEmbedding(Embedding):
         return self
 
     def _sizes(self, bags: Bags) -> np.ndarray:
-        return effective_sizes(bags) if self.survey else total_weights(bags)
+        return bags.effective_sizes if self.survey else bags.total_weights
 
     def _within(self, bags: Bags, vectors: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Return the covariance of the vector of one observation, (D, D), from parts of bags at random.
@@ -90,11 +89,11 @@ class ShrunkEmbedding(Embedding):
         the bag's by noise of covariance (1 / p - 2 a / p + 1 / n) within.
         """
         total, room = np.zeros((vectors.shape[1],) * 2), 0.0
-        sizes, whole = effective_sizes(bags), total_weights(bags)
+        sizes, whole = bags.effective_sizes, bags.total_weights
         for some in _parts(bags, rng):
             there = np.flatnonzero(some.sizes > 0)
             part = some[there]
-            n, share = effective_sizes(part), total_weights(part) / whole[there]
+            n, share = part.effective_sizes, part.total_weights / whole[there]
             differences = self.embedding_.vectors(part) - vectors[there]
             total += (differences * n[:, None]).T @ differences
             room += float(np.sum(n * ((1.0 - 2.0 * share) / n + 1.0 / sizes[there])))
@@ -111,41 +110,12 @@ class ShrunkEmbedding(Embedding):
         return self.embedding_.candidates(dimension)
 
 
-def total_weights(bags: Bags) -> np.ndarray:
-    """Return the sum of the weights of each bag: its number of rows, where rows have none.
-
-    Examples
-    --------
-    >>> from sumwise import Bags
-    >>> from sumwise.distribution.shrunk_embedding import total_weights
-    >>> total_weights(Bags.from_arrays([[1.0, 2.0]], weights=[[2.0, 1.0]]))
-    array([3.])
-    """
-    return np.add.reduceat(bags.weights, bags.offsets[:-1]) if bags.weighted else bags.sizes.astype(float)
-
-
-def effective_sizes(bags: Bags) -> np.ndarray:
-    """Return the number of equally weighted rows with the same noise, (sum w)^2 / sum w^2.
-
-    Examples
-    --------
-    >>> from sumwise import Bags
-    >>> from sumwise.distribution.shrunk_embedding import effective_sizes
-    >>> effective_sizes(Bags.from_arrays([[1.0, 2.0]], weights=[[0.5, 0.5]]))
-    array([2.])
-    """
-    if not bags.weighted:
-        return bags.sizes.astype(float)
-    return total_weights(bags) ** 2 / np.add.reduceat(bags.weights**2, bags.offsets[:-1])
-
-
 def _parts(bags: Bags, rng: np.random.Generator) -> Iterator[Bags]:
     """Yield disjoint parts of all bags, rows shuffled: the first of each bag, the second, ... while there are rows."""
     order = np.lexsort((rng.random(bags.n_rows), bags.bag_index))
     place = np.arange(bags.n_rows) - bags.offsets[bags.bag_index]
     sizes = bags.sizes[bags.bag_index]
     part = place * np.minimum(sizes, N_PARTS) // sizes
-    weights = bags.weights[order] if bags.weighted else None
-    mixed = Bags(bags.values[order], bags.offsets, weights, None, bags.features, bags.levels)
+    mixed = bags.regrouped(order, bags.offsets)
     for k in range(int(part.max()) + 1):
         yield mixed.subset(part == k)

@@ -10,9 +10,9 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.bags import Bags
+from sumwise.distribution.embedding import fresh
 from sumwise.distribution.kernel_ridge import BagKernelRidge
 from sumwise.distribution.regressor import BagRegressor
-from sumwise.distribution.sub_estimators import fresh
 from sumwise.fit import Fit
 
 MAX_BAGS, N_LANDMARKS = 1200, 600  # of the default estimator: a second per size
@@ -130,7 +130,4 @@ def subsampled(
     copies = np.minimum(bags.sizes[enough] // size, max(1, min(n_copies, max_bags // len(enough))))
     owner = np.repeat(enough, copies)
     rows = [bags.offsets[i] + rng.permutation(int(bags.sizes[i]))[: c * size] for i, c in zip(enough, copies)]
-    chosen = np.concatenate(rows)
-    weights = bags.weights[chosen] if bags.weighted else None
-    offsets = np.arange(len(owner) + 1) * size
-    return Bags(bags.values[chosen], offsets, weights, None, bags.features, bags.levels), owner
+    return bags.regrouped(np.concatenate(rows), np.arange(len(owner) + 1) * size), owner

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from sumwise import checks, extras
 from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel
+from sumwise.distribution.embedding import fresh
 from sumwise.distribution.kernels.quantiles import line_distances
 from sumwise.distribution.quantile import draw_slices, grid_quantiles
 from sumwise.errors import DataError
@@ -141,23 +141,21 @@ class WassersteinKernel(BagKernel):
             lines = [x[:, place : place + m * width].reshape(len(x), m, width) for x in (a, b)]
             place += m * width
             parts += [line_distances(lines[0], None if b is a else lines[1], self.order)] if m else []
-        for levels in self.columns_.levels.values():
-            columns = slice(place, place + len(levels))
-            place = columns.stop
-            parts.append(cdist(a[:, columns], b[:, columns], "cityblock")[None] / 2)
-        return np.concatenate(parts)
+        return np.concatenate([*parts, *self._level_distances(a, b, place)])
 
 
-def default_kernel(given: BagKernel | None) -> BagKernel:
-    """Return the kernel of an estimator: the one given, or a Wasserstein kernel with spreads and extra slices.
+def fresh_kernel(given: BagKernel | None, random_state: Any) -> BagKernel:
+    """Return the kernel that an estimator fits: a copy of the one given, or a Wasserstein kernel with spreads and extra
+    slices, seeded by the estimator where it has no seed.
 
     Examples
     --------
-    >>> from sumwise.distribution.wasserstein import default_kernel
-    >>> default_kernel(None)
-    WassersteinKernel(extra_slices=10, spread=True)
+    >>> from sumwise.distribution.wasserstein import fresh_kernel
+    >>> fresh_kernel(None, 7)
+    WassersteinKernel(extra_slices=10, random_state=7, spread=True)
     """
-    return WassersteinKernel(spread=True, extra_slices=10) if given is None else given
+    kernel = WassersteinKernel(spread=True, extra_slices=10) if given is None else given
+    return fresh(kernel, WassersteinKernel, random_state, BagKernel)
 
 
 def _transport(a: Bags, b: Bags, order: int) -> np.ndarray:

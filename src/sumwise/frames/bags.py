@@ -1,15 +1,109 @@
-"""Bags from a frame: rows grouped by bag, columns of text or categories turned into codes."""
+"""Bags from one array or frame per bag, or from one frame: rows grouped, columns of text or categories coded."""
 
 from __future__ import annotations
 
 import decimal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from sumwise import checks, frames
 from sumwise.errors import DataError
+from sumwise.memory import dense
+
+
+def bags_from_arrays(
+    cls: type,
+    arrays: Sequence[Any],
+    weights: Sequence[Any] | None,
+    ids: Sequence[Any] | None,
+    features: Sequence[str] | None,
+    empty: str,
+) -> Any:
+    """Do the work of `Bags.from_arrays`, which documents it.
+
+    Examples
+    --------
+    >>> from sumwise import Bags
+    >>> Bags.from_arrays([[[0.5], [1.5]], [[2.5]]]).sizes
+    array([2, 1])
+    """
+    checks.choice(empty, "empty", ("raise", "keep"))
+    sized = hasattr(arrays, "__len__") and getattr(arrays, "ndim", 1) > 0 and not hasattr(arrays, "nnz")
+    if not sized or isinstance(arrays, (str, bytes, Mapping)):
+        raise DataError(f"Bags are built from a {type(arrays).__name__}.", hint="give a list of arrays.")
+    if not len(arrays):
+        raise DataError("There are no bags.", hint="give at least one array.")
+    arrays = list(arrays)
+    known_ids = checks.identifiers(ids, len(arrays), "ids")
+    features = _frame_columns(arrays, known_ids) if features is None else features
+    parts = [_part(x, known_ids[i]) for i, x in enumerate(arrays)]
+    _same_width(parts, known_ids)
+    sizes = np.array([len(x) for x in parts])
+    if empty == "raise":
+        _refuse_empty(sizes, known_ids)
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    dtype = np.float32 if all(x.dtype == np.float32 for x in parts) else np.float64
+    values = np.concatenate(parts).astype(dtype, copy=False)
+    return cls(values, offsets, _joined_weights(weights, sizes, known_ids), known_ids, features)
+
+
+def _part(x: Any, given_id: Any) -> np.ndarray:
+    part = checks.finite(
+        dense(x), f"Bag {checks.plain(given_id)!r}", allow_bool=True, allow_nan=True, keep_float32=True
+    )
+    if part.ndim == 1:
+        part = part[:, None]
+    if part.ndim != 2:
+        raise DataError(f"Bag {checks.plain(given_id)!r} has {part.ndim} dimensions; it needs 2 (rows, features).")
+    return part
+
+
+def _frame_columns(arrays: Sequence[Any], ids: np.ndarray) -> tuple[Any, ...] | None:
+    """Return the columns of bags that are frames; they must be the same, in the same order."""
+    if not hasattr(arrays[0], "columns"):
+        return None
+    columns = [frames.column_names(x) if hasattr(x, "columns") else None for x in arrays]
+    for i, found in enumerate(columns):
+        if found is not None and found != columns[0]:
+            raise DataError(
+                f"Bag {checks.plain(ids[i])!r} has the columns {list(found)}, bag {checks.plain(ids[0])!r} has "
+                f"{list(columns[0] or ())}.",
+                hint="give all frames the same columns in the same order.",
+            )
+    return columns[0]
+
+
+def _same_width(parts: list[np.ndarray], ids: np.ndarray) -> None:
+    widths = np.array([x.shape[1] for x in parts])
+    other = widths != widths[0]
+    if other.any():
+        i = int(np.argmax(other))
+        raise DataError(
+            f"Bags differ in width in {int(other.sum())} of {len(parts)} cases. First: bag {checks.plain(ids[i])!r} "
+            f"has {widths[i]} columns, bag {checks.plain(ids[0])!r} has {widths[0]}."
+        )
+
+
+def _refuse_empty(sizes: np.ndarray, ids: np.ndarray) -> None:
+    if (sizes == 0).any():
+        i = int(np.argmax(sizes == 0))
+        raise DataError(
+            f"{int((sizes == 0).sum())} of {len(sizes)} bags are empty. First: bag {checks.plain(ids[i])!r}.",
+            hint="leave them out, or pass empty='keep'.",
+        )
+
+
+def _joined_weights(weights: Sequence[Any] | None, sizes: np.ndarray, ids: np.ndarray) -> np.ndarray | None:
+    if weights is None:
+        return None
+    checks.same_length(bags=sizes, weights=weights)
+    parts = [checks.counts(w, f"weights of bag {checks.plain(ids[i])!r}", ndim=1) for i, w in enumerate(weights)]
+    for i, part in enumerate(parts):
+        if len(part) != sizes[i]:
+            raise DataError(f"Bag {checks.plain(ids[i])!r} has {sizes[i]} rows and {len(part)} weights.")
+    return np.concatenate(parts)
 
 
 def bags_from_frame(

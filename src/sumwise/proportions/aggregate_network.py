@@ -54,19 +54,10 @@ class SumData:
         return len(np.unique(people)) < len(people)
 
 
-@dataclass(frozen=True)
-class SumNetworks:
-    """Weights of each network, the number of steps that held-out bags chose, and what the networks gained there."""
-
-    members: list
-    n_steps: int
-    gain: float  # in the mean squared error of held-out sums, in their variances, over the linear part alone
-    n_hidden: int
-
-    def __call__(self, values: np.ndarray) -> np.ndarray:
-        """What the networks add to each row, (n_rows,): to the response, or to the logarithm of a count's mean."""
-        said = [(hidden_layers(w, values, self.n_hidden) @ w[-2].T + w[-1])[:, 0] for w in self.members]
-        return np.mean(said, axis=0) if said else np.zeros(len(values))
+def added_by(networks: list, values: np.ndarray) -> np.ndarray:
+    """What networks, each a list of weights, add to every row, (n_rows,): to the response, or to the log of a mean."""
+    said = [(hidden_layers(w, values, len(w) // 2 - 1) @ w[-2].T + w[-1])[:, 0] for w in networks]
+    return np.mean(said, axis=0)
 
 
 def row_bytes(width: int, hidden: tuple) -> float:
@@ -83,7 +74,7 @@ def row_bytes(width: int, hidden: tuple) -> float:
 
 def train_networks(
     data: SumData, variance: float, linear: Callable[[np.ndarray], np.ndarray], hidden: tuple, seed: int
-) -> SumNetworks:
+) -> tuple[list, int, float]:
     """Train without each of four parts of the bags, then on all of them for the number of steps that was best.
 
     Parameters
@@ -95,6 +86,12 @@ def train_networks(
         ``linear(kept)`` gives the linear part of everybody, (n_people,), from the bags kept.
     hidden : tuple of int
     seed : int
+
+    Returns
+    -------
+    list, int, float
+        Weights of each network, the number of steps that held-out bags chose, and what the networks gained there: in
+        the mean squared error of sums, in their variances, over the linear part alone.
     """
     n = len(data.totals)
     if data.overlapping and n > MOST_OVERLAPPING:
@@ -113,7 +110,7 @@ def train_networks(
             everybody = np.ones(n, dtype=bool)
             final = _Run(data, variance, [linear(everybody)] * MEMBERS, [everybody] * MEMBERS, hidden, rng)
             members = final.trained(best)
-    return SumNetworks(members, best, float(losses[0] - losses[best]), len(hidden))
+    return members, best, float(losses[0] - losses[best])
 
 
 class _Run:

@@ -13,13 +13,13 @@ from sklearn.base import RegressorMixin
 from sklearn.utils.metadata_routing import UNUSED
 
 from sumwise import checks
-from sumwise.bags import Bags
+from sumwise.bags import Bags, as_bags
 from sumwise.errors import DataError, ModelWarning
 from sumwise.estimator import Estimator
 from sumwise.features import Features, centre_and_scale, name_columns
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Noise
-from sumwise.proportions.aggregate_network import SumData, SumNetworks, row_bytes, train_networks
+from sumwise.proportions.aggregate_network import SumData, added_by, row_bytes, train_networks
 from sumwise.proportions.base import check_rows
 from sumwise.proportions.identification import warn_of_few_bags
 from sumwise.proportions.kernels.aggregate_likelihood import SumFit, gaussian_sums, independent_sums, poisson_sums
@@ -117,7 +117,7 @@ class AggregateRegressor(RegressorMixin, Estimator):
         """
         checks.choice(self.likelihood, "likelihood", ("gaussian", "poisson"))
         checks.choice(self.statistic, "statistic", ("sum", "mean"))
-        bags, y, weights = self._weighted(bags, y, members, sample_weight)
+        bags, y, weights = self._weighted(as_bags(bags), y, members, sample_weight)
         bags, totals, noise = self._totals(bags, y)
         self.features_ = Features.learn(bags)
         name_columns(self, bags)
@@ -156,8 +156,8 @@ class AggregateRegressor(RegressorMixin, Estimator):
             return data.values @ theta[:-1] + theta[-1]
 
         seed = int(checks.generator(self.random_state).integers(2**31))
-        found = train_networks(data, max(self.variance_, 1e-300), linear, hidden, seed)
-        self.networks_, self.n_steps_, self.gain_ = found.members, found.n_steps, found.gain
+        variance = max(self.variance_, 1e-300)
+        self.networks_, self.n_steps_, self.gain_ = train_networks(data, variance, linear, hidden, seed)
         self.centre_, self.scale_ = centre, scale
 
     def _linear_and_networks(self, values: np.ndarray) -> np.ndarray:
@@ -165,14 +165,11 @@ class AggregateRegressor(RegressorMixin, Estimator):
         linear = values @ self.coef_ + self.intercept_
         if not self.networks_:
             return linear
-        networks = SumNetworks(self.networks_, self.n_steps_, self.gain_, len(self.hidden))
-        return linear + networks((values - self.centre_) / self.scale_)
+        return linear + added_by(self.networks_, (values - self.centre_) / self.scale_)
 
     @staticmethod
-    def _weighted(bags: Any, y: Any, members: Any, sample_weight: Any) -> tuple[Any, Any, np.ndarray]:
+    def _weighted(bags: Bags, y: Any, members: Any, sample_weight: Any) -> tuple[Bags, Any, np.ndarray]:
         """The bags of some weight, what is given of them, and their weights."""
-        if not isinstance(bags, Bags):
-            return bags, y, np.ones(0)
         weights = checks.bag_weights(bags, sample_weight)
         if sample_weight is None:
             return bags, y, weights
@@ -184,10 +181,8 @@ class AggregateRegressor(RegressorMixin, Estimator):
         kept = np.flatnonzero(weights)
         return bags[kept], bags.align(y, "y")[kept], weights[kept]
 
-    def _totals(self, bags: Any, y: Any) -> tuple[Bags, np.ndarray, np.ndarray]:
+    def _totals(self, bags: Bags, y: Any) -> tuple[Bags, np.ndarray, np.ndarray]:
         """Bags that have rows, their sums, and the variance of the noise on these."""
-        if not isinstance(bags, Bags):
-            raise DataError(f"bags is of type {type(bags).__name__}.", hint="build it with Bags.from_arrays.")
         given = checks.finite(bags.align(y, "y"), "y", ndim=1, labels=[bags.ids])
         checks.same_length(bags=bags, y=given)
         empty = bags.sizes == 0
@@ -198,43 +193,36 @@ class AggregateRegressor(RegressorMixin, Estimator):
         if self.likelihood == "poisson" and (given < 0).any() and self._noise_variance() == 0.0:
             first = checks.plain(bags.ids[int(np.argmax(given < 0))])
             raise DataError(f"Counts can't be negative; bag {first!r} is.", hint="likelihood='gaussian', or noise=.")
-        sizes = np.add.reduceat(bags.weights, bags.offsets[:-1])
-        times = sizes if self.statistic == "mean" else np.ones(len(bags))
+        times = bags.total_weights if self.statistic == "mean" else np.ones(len(bags))
         return bags, given * times, self._noise_variance() * times**2
 
     def _noise_variance(self) -> float:
-        if self.noise is None or isinstance(self.noise, Exact):
+        if self.noise is None:
             return 0.0
-        if isinstance(self.noise, Gaussian):
-            return float(self.noise.scale) ** 2
-        if isinstance(self.noise, Laplace):
-            return 2.0 * float(self.noise.scale) ** 2
-        if isinstance(self.noise, Geometric):
-            ratio = np.exp(-1.0 / float(self.noise.scale))
-            return float(2.0 * ratio / (1.0 - ratio) ** 2)
-        raise DataError(f"noise is {self.noise!r}.", hint="Gaussian, Laplace or Geometric.")
+        if not isinstance(self.noise, (Exact, Gaussian, Laplace, Geometric)):
+            raise DataError(f"noise is {self.noise!r}.", hint="Gaussian, Laplace or Geometric.")
+        return float(self.noise.variance(0.0))
 
     def _solved(self, values, scale, observed: tuple[Any, Any, Any], relative, weights) -> tuple[SumFit, np.ndarray]:
         """The fit in standardised features, and the prior precision used there."""
         d = values.shape[1]
-        given = None if isinstance(self.penalty, str) else checks.finite(self.penalty, "penalty")
-        if given is None:
-            checks.choice(self.penalty, "penalty", ("auto",))
-        elif given.shape not in ((), (d,)) or (given < 0).any():
-            raise DataError(f"penalty has shape {given.shape}.", hint=f"a number, or {d} of them, none negative.")
-        if given is not None:
+        if not isinstance(self.penalty, str):
+            given = checks.finite(self.penalty, "penalty")
+            if given.shape not in ((), (d,)) or (given < 0).any():
+                raise DataError(f"penalty has shape {given.shape}.", hint=f"a number, or {d} of them, none negative.")
             prior = np.maximum(np.broadcast_to(given / scale**2, d), 1e-12)
             if self.likelihood == "poisson":
                 return poisson_sums(values, *observed, prior, relative, weights=weights), prior
             return gaussian_sums(values, *observed, prior, relative, fixed=True, weights=weights), prior
-        if self.likelihood == "gaussian":
-            totals, matrix, _ = observed
-            sizes = np.asarray(matrix.sum(axis=1)).ravel()
-            unit = max(float(np.var(totals / sizes) * np.median(sizes)), 1e-300)  # about a response's variance
-            start = np.full(d, max(d, 1) / unit)
-            found = gaussian_sums(values, *observed, start, relative, weights=weights)
-            return found, found.precision * start
-        return self._by_held_out(values, observed, relative, weights)
+        checks.choice(self.penalty, "penalty", ("auto",))
+        if self.likelihood == "poisson":
+            return self._by_held_out(values, observed, relative, weights)
+        totals, matrix, _ = observed
+        sizes = np.asarray(matrix.sum(axis=1)).ravel()
+        unit = max(float(np.var(totals / sizes) * np.median(sizes)), 1e-300)  # about a response's variance
+        start = np.full(d, max(d, 1) / unit)
+        found = gaussian_sums(values, *observed, start, relative, weights=weights)
+        return found, found.precision * start
 
     def _by_held_out(self, values, observed: tuple[Any, Any, Any], relative, weights) -> tuple[SumFit, np.ndarray]:
         """Counts: the prior precision under which held-out sums have the least deviance."""
@@ -316,8 +304,6 @@ class AggregateRegressor(RegressorMixin, Estimator):
         """Intervals, and standard errors, of linear functions of the coefficients, one per row."""
         from scipy.stats import t
 
-        if self.networks_:
-            raise DataError("Networks have no standard errors here.", hint="hidden=() has them.")
         if "alone_" not in vars(self):
             raise DataError(
                 "The model was saved by a version without intervals, and can't have them.", hint="fit again."
@@ -325,7 +311,7 @@ class AggregateRegressor(RegressorMixin, Estimator):
         estimated = self.likelihood == "gaussian" or self.variance_ > 1.0  # counts that vary as Poisson ones don't
         freedom = max(self.freedom_, 1.0) if estimated else np.inf
         reach = t.ppf(0.5 + 0.5 * checks.fraction(level, "level"), freedom)
-        errors = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", rows, self.alone_covariance_, rows), 0.0))
+        errors = self._errors(rows, self.alone_covariance_)
         open_by = np.abs(rows @ self.unknown_) > 1e-6 * (np.abs(rows) @ np.abs(self.unknown_))
         errors = np.where(open_by.any(axis=1), np.nan, errors)
         n_coefs = len(self.alone_)
@@ -360,19 +346,21 @@ class AggregateRegressor(RegressorMixin, Estimator):
         mean = linear if self.likelihood == "gaussian" else np.exp(linear)
         if not return_std:
             return mean
+        error = self._errors(np.column_stack([values, np.ones(len(values))]), self.covariance_)
+        return mean, error if self.likelihood == "gaussian" else error * mean
+
+    def _errors(self, rows: np.ndarray, covariance: np.ndarray) -> np.ndarray:
+        """Standard errors of linear functions of the coefficients, one per row."""
         if self.networks_:
             raise DataError("Networks have no standard errors here.", hint="hidden=() has them.")
-        rows = np.column_stack([values, np.ones(len(values))])
-        error = np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", rows, self.covariance_, rows), 0.0))
-        return mean, error if self.likelihood == "gaussian" else error * mean
+        return np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", rows, covariance, rows), 0.0))
 
     def predict_sums(self, bags: Bags) -> np.ndarray:
         """Expected sum (or mean, if that was given) of each bag."""
         rows = self._fitted("coef_").features_.rows(bags)
-        sums = np.bincount(rows.bag_index, self.predict(rows) * rows.weights, minlength=len(rows))
+        sums, sizes = rows.sums(self.predict(rows) * rows.weights), rows.total_weights
         if self.statistic == "sum":
             return sums
-        sizes = np.bincount(rows.bag_index, rows.weights, minlength=len(rows))
         return np.divide(sums, sizes, out=np.full(len(rows), np.nan), where=sizes > 0)
 
     def score(  # pyright: ignore[reportIncompatibleMethodOverride]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from sumwise import checks
+from sumwise.proportions.em import alternate
 from sumwise.proportions.kernels.label_assignment import top_labels
 from sumwise.proportions.linear import Coordinates, Solution, maximise
 from sumwise.proportions.mean_embedding import MeanEmbeddingClassifier
@@ -84,27 +85,20 @@ class AlternatingMeanMap(ShareClassifier):
         return MeanMap(laplacian=self.start == "laplacian", tol=1e-3).solve_shares(data, penalty).theta
 
     def solve_shares(self, data: BagShares, penalty: Any) -> Solution:
-        theta = self._first(data, penalty)
-        n, sign = data.row_weights.sum(), 1.0 if self.variant == "min" else -1.0
-        history: list[float] = []
-        best, change, seen = Solution(theta, -np.inf, np.inf, 0, False), np.inf, set()
-        factors = None
+        sign = 1.0 if self.variant == "min" else -1.0
         n_rounds = self.max_iter if self.variant == "min" else min(self.max_iter, ROUNDS)
-        while len(history) < n_rounds and change > self.tol:
-            logits = data.rows.times(theta[None, :-1])[:, 0]
-            labels = top_labels(sign * logits, data.offsets, data.counts[:, 1], data.weights)
-            mark = hash(labels.tobytes())
-            if mark in seen:  # the rounds repeat from here on
-                change = 0.0
-                break
-            seen.add(mark)
+
+        def assign(state):
+            logits = data.rows.times(state[0][None, :-1])[:, 0]
+            return top_labels(sign * logits, data.offsets, data.counts[:, 1], data.weights)
+
+        def fit(labels, state):
+            theta, factors = state  # labels change little from round to round, so that coordinates serve again
             problem = MomentProblem(data.rows, data.row_weights, label_moments(data, labels), penalty)
-            factors = factors or Coordinates(problem, theta).factors  # labels change little from round to round
+            factors = factors or Coordinates(problem, theta).factors
             found = maximise(problem, theta, 1e-3, 100, factors)
-            factors = factors if found.n_iter <= LONG_REGRESSION else None
-            theta = found.theta
-            change = abs(found.objective - history[-1]) / n if history else np.inf
-            history.append(found.objective)
-            best = max(best, found, key=lambda s: s.objective)
-        done = change <= self.tol or self.variant == "max"
-        return Solution(best.theta, best.objective, change, len(history), done, history)
+            return (found.theta, factors if found.n_iter <= LONG_REGRESSION else None), found.objective
+
+        begin = self._first(data, penalty), None
+        (theta, _), found = alternate(begin, assign, fit, data.row_weights.sum(), n_rounds, self.tol)
+        return replace(found, theta=theta, converged=found.converged or self.variant == "max")

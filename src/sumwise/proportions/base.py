@@ -10,7 +10,7 @@ from scipy.special import expit, log_expit
 from sklearn.utils.metadata_routing import UNUSED
 
 from sumwise import checks
-from sumwise.bags import Bags
+from sumwise.bags import Bags, as_bags
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.features import Features, name_columns, refuse_far
@@ -83,31 +83,25 @@ class BagClassifier(Estimator):
         """Standard deviation of the bags' own intercepts, where the model has them."""
         return None
 
-    @staticmethod
-    def _weighted(bags: Any, counts: Any, sample_weight: Any) -> tuple[Any, Any, np.ndarray | None]:
-        """The bags of some weight, their counts, and weights of those that have members; None where none are given."""
-        if sample_weight is None or not isinstance(bags, Bags):
-            return bags, counts, None
-        weights = checks.bag_weights(bags, sample_weight)
-        kept = weights > 0
-        if not kept.all():
-            aligned = bags.align(counts)
-            bags, counts, weights = bags[np.flatnonzero(kept)], aligned[np.flatnonzero(kept)], weights[kept]
-        return bags, counts, weights[bags.sizes > 0]
-
-    def _training(self, bags: Any, counts: Any) -> tuple[Bags, np.ndarray]:
-        """Learn how columns become numbers; return the bags that have members as numbers, and their counts."""
-        if not isinstance(bags, Bags):
-            raise DataError(
-                f"bags is of type {type(bags).__name__}.", hint="build it with Bags.from_arrays or Bags.from_frame."
-            )
-        bags, counts = drop_empty(bags, bags.align(counts))
+    def _training(
+        self, bags: Any, counts: Any, sample_weight: Any = None
+    ) -> tuple[Bags, np.ndarray, np.ndarray | None]:
+        """Learn how columns become numbers; return the bags of some weight that have members, as numbers, their counts,
+        and their weights, None where none are given."""
+        bags, weights = as_bags(bags), None
+        counts = bags.align(counts)
+        if sample_weight is not None:
+            weights = checks.bag_weights(bags, sample_weight)
+            kept = np.flatnonzero(weights)
+            bags, counts, weights = bags[kept], counts[kept], weights[kept]
+            weights = weights[bags.sizes > 0]
+        bags, counts = drop_empty(bags, counts)
         self.features_ = Features.learn(bags)
         name_columns(self, bags)
         self.fitted_columns_ = counts.ndim == 2
         self._check_size(bags, len(self.features_.names))
         made = self.design(bags)
-        return made if self.centres_columns else refuse_far(made), counts
+        return made if self.centres_columns else refuse_far(made), counts, weights
 
     def _check_size(self, bags: Bags, width: int) -> None:
         check_rows(type(self).__name__, bags, width)
@@ -219,9 +213,7 @@ class BagClassifier(Estimator):
         """
         self._fitted()
         bags = self.design(bags)
-        probs = self._chances(bags) * bags.weights[:, None]
-        sums = np.add.reduceat(np.vstack([probs, np.zeros((1, probs.shape[1]))]), bags.offsets[:-1], axis=0)
-        sums[bags.sizes == 0] = 0.0
+        sums = bags.sums(self._chances(bags) * bags.weights[:, None])
         return sums if self.fitted_columns_ else sums[:, 1]
 
     def _reading(self) -> tuple[Any, str]:
@@ -245,9 +237,7 @@ class BagClassifier(Estimator):
         """
         self._fitted()
         bags = self.design(bags)
-        value = self._likelihood(bags, bags.align(counts)).evaluate(self._logits(bags))
-        q = value.posterior
-        return np.column_stack([1.0 - q, q]) if q.ndim == 1 else q
+        return self._likelihood(bags, bags.align(counts)).evaluate(self._logits(bags)).soft_labels
 
     def score(self, bags: Bags, counts: Any, sample_weight: Any = None) -> float:
         """Mean log-likelihood per bag (empty bags are left out, with a warning).

@@ -191,9 +191,7 @@ def _lacks_gap(bags: Bags, chosen: np.ndarray) -> bool:
     gone = np.isnan(bags.values)
     if not gone.any():
         return False
-    row, feature = np.nonzero(gone)
-    inside = np.zeros((len(bags), gone.shape[1]), dtype=bool)
-    inside[bags.bag_index[row], feature] = True
+    inside = bags.sums(gone) > 0
     return bool((inside.any(axis=0) & ~inside[chosen].any(axis=0)).any())
 
 

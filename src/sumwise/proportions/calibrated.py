@@ -84,8 +84,7 @@ class CalibratedBagClassifier(BagClassifier):
         if self.classifier is not None and is_classifier(self.classifier):
             name = type(self.classifier).__name__
             raise DataError(f"{name} learns from labels, not from bags.", hint=f"CardinalityClassifier({name}()).")
-        bags, counts, weights = self._weighted(bags, counts, sample_weight)
-        bags, counts = self._training(bags, counts)
+        bags, counts, weights = self._training(bags, counts, sample_weight)
         observed = observe(bags, counts, *self._reading())
         self.n_classes_, self.classes_ = observed.n_classes, np.arange(observed.n_classes)
         logits = self._held_out(bags, counts, observed.n_classes, weights)
@@ -145,7 +144,7 @@ class CalibratedBagClassifier(BagClassifier):
     def _learn(self, likelihood: BagLikelihood, logits: np.ndarray) -> None:
         """Maximise over the slope and the offsets."""
         two = logits.ndim == 1
-        n_bags = likelihood.n_bags if likelihood.temper is None else float(likelihood.temper.sum())
+        n_bags = float(likelihood.powers.sum())
         history: list[float] = []
 
         def scaled(theta):

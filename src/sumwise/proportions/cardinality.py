@@ -19,7 +19,7 @@ from sumwise.errors import DataError
 from sumwise.features import centre_and_scale
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.proportions.base import BagClassifier, check_rows
-from sumwise.proportions.counts import Observed, drop_empty, observe
+from sumwise.proportions.counts import drop_empty, observe
 from sumwise.proportions.em import em_classifier, em_linear, log_probabilities
 from sumwise.proportions.feature_rows import Rows
 from sumwise.proportions.identification import warn_of_few_bags
@@ -27,12 +27,13 @@ from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import (
     LinearProblem,
     Solution,
+    constant_table,
     maximise,
     maximise_by_approximation,
     mean_embedding_start,
 )
 from sumwise.proportions.on_spark import on_spark
-from sumwise.proportions.penalty import PenaltySearch, reference_shape, search_penalty
+from sumwise.proportions.penalty import PenaltySearch, as_penalty, check_penalty, reference_shape, search_penalty
 from sumwise.proportions.survey_weights import effective_sizes
 
 PER_ROW, PER_BAG = 3, 300  # numbers of a member beside its columns, and bytes of a bag
@@ -52,11 +53,13 @@ class _Task:
 
     values: np.ndarray
     likelihood: BagLikelihood
-    n_classes: int
-    random_intercept: bool
+    random_intercept: bool = False
+    penalty: Any = "auto"
+    before: np.ndarray | None = None  # parameters to begin from
+    checkpoint: str | None = None
 
-    def problem(self, likelihood, penalty):
-        return LinearProblem(self.rows, likelihood, penalty, self.n_classes, self.random_intercept)
+    def problem(self, likelihood: BagLikelihood, penalty) -> LinearProblem:
+        return LinearProblem(self.rows, likelihood, penalty, likelihood.observed.n_classes, self.random_intercept)
 
     @cached_property
     def rows(self):
@@ -65,8 +68,8 @@ class _Task:
     @property
     def approximable(self) -> bool:
         """Whether the saddlepoint approximation of class counts is close, and much cheaper: in large bags."""
-        sizes = np.diff(self.likelihood.offsets).astype(float)
-        return self.n_classes > 2 and bool(sizes.min() >= LARGE and np.mean(sizes**self.n_classes) >= COSTLY)
+        sizes, n_classes = np.diff(self.likelihood.offsets).astype(float), self.likelihood.observed.n_classes
+        return n_classes > 2 and bool(sizes.min() >= LARGE and np.mean(sizes**n_classes) >= COSTLY)
 
 
 @dataclass(eq=False, repr=False)
@@ -199,10 +202,9 @@ class CardinalityClassifier(BagClassifier):
         """
         self._check()
         vars(self).pop("partial_information_", None)
-        bags, counts, weights = self._weighted(bags, counts, sample_weight)
-        bags, counts = self._training(bags, counts)
+        bags, counts, weights = self._training(bags, counts, sample_weight)
         observed = observe(bags, counts, self.noise, self.totals)
-        _refuse_absent(observed, bags)
+        observed.refuse_absent(bags.sizes)
         if self.random_intercept and not observed.exact:
             raise DataError("A random intercept needs exact counts.", hint="random_intercept=False for noisy counts.")
         rng = checks.generator(self.random_state)
@@ -211,7 +213,6 @@ class CardinalityClassifier(BagClassifier):
             powers = weights if powers is None else weights * powers
         likelihood = BagLikelihood(bags.offsets, observed, self.inference, powers)
         values = np.ascontiguousarray(bags.values, dtype=np.float64)
-        before = self._before(bags, observed)
         self.n_classes_, self.classes_ = observed.n_classes, np.arange(observed.n_classes)
         warn_of_few_bags(len(bags), bags.n_features)
         if self.classifier is not None:
@@ -219,14 +220,12 @@ class CardinalityClassifier(BagClassifier):
             return self
         self._refuse_constant(bags)
         self.multiclass_ = self._choose(values, likelihood)
+        tasks = self._tasks(values, likelihood)
+        self._store([self._fit_task(task, rng) for task in tasks])
+        for task in tasks if self.checkpoint is not None else ():
+            Checkpoint(task.checkpoint).clear()
         if self.multiclass_ == "ovr":
-            self._fit_rest(values, likelihood, rng, before)
             likelihood = BagLikelihood(bags.offsets, observed)
-        else:
-            task = _Task(values, likelihood, observed.n_classes, self.random_intercept)
-            self._store([self._fit_task(task, self._penalty_of(0, 1), rng, before, self._checkpoint_of(0))])
-        for c in range(observed.n_classes if self.checkpoint is not None else 0):
-            Checkpoint(self._checkpoint_of(c)).clear()
         self.error_ = float(likelihood.evaluate(self._logits(bags)).error.max())
         return self
 
@@ -254,7 +253,7 @@ class CardinalityClassifier(BagClassifier):
             raise DataError("Parts are taken in by the plain linear classifier only.", hint="fit, on all bags.")
         first = "partial_information_" not in vars(self)
         if first:
-            bags, counts = self._training(bags, counts)
+            bags, counts, _ = self._training(bags, counts)
         else:
             bags = self.design(bags)
             bags, counts = drop_empty(bags, bags.align(counts))
@@ -270,7 +269,7 @@ class CardinalityClassifier(BagClassifier):
 
     def _begin_parts(self, values, likelihood):
         auto = isinstance(self.penalty, str)
-        self.penalty_ = reference_shape(values) if auto else _as_penalty(self.penalty, values.shape[1])
+        self.penalty_ = reference_shape(values) if auto else as_penalty(self.penalty, values.shape[1])
         prior = LinearProblem(values, likelihood, self.penalty_)
         self.n_classes_, self.classes_, self.multiclass_ = 2, np.arange(2), "exact"
         self.intercept_scale_, self.penalty_search_, self.n_bags_seen_ = None, None, 0
@@ -308,11 +307,7 @@ class CardinalityClassifier(BagClassifier):
     def _check(self):
         checks.choice(self.multiclass, "multiclass", ("auto", "exact", "ovr"))
         checks.choice(self.solver, "solver", ("direct", "em"))
-        for value in self.penalty if isinstance(self.penalty, (list, tuple)) else [self.penalty]:
-            if isinstance(value, str):
-                checks.choice(value, "penalty", ("auto",))
-            elif np.ndim(value) == 0:
-                checks.at_least(value, "penalty", 0.0, whole_number=False)
+        check_penalty(self.penalty)
         checks.at_least(self.max_iter, "max_iter", 1)
         checks.at_least(self.n_starts, "n_starts", 1)
         checks.positive(self.tol, "tol")
@@ -334,14 +329,6 @@ class CardinalityClassifier(BagClassifier):
         if self.temper is False or self.temper is None:
             return None
         return np.full(len(bags), float(checks.positive(self.temper, "temper")))
-
-    def _before(self, bags, observed):
-        """The last fit's parameters, where a warm start asks for them and they fit."""
-        table = getattr(self, "theta_", None)
-        n_logits = 1 if observed.n_classes == 2 else observed.n_classes
-        if not self.warm_start or table is None or table.shape != (n_logits, bags.n_features + 1):
-            return None
-        return table
 
     def _refuse_constant(self, bags):
         constant = np.ptp(bags.values, axis=0) == 0.0 if bags.n_rows else np.zeros(bags.n_features, bool)
@@ -366,46 +353,52 @@ class CardinalityClassifier(BagClassifier):
         flat = np.zeros((len(values), observed.n_classes))
         return "ovr" if likelihood.evaluate(flat).error.max() > ROUGH_ERROR else "exact"
 
-    def _start_at(self, task: _Task, penalty, name, rng, before):
+    def _tasks(self, values, likelihood: BagLikelihood) -> list[_Task]:
+        """The likelihoods to be maximised, of all classes at once or of each against the rest, each with its penalty,
+        the last fit's parameters where a warm start asks for them, and the file that keeps its evaluations."""
+        parts, observed = [likelihood], likelihood.observed
+        if self.multiclass_ == "ovr":
+            classes = [observed.of_class(c) for c in range(observed.n_classes)]
+            parts = [BagLikelihood(likelihood.offsets, one, "auto", likelihood.temper) for one in classes]
+        n = len(parts)
+        penalties = self.penalty if isinstance(self.penalty, (list, tuple)) else [self.penalty] * n
+        if len(penalties) != n:
+            raise DataError(
+                f"There are {len(penalties)} penalties for {n} fits.",
+                hint="one number, or one per class with multiclass='ovr'.",
+            )
+        last, n_logits = np.asarray(vars(self).get("theta_")), 1 if observed.n_classes == 2 else observed.n_classes
+        warm = self.warm_start and last.shape == (n_logits, values.shape[1] + 1)
+        starts = np.split(last, n) if warm else [None] * n
+        given = None if self.checkpoint is None else os.fspath(self.checkpoint)
+        paths = [given, *(None if given is None else f"{given}.{c}" for c in range(1, n))]
+        own = zip(penalties, starts, paths)
+        return [_Task(values, part, self.random_intercept, *its) for part, its in zip(parts, own)]
+
+    def _start_at(self, task: _Task, penalty, name, rng: Any = None):
         """Parameters of a start by its name."""
         sizes = np.diff(task.likelihood.offsets)
         shares = task.likelihood.observed.shares(sizes)
         if name == "warm":
-            theta = before.ravel()
+            assert task.before is not None
+            theta = task.before.ravel()
         elif name == "mean embedding":
-            theta = mean_embedding_start(task.values, task.likelihood.offsets, shares, penalty, task.n_classes)
+            theta = mean_embedding_start(task.values, task.likelihood.offsets, shares, penalty, shares.shape[1])
         else:
-            width = task.values.shape[1] + 1
-            average = np.log((shares * sizes[:, None]).sum(axis=0) / sizes.sum())
-            n_logits = 1 if task.n_classes == 2 else task.n_classes
-            table = np.zeros((n_logits, width))
-            table[:, -1] = average[1] - average[0] if n_logits == 1 else average - average.mean()
+            table = constant_table((shares * sizes[:, None]).sum(axis=0) / sizes.sum(), task.values.shape[1] + 1)
             if name == "random":
-                spread = centre_and_scale(task.values)[1] * np.sqrt(width)
-                table[:, :-1] = rng.normal(size=(n_logits, width - 1)) / spread
+                spread = centre_and_scale(task.values)[1] * np.sqrt(table.shape[1])
+                table[:, :-1] = rng.normal(size=table[:, :-1].shape) / spread
             theta = table.ravel()
         return np.append(theta, np.log(0.3)) if task.random_intercept else theta
 
-    def _penalty_of(self, number, n_tasks):
-        """The penalty of one task: that of all, or its own of a list."""
-        if not isinstance(self.penalty, (list, tuple)):
-            return self.penalty
-        if len(self.penalty) != n_tasks:
-            raise DataError(
-                f"There are {len(self.penalty)} penalties for {n_tasks} fits.",
-                hint="one number, or one per class with multiclass='ovr'.",
-            )
-        return self.penalty[number]
-
-    def _fit_task(
-        self, task: _Task, own, rng, before=None, checkpoint=None
-    ) -> tuple[Solution, PenaltySearch | None, Any, list]:
+    def _fit_task(self, task: _Task, rng) -> tuple[Solution, PenaltySearch | None, Any, list]:
         """All starts of one task with the penalty given or chosen; the best solution."""
-        auto = isinstance(own, str)
-        first = reference_shape(task.values) if auto else _as_penalty(own, task.values.shape[1])
+        auto = isinstance(task.penalty, str)
+        first = reference_shape(task.values) if auto else as_penalty(task.penalty, task.values.shape[1])
         # a third fewer steps than from zero with a given penalty, for next to no time (cardinality_starts.json)
-        names = ["mean embedding" if before is None else "warm", "zero"] + ["random"] * self.n_starts
-        start = self._start_at(task, first, names[0], rng, before)
+        names = ["mean embedding" if task.before is None else "warm", "zero"] + ["random"] * self.n_starts
+        start = self._start_at(task, first, names[0], rng)
         search, penalty = None, first
         if auto:
             search, found = search_penalty(
@@ -418,35 +411,18 @@ class CardinalityClassifier(BagClassifier):
             )
             start, penalty = found.theta, search.best * first
         problem = task.problem(task.likelihood, penalty)
-        solutions, solver = [], em_linear if self.solver == "em" else maximise
-        if solver is maximise and self.inference in EXACT_METHODS and self.engine == "local" and task.approximable:
-            solver = partial(_by_saddlepoint, task.problem(task.likelihood.by("saddlepoint"), penalty))
-        with nullcontext(problem) if self.engine == "local" else on_spark(problem, self.master, checkpoint) as spread:
+        solutions, solver, local = [], em_linear if self.solver == "em" else maximise, self.engine == "local"
+        if solver is maximise and self.inference in EXACT_METHODS and local and task.approximable:
+            solver = partial(maximise_by_approximation, task.problem(task.likelihood.by("saddlepoint"), penalty))
+        with nullcontext(problem) if local else on_spark(problem, self.master, task.checkpoint) as spread:
             for number, name in enumerate(names[: self.n_starts]):
-                theta = start if number == 0 else self._start_at(task, penalty, name, rng, before)
+                theta = start if number == 0 else self._start_at(task, penalty, name, rng)
                 solutions.append((name, solver(spread, theta, self.tol, self.max_iter)))
         best = max((s for _, s in solutions), key=lambda s: s.objective)
         starts = [{"start": n, "objective": s.objective, "n_iter": s.n_iter} for n, s in solutions]
         if np.ndim(penalty) == 0 and penalty == 0.0:
             _refuse_separable(problem, best)
         return best, search, penalty, starts
-
-    def _checkpoint_of(self, task: int) -> str | None:
-        """The file that keeps the evaluations of one of the fits: that which was given, and others beside it."""
-        if self.checkpoint is None:
-            return None
-        return os.fspath(self.checkpoint) + (f".{task}" if task else "")
-
-    def _fit_rest(self, values, likelihood, rng, before):
-        """One model per class against the rest."""
-        found, observed = [], likelihood.observed
-        for c in range(observed.n_classes):
-            part = BagLikelihood(likelihood.offsets, observed.of_class(c), "auto", likelihood.temper)
-            last = None if before is None else before[c]
-            task = _Task(values, part, 2, self.random_intercept)
-            own = self._penalty_of(c, observed.n_classes)
-            found.append(self._fit_task(task, own, rng, last, self._checkpoint_of(c)))
-        self._store(found)
 
     def _store(self, found):
         solutions = [f[0] for f in found]
@@ -470,11 +446,9 @@ class CardinalityClassifier(BagClassifier):
 
     def _fit_foreign(self, values, likelihood):
         """EM around a scikit-learn classifier, from the mean-embedding start."""
-        observed = likelihood.observed
-        shares = observed.shares(np.diff(likelihood.offsets))
-        penalty = reference_shape(values)
-        theta = mean_embedding_start(values, likelihood.offsets, shares, penalty, observed.n_classes)
-        logits = LinearProblem(values, likelihood, penalty, observed.n_classes).logits(theta)
+        task, penalty = _Task(values, likelihood), reference_shape(values)
+        theta = self._start_at(task, penalty, "mean embedding")
+        logits = task.problem(likelihood, penalty).logits(theta)
         self.classifier_, found = em_classifier(
             self.classifier, values, likelihood, logits, max(self.tol, 1e-3), min(self.max_iter, 50), self.verbose
         )
@@ -489,42 +463,6 @@ class CardinalityClassifier(BagClassifier):
         if self.classifier is not None:
             return log_probabilities(self.classifier_, np.asarray(bags.values, dtype=np.float64))
         return self._linear_logits(bags)
-
-
-def _as_penalty(given, n_features) -> Any:
-    """A number, or an array that fits the features and can be minimised."""
-    if np.ndim(given) == 0:
-        return float(given)
-    array = checks.finite(given, "penalty")
-    if array.shape not in ((n_features,), (n_features, n_features)):
-        raise DataError(
-            f"penalty has shape {array.shape}; there are {n_features} features.",
-            hint="a number, one per feature, or a matrix of features by features.",
-        )
-    roots = array if array.ndim == 1 else np.linalg.eigvalsh(0.5 * (array + array.T))
-    if roots.min() < -1e-9 * max(abs(roots.max()), 1e-300) or (array.ndim == 2 and not np.allclose(array, array.T)):
-        raise DataError("penalty is not a symmetric matrix without negative directions.", hint="take P' P.")
-    return array
-
-
-def _by_saddlepoint(approximate: LinearProblem, problem: LinearProblem, theta, tol, max_iter) -> Solution:
-    return maximise_by_approximation(problem, approximate, theta, tol, max_iter)
-
-
-def _refuse_absent(observed: Observed, bags: Bags):
-    """Stop where a class has no member in any bag: there is nothing to learn about it."""
-    if observed.counts is not None:
-        sums = observed.counts.sum(axis=0)
-    else:
-        e = observed.observations
-        assert e is not None
-        sums = np.array([float((bags.sizes - e.low).sum()), float(e.high.sum())])
-    absent = np.flatnonzero(sums <= 0)
-    if absent.size:
-        listed = ", ".join(str(c) for c in absent)
-        raise DataError(
-            f"Class {listed} has no member in any of the {len(bags)} bags.", hint="leave the class out, or add bags."
-        )
 
 
 def _refuse_separable(problem: LinearProblem, solution: Solution):

@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import expit
 
 from sumwise import checks
-from sumwise.bags import Bags
+from sumwise.bags import Bags, rows_of
 from sumwise.errors import DataError
 from sumwise.extras import require
 from sumwise.features import centre_and_scale
@@ -25,8 +25,7 @@ from sumwise.proportions.cardinality import CardinalityClassifier
 from sumwise.proportions.counts import observe
 from sumwise.proportions.kernels.poisson_binomial_information import weighted_sums
 from sumwise.proportions.likelihood import BagLikelihood
-from sumwise.proportions.linear import LinearProblem, maximise
-from sumwise.proportions.share_classifier import linear_logits
+from sumwise.proportions.linear import LinearProblem, constant_table, maximise
 
 STARTS = ("linear", "zero")
 MANY_STEPS, SLOW_RATE, FAST_RATE = 30, 1e-3, 4e-3  # steps of an epoch from which the rate is slow
@@ -138,8 +137,7 @@ class CardinalityNetwork(BagClassifier):
         checks.choice(self.start, "start", ("auto", *STARTS, "both"))
         if self.start == "both":
             checks.at_least(self.n_members, "n_members", 2)
-        bags, counts, weights = self._weighted(bags, counts, sample_weight)
-        bags, counts = self._training(bags, counts)
+        bags, counts, weights = self._training(bags, counts, sample_weight)
         if len(bags) < 2:
             raise DataError("There is only one bag.", hint="a network needs bags to hold out: give at least two.")
         rng = checks.generator(self.random_state)
@@ -191,12 +189,12 @@ class CardinalityNetwork(BagClassifier):
         rows = (np.asarray(bags.values, dtype=np.float64) - self.mean_) / self.scale_
         parts = []
         for kind in dict.fromkeys(self.member_starts_):  # each start counts alike
-            linear = kind == "linear"
-            base = linear_logits(bags.values, self.linear_.theta_) if linear else _constant(self.shares_, len(rows))
+            line = self.linear_.theta_ if kind == "linear" else constant_table(self.shares_, bags.n_features + 1)
+            base = bags.values @ line[:, :-1].T + line[:, -1]
             weights = [w for w, k in zip(self.members_, self.member_starts_) if k == kind]
-            extra = np.mean([self._forward(w, rows, bags.offsets) for w in weights], axis=0)
-            parts.append(base + (extra[:, 0] if base.ndim == 1 else extra))
-        return np.mean(parts, axis=0)
+            parts.append(base + np.mean([self._forward(w, rows, bags.offsets) for w in weights], axis=0))
+        logits = np.mean(parts, axis=0)
+        return logits[:, 0] if logits.shape[1] == 1 else logits
 
     def _forward(self, weights, rows, offsets):
         """One network in NumPy: the answer doesn't need torch."""
@@ -241,8 +239,7 @@ class _Training:
         self.scale = owner.linear_.intercept_scale()
         self.n_logits = 1 if owner.n_classes_ == 2 else owner.n_classes_
         median = float(np.median(bags.sizes))
-        powers = np.ones(len(bags)) if likelihood.temper is None else likelihood.temper
-        self.powers, self.weights = powers, powers / powers.sum()
+        self.powers, self.weights = likelihood.powers, likelihood.powers / likelihood.powers.sum()
         self.batch = owner.batch_bags or max(1, round(512 / max(median, 1.0)))
         slow = len(bags) / self.batch >= MANY_STEPS
         self.rate = owner.learning_rate or (SLOW_RATE if slow else FAST_RATE)
@@ -283,8 +280,7 @@ class _Training:
     def _line(self, held_out):
         """The linear part without the held-out bags; it must not begin where they were seen, so from zero."""
         linear = self.owner.linear_
-        powers = np.where(held_out, 0.0, self.powers)
-        masked = BagLikelihood(self.likelihood.offsets, self.likelihood.observed, self.likelihood.inference, powers)
+        masked = self.likelihood.without(held_out)
         problem = LinearProblem(self.values, masked, linear.penalty_, self.owner.n_classes_, self.scale is not None)
         blank = np.column_stack([np.zeros_like(linear.coef_), linear.intercept_]).ravel()
         start = blank if self.scale is None else np.append(blank, np.log(self.scale))
@@ -322,11 +318,6 @@ class _Training:
         out.backward(pull)
         optimiser.step()
 
-    def _rows_of(self, which):
-        sizes = self.bags.sizes[which]
-        ends = np.cumsum(sizes)
-        return np.arange(ends[-1]) + np.repeat(self.bags.offsets[which] - (ends - sizes), sizes)
-
     def _initial_parameters(self, rng, n_networks):
         """Fresh weights and their optimiser; biases aren't decayed."""
         torch, owner = self.torch, self.owner
@@ -350,7 +341,7 @@ class _Training:
         n_steps = min(-(-longest // self.batch), shortest)
         batches = [np.array_split(rng.permutation(train), n_steps) for train in trains]
         for each in zip(*batches):
-            self._step(params, optimiser, bases, [(which, self._rows_of(which)) for which in each])
+            self._step(params, optimiser, bases, [(which, rows_of(self.bags.offsets, which)) for which in each])
 
     def choose(self, rng, progress) -> _Trial:
         """The trial of the start that was asked for; by default of the linear part, or of both if that is better."""
@@ -384,7 +375,9 @@ class _Training:
         predicted worse; gains are over the linear part, without each part in lines."""
         owner, n = self.owner, len(lines)
         trains = [np.flatnonzero(folds != fold) for fold in range(n)]
-        parts = [(which, self._rows_of(which)) for which in (np.flatnonzero(folds == fold) for fold in range(n))]
+        parts = [
+            (which, rows_of(self.bags.offsets, which)) for which in (np.flatnonzero(folds == fold) for fold in range(n))
+        ]
         bases = {start: lines if start == "linear" else [self._flat()] * n for start in starts}
         before = self._mean(self._log_prob(self.likelihood, self._held_out(lines, parts)))
         curves: dict[str, list[float]] = {start: [] for start in starts}
@@ -459,15 +452,7 @@ class _Training:
         return self.values @ line[:, :-1].T + line[:, -1]
 
     def _flat(self):
-        return _constant(self.owner.shares_, len(self.values)).reshape(len(self.values), self.n_logits)
-
-
-def _constant(shares, n_rows):
-    """Logits of the overall shares for every row."""
-    logs = np.log(np.maximum(shares, 1e-12))
-    if logs.size == 2:
-        return np.full(n_rows, logs[1] - logs[0])
-    return np.tile(logs - logs.mean(), (n_rows, 1))
+        return self._logits_of(constant_table(self.owner.shares_, self.values.shape[1] + 1))
 
 
 def hidden_layers(weights, rows, n_layers):

@@ -19,7 +19,7 @@ ROUNDING = 1.0 / 12.0  # variance of rounding to whole counts; without it a bag 
 class CentralLimitLikelihood(SumOverBags):
     """Normal log-density of each bag's count, with mean sum p_i and variance sum p_i (1 - p_i) + 1/12."""
 
-    def evaluate(self, logits, _intercept_scale=None) -> Value:
+    def evaluate(self, logits, _intercept_scale=None, /) -> Value:
         """Log-density per bag; the derivative in the logits takes the place of posterior minus prior."""
         data = self.data
         p = expit(logits)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -112,9 +112,8 @@ class ClusterSelection(BagClassifier):
         given = [self.n_clusters] if np.ndim(self.n_clusters) == 0 else list(self.n_clusters)
         for k in given:
             checks.at_least(k, "n_clusters", 2)
-        bags, counts, weights = self._weighted(bags, counts, sample_weight)
-        bags, counts = self._training(bags, counts)
-        data = replace(bag_shares(bags, counts, self.totals), importance=weights)
+        bags, counts, weights = self._training(bags, counts, sample_weight)
+        data = bag_shares(bags, counts, self.totals, weights)
         sizes = data.bag_weights * data.sizes
         self.n_classes_, self.classes_ = data.n_classes, np.arange(data.n_classes)
         self.mean_, self.scale_ = centre_and_scale(data.values)

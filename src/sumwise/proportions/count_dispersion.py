@@ -5,19 +5,11 @@ from __future__ import annotations
 import warnings
 
 import numpy as np
-from scipy.special import expit, log_softmax
 
 from sumwise.errors import ModelWarning
 from sumwise.memory import at_caller
 from sumwise.proportions.share_classifier import linear_logits
-from sumwise.proportions.shares import BagShares
-
-
-def _probabilities(logits) -> np.ndarray:
-    """Class probabilities of rows, (n_rows, n_classes)."""
-    if logits.ndim == 1:
-        return np.column_stack([expit(-logits), expit(logits)])
-    return np.exp(log_softmax(logits, axis=1))
+from sumwise.proportions.shares import BagShares, class_probabilities
 
 
 def count_dispersion(data: BagShares, table) -> tuple[float, float]:
@@ -31,7 +23,7 @@ def count_dispersion(data: BagShares, table) -> tuple[float, float]:
         Of the observed on the expected shares, in a regression over bags weighted by size; below 1 where the expected
         ones are spread too widely.
     """
-    chances = _probabilities(linear_logits(data.values, table))
+    chances = class_probabilities(linear_logits(data.values, table))
     found = np.add.reduceat(chances * data.weights[:, None], data.offsets[:-1])
     allowed = float((data.weights @ (chances * (1.0 - chances))).sum())
     times = float(((data.sizes[:, None] * data.shares - found) ** 2).sum()) / max(allowed, 1e-12)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks
-from sumwise.bags import Bags
+from sumwise.bags import Bags, as_bags
 from sumwise.errors import DataError
 from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Noise, Poisson
 from sumwise.proportions.kernels.poisson_binomial import CountObservations, exact_counts, noisy_counts
@@ -61,7 +61,22 @@ class Observed:
     def of_class(self, c: int) -> Observed:
         """The counts of one class against the rest."""
         assert self.counts is not None
-        return Observed(_exact(self.counts[:, c]), None, self.multiplicity)
+        return Observed(exact_counts(self.counts[:, c]), None, self.multiplicity)
+
+    def refuse_absent(self, sizes: np.ndarray) -> None:
+        """Stop where a class can have no member in any bag: there is nothing to learn about it."""
+        if self.counts is not None:
+            sums = self.counts.sum(axis=0)
+        else:
+            assert self.observations is not None
+            sums = np.array([float((sizes - self.observations.low).sum()), float(self.observations.high.sum())])
+        absent = np.flatnonzero(sums <= 0)
+        if absent.size:
+            listed = ", ".join(str(c) for c in absent)
+            raise DataError(
+                f"Class {listed} has no member in any of the {len(sizes)} bags.",
+                hint="leave the class out, or add bags.",
+            )
 
     def take(self, index: np.ndarray, rows: Any) -> Observed:
         """The counts of some bags, whose rows are ``rows``."""
@@ -70,16 +85,6 @@ class Observed:
             None if self.counts is None else self.counts[index],
             None if self.multiplicity is None else self.multiplicity[rows],
         )
-
-
-def _exact(counts: np.ndarray) -> CountObservations:
-    """Exact counts; fractional ones (of weighted bags) stay in the field that the saddlepoint reads."""
-    return exact_counts(counts) if counts.dtype.kind in "iu" else CountObservations(*_fractional(counts))
-
-
-def _fractional(counts):
-    nothing = np.zeros(counts.size)
-    return np.zeros(counts.size, dtype=np.int64), nothing, nothing + 1.0, counts, counts
 
 
 def intervals(low: Any, high: Any) -> np.ndarray:
@@ -204,11 +209,7 @@ def observe(bags: Bags, counts: Any, noise: Noise | None = None, totals: str = "
     array([1, 2])
     """
     checks.choice(totals, "totals", TOTALS)
-    if not isinstance(bags, Bags):
-        raise DataError(
-            f"bags is of type {type(bags).__name__}.", hint="build it with Bags.from_arrays or Bags.from_frame."
-        )
-    array = np.asarray(counts)
+    bags, array = as_bags(bags), np.asarray(counts)
     if array.shape[:1] != (len(bags),):
         raise DataError(f"There are {len(bags)} bags and counts of shape {array.shape}.")
     if array.dtype.names == ("low", "high"):
@@ -232,7 +233,7 @@ def _ranges(bags, array, noise, totals):
         raise DataError("Counts are given both as ranges and with noise.", hint="give one of the two.")
     _whole_bags_only(bags, totals, "Ranges of counts")
     _below(array["high"], bags.sizes, bags.ids, "rows")
-    return Observed(exact_counts(array["low"], array["high"]), None)
+    return Observed(exact_counts(array["low"].astype(np.int64), array["high"].astype(np.int64)), None)
 
 
 def _noisy(bags, array, noise, totals):
@@ -286,28 +287,24 @@ def _plain(bags, given, totals):
             hint="np.rint(shares * bags.sizes) makes counts of them.",
         )
     checks.whole(given, "counts", labels=[bags.ids] if given.ndim == 1 else [bags.ids, None])
-    if given.ndim == 1:
-        return Observed(exact_counts(given), None)
-    if given.shape[1] == 2:
-        return Observed(exact_counts(given[:, 1]), None)
+    if given.ndim == 1 or given.shape[1] == 2:
+        return Observed(exact_counts((given if given.ndim == 1 else given[:, 1]).astype(np.int64)), None)
     return Observed(None, given.astype(np.int64))
 
 
 def _weighted(bags, given, totals):
     """Rows that stand for several: counts of the weighted total, scaled to the number of rows."""
     sizes = bags.sizes
-    sums = np.add.reduceat(np.append(bags.weights, 0.0), bags.offsets[:-1]) * (sizes > 0)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        ratio = np.where(sums > 0, sizes / sums, 0.0)
+    sums = bags.total_weights
+    ratio = np.divide(sizes, sums, out=np.zeros(len(bags)), where=sums > 0)
     if totals == "scale" and given.ndim == 2:
         given = apportion(given, sizes).astype(float)
     else:
         given = _complete(bags, given, sums, totals) * (ratio if given.ndim == 1 else ratio[:, None])
     multiplicity = bags.weights * np.repeat(ratio, sizes)
-    if given.ndim == 1:
-        return Observed(CountObservations(*_fractional(np.minimum(given, sizes))), None, multiplicity)
-    if given.shape[1] == 2:
-        return Observed(CountObservations(*_fractional(np.minimum(given[:, 1], sizes))), None, multiplicity)
+    if given.ndim == 1 or given.shape[1] == 2:
+        one = given if given.ndim == 1 else given[:, 1]
+        return Observed(exact_counts(np.minimum(one, sizes)), None, multiplicity)
     return Observed(None, given * (sizes / np.maximum(given.sum(axis=1), 1e-300))[:, None], multiplicity)
 
 

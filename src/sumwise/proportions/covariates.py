@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.decomposition import PCA
+from sklearn.preprocessing import scale
 from sklearn.utils.validation import check_is_fitted
 
 from sumwise import checks, frames
@@ -16,6 +18,7 @@ from sumwise.errors import DataError
 from sumwise.features import Features, table_rows
 
 
+@dataclass(eq=False, repr=False)
 class Covariates(TransformerMixin, BaseEstimator):
     """Turn a frame of individuals into a matrix, as Sun et al. 2017 (section V) prepare census microdata.
 
@@ -58,16 +61,10 @@ class Covariates(TransformerMixin, BaseEstimator):
            [ 0.,  1.,  0.,  1.,  0.]])
     """
 
-    def __init__(
-        self,
-        categorical: Sequence | None = None,
-        *,
-        max_correlation: float | None = None,
-        n_components: int | None = None,
-    ):
-        self.categorical = categorical
-        self.max_correlation = max_correlation
-        self.n_components = n_components
+    categorical: Sequence | None = None
+    _: KW_ONLY
+    max_correlation: float | None = None
+    n_components: int | None = None
 
     def fit(self, frame: Any, y: Any = None) -> Covariates:
         """Learn means, scales, levels and components; ``y`` is the response as one label per row."""
@@ -134,13 +131,7 @@ class Covariates(TransformerMixin, BaseEstimator):
             raise DataError("max_correlation compares with the response, and none is given.", hint="fit(frame, y).")
         labels = np.asarray(y)
         checks.same_length(individuals=matrix, y=labels)
-        response = _standardised((labels[:, None] == np.unique(labels)[None, :]).astype(float))
-        found = np.abs(_standardised(matrix).T @ response).max(axis=1) / len(labels)
+        response = scale((labels[:, None] == np.unique(labels)[None, :]).astype(float))
+        found = np.abs(scale(matrix).T @ response).max(axis=1) / len(labels)
         worst = {c: float(found[source == c].max(initial=0.0)) for c in self.features_.columns}
         return {c: value for c, value in worst.items() if value > limit}
-
-
-def _standardised(x: np.ndarray) -> np.ndarray:
-    centred = x - x.mean(axis=0)
-    spread = centred.std(axis=0)
-    return np.divide(centred, spread, out=np.zeros_like(centred), where=spread > 0)

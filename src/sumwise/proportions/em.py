@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,26 +19,11 @@ from sumwise.proportions.linear import Coordinates, LinearProblem, ShareLikeliho
 FLOOR = 1e-7  # probabilities of a foreign classifier are kept this far from 0 and 1
 
 
-def _soft_labels(posterior):
-    return np.column_stack([1.0 - posterior, posterior]) if posterior.ndim == 1 else posterior
-
-
-def _powers(likelihood: BagLikelihood):
-    """How much each row counts in the M step."""
-    weights = np.ones(likelihood.offsets[-1])
-    if likelihood.observed.multiplicity is not None:
-        weights = weights * likelihood.observed.multiplicity
-    if likelihood.temper is not None:
-        weights = weights * np.repeat(likelihood.temper, np.diff(likelihood.offsets))
-    return weights
-
-
 def em_linear(problem: LinearProblem, theta, tol=1e-4, max_iter=500, verbose=0) -> Solution:
     """EM for a linear model; it stops by the same rule as `maximise`, at the same stationary points."""
     likelihood = problem.likelihood
     assert isinstance(likelihood, BagLikelihood)
     frame = Coordinates(problem, theta)
-    weights = _powers(likelihood)
     n_classes = likelihood.observed.n_classes
     history: list[float] = []
     change = np.inf
@@ -50,7 +36,7 @@ def em_linear(problem: LinearProblem, theta, tol=1e-4, max_iter=500, verbose=0) 
             if change <= tol:
                 break
             value = likelihood.evaluate(problem.logits(theta))
-            soft = ShareLikelihood(_soft_labels(value.posterior), weights)
+            soft = ShareLikelihood(value.soft_labels, likelihood.row_weights)
             inner = LinearProblem(problem.rows, soft, problem.penalty, n_classes)
             theta = maximise(inner, theta, tol=max(0.1 * change, 0.1 * tol), max_iter=50).theta
     return Solution(problem.settled(theta), history[-1], change, len(history), change <= tol, history)
@@ -85,19 +71,59 @@ def fit_weighted(model, values, soft, weights):
     return fresh.fit(everywhere[used], labels[used], **{key: powers[used]})
 
 
+def alternate(
+    state: Any,
+    assign: Callable[[Any], np.ndarray],
+    fit: Callable[[np.ndarray, Any], tuple[Any, float]],
+    n_members: float,
+    max_rounds: int,
+    tol: float,
+) -> tuple[Any, Solution]:
+    """Assign labels and fit to them in turn, until the objective per member settles or the same labels come back.
+
+    Parameters
+    ----------
+    state : object
+        What labels are assigned by at the start: parameters, or logits.
+    assign : callable
+        ``assign(state)`` gives labels.
+    fit : callable
+        ``fit(labels, state)`` gives the next state and the objective, which is to be as large as possible.
+    n_members, max_rounds, tol : float, int, float
+
+    Returns
+    -------
+    object, Solution
+        The state of the largest objective, and how the rounds went; it holds no parameters.
+    """
+    history: list[float] = []
+    best, change, seen = (-np.inf, state), np.inf, set()
+    while len(history) < max_rounds and change > tol:
+        labels = assign(state)
+        mark = hash(labels.tobytes())
+        if mark in seen:  # the rounds repeat from here on
+            change = 0.0
+            break
+        seen.add(mark)
+        state, objective = fit(labels, state)
+        change = abs(objective - history[-1]) / n_members if history else np.inf
+        history.append(objective)
+        best = max(best, (objective, state), key=lambda pair: pair[0])
+    return best[1], Solution(np.empty(0), best[0], change, len(history), change <= tol, history)
+
+
 def em_classifier(model, values, likelihood: BagLikelihood, logits, tol=1e-4, max_iter=50, verbose=0):
     """EM with a scikit-learn classifier as M step, from the logits of a first guess.
 
     The likelihood need not rise at every step, as such a classifier doesn't maximise it; the best one is kept. It
     stops when the mean log-likelihood per bag changes by less than ``tol``, or hasn't risen for five steps.
     """
-    weights = _powers(likelihood)
     history: list[float] = []
     best, since, change = (-np.inf, None), 0, np.inf
     value = likelihood.evaluate(logits)
     with Progress("EM", max_iter, verbose) as progress:
         for _ in range(max_iter):
-            fitted = fit_weighted(model, values, _soft_labels(value.posterior), weights)
+            fitted = fit_weighted(model, values, value.soft_labels, likelihood.row_weights)
             value = likelihood.evaluate(log_probabilities(fitted, values))
             total, _ = likelihood.total_and_residual(value)
             change = abs(total - history[-1]) / likelihood.n_bags if history else np.inf

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from scipy.special import log_softmax
 
 from sumwise.bags import Bags
 from sumwise.errors import DataError
-from sumwise.proportions.em import fit_weighted, log_probabilities
+from sumwise.proportions.em import alternate, fit_weighted, log_probabilities
 from sumwise.proportions.kernels.label_assignment import most_likely_labels, top_labels
 from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, maximise
 from sumwise.proportions.mean_embedding import MeanEmbeddingClassifier
@@ -73,37 +74,31 @@ class HardEM(ShareClassifier):
                 "Hard labels of weighted rows are supported for two classes only.",
                 hint="draw rows by weight first: sumwise.proportions.draw.",
             )
-        table = start.reshape(-1, data.values.shape[1] + 1)
-        logits, theta = linear_logits(data.values, table), start
-        history: list[float] = []
-        best, change, seen = None, np.inf, set()
-        while len(history) < self.max_iter and change > self.tol:
-            labels = hard_labels(logits, data)
-            mark = hash(labels.tobytes())
-            if mark in seen:  # the rounds repeat from here on
-                change = 0.0
-                break
-            seen.add(mark)
-            theta, logits = self._regress(data, labels, penalty, theta)
-            full = np.column_stack([np.zeros(len(logits)), logits]) if logits.ndim == 1 else logits
-            total = float(data.row_weights @ (labels * log_softmax(full, axis=1)).sum(axis=1))
-            change = abs(total - history[-1]) / data.row_weights.sum() if history else np.inf
-            history.append(total)
-            if best is None or total > best[0]:
-                best = (total, theta, self.__dict__.get("classifier_"))
-        assert best is not None
-        if self.classifier is not None:
-            self.classifier_ = best[2]
-        return Solution(best[1], best[0], change, len(history), change <= self.tol, history)
+        logits = linear_logits(data.values, start.reshape(-1, data.values.shape[1] + 1))
 
-    def _regress(self, data: BagShares, labels, penalty, theta):
-        """Fit to hard labels: parameters (of the default classifier) and the logits of all rows."""
+        def assign(state):
+            return hard_labels(state[1], data)
+
+        fit, n = partial(self._regress, data, penalty), data.row_weights.sum()
+        (theta, _, fitted), found = alternate((start, logits, None), assign, fit, n, self.max_iter, self.tol)
         if self.classifier is not None:
-            self.classifier_ = fit_weighted(self.classifier, data.values, labels, data.row_weights)
-            return theta, log_probabilities(self.classifier_, data.values)
-        problem = LinearProblem(data.rows, ShareLikelihood(labels, data.row_weights), penalty, data.n_classes)
-        found = maximise(problem, theta, 1e-3, 100).theta
-        return found, problem.logits(found)
+            self.classifier_ = fitted
+        return replace(found, theta=theta)
+
+    def _regress(self, data: BagShares, penalty, labels, state):
+        """Fit to hard labels: the parameters (of the default classifier), the logits of all rows and the fitted
+        classifier (where another was given); and the log-likelihood of the labels."""
+        theta, fitted = state[0], None
+        if self.classifier is not None:
+            fitted = fit_weighted(self.classifier, data.values, labels, data.row_weights)
+            logits = log_probabilities(fitted, data.values)
+        else:
+            problem = LinearProblem(data.rows, ShareLikelihood(labels, data.row_weights), penalty, data.n_classes)
+            theta = maximise(problem, theta, 1e-3, 100).theta
+            logits = problem.logits(theta)
+        full = np.column_stack([np.zeros(len(logits)), logits]) if logits.ndim == 1 else logits
+        total = float(data.row_weights @ (labels * log_softmax(full, axis=1)).sum(axis=1))
+        return (theta, logits, fitted), total
 
     def _keep(self, found: list[Solution], penalties):
         if self.classifier is None:

@@ -22,7 +22,7 @@ UNSEEN = 0.1
 ROUGH = 1.0  # standard error, in logits per standard deviation of a feature, from which its effect is unknown
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Identifiability:
     """What the counts of these bags say about each feature's effect.
 
@@ -91,6 +91,10 @@ class Identifiability:
             f"{self.n_bags} bags {able}: their means {spread}. The penalty determines {rest}: read single coefficients "
             "with care."
         )
+
+    def __repr__(self) -> str:
+        table = self.to_frame().sort_values("standard_error")
+        return f"{self.verdict}\n\n{table.to_string(index=False, float_format='%.3g', max_rows=20)}"
 
     def _repr_html_(self) -> str:
         return finding_html(self.verdict, self.to_frame().sort_values("standard_error"))
@@ -213,9 +217,9 @@ def _standardised(bags: Bags, counts: Any) -> tuple[Bags, np.ndarray, np.ndarray
     return bags, means, scaled, variance
 
 
-def warn_of_few_bags(n_bags: int, n_features: int, stacklevel: int = 3):
+def warn_of_few_bags(n_bags: int, n_features: int):
     """Say after a fit that there were too few bags to estimate every effect: one mean per bag, one direction less."""
-    stacklevel = at_caller(stacklevel)
+    stacklevel = at_caller(3)
     if n_bags == 1:
         warnings.warn(_one_bag(n_features), ModelWarning, stacklevel=stacklevel)
     elif n_bags <= n_features:

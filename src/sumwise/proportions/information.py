@@ -51,6 +51,7 @@ class FisherInformation:
         self.n_units = len(problem.likelihood.offsets) - 1 if groups is None else int(groups.max()) + 1
         self.frame = Coordinates(problem, theta)
         self.lower = np.asarray(block_diag(*self.frame.factors))
+        self.block = np.kron(np.eye(problem.n_logits), problem.penalty_block)
         self.information = self._expected() if kind == "expected" else self._curvature(verbose)
         self.known = self.information - self.prior()
 
@@ -149,23 +150,23 @@ class FisherInformation:
         left = solve_triangular(self.lower, matrix, lower=True)
         return solve_triangular(self.lower, left.T, lower=True)
 
-    def shared(self, penalised: bool) -> np.ndarray:
-        """Directions that a softmax doesn't see: what all classes share, (size, k), orthonormal.
+    def basis(self, penalised: bool) -> np.ndarray:
+        """Directions that the model sees, (size, k), orthonormal: of a softmax, all but what its classes share.
 
-        Where they are penalised, only intercepts are free to move together.
+        Where coefficients are penalised, only intercepts are free to move together.
         """
         if self.problem.n_logits == 1:
-            return np.zeros((self.size, 0))
+            return np.eye(self.size)
         width = self.problem.width
         free = [width - 1] if penalised else range(width)
         table = np.zeros((len(free), self.problem.n_logits, width))
         for k, j in enumerate(free):
             table[k, :, j] = 1.0
-        return np.linalg.qr(self.lower.T @ table.reshape(len(free), -1).T)[0]
+        shared = np.linalg.qr(self.lower.T @ table.reshape(len(free), -1).T)[0]
+        return np.asarray(null_space(shared.T))
 
     def _inverted(self, information: np.ndarray) -> np.ndarray:
-        shared = self.shared(bool(self.problem.penalty.any()))
-        seen = np.asarray(null_space(shared.T)) if shared.shape[1] else np.eye(self.size)
+        seen = self.basis(bool(self.problem.penalty.any()))
         roots, vectors = np.linalg.eigh(seen.T @ information @ seen)
         if roots[0] < FLAT:
             n = int((roots < FLAT).sum())
@@ -227,7 +228,7 @@ class FisherInformation:
 
     def prior(self) -> np.ndarray:
         """The penalty's part of the information, in these coordinates."""
-        return self.inside(np.kron(np.eye(self.problem.n_logits), self.problem.penalty_block))
+        return self.inside(self.block)
 
     def out(self, left: np.ndarray) -> np.ndarray:
         """L^-T times a matrix: from these coordinates to the coefficients."""
@@ -243,8 +244,7 @@ class FisherInformation:
         coefficients that are alike per deviation of their feature. T is their mean: the larger of them in every
         direction makes intervals of shares too wide (benchmarks/proportions_coverage.py).
         """
-        p = self.problem
-        block = np.kron(np.eye(p.n_logits), p.penalty_block)
+        p, block = self.problem, self.block
         if not p.penalty.any():
             return np.zeros_like(block)
         coefficient = np.ones((p.n_logits, p.width), bool)
@@ -309,8 +309,7 @@ class FisherInformation:
         What a softmax doesn't see is set aside first: its information is zero up to rounding, and directions that
         mix it with others by that rounding would count as unknown.
         """
-        shared = self.shared(penalised=False)
-        basis = np.asarray(null_space(shared.T)) if shared.shape[1] else np.eye(self.size)
+        basis = self.basis(penalised=False)
         roots, vectors = np.linalg.eigh(basis.T @ self.known @ basis)
         vectors, seen = basis @ vectors, roots > FLAT
         return (vectors[:, seen] / roots[seen]) @ vectors[:, seen].T, vectors[:, ~seen]
@@ -318,8 +317,7 @@ class FisherInformation:
     def _unpenalised_step(self) -> np.ndarray:
         """The parameters one Newton step without the penalty away: at the fit the gradient of the log-likelihood is
         P w, P the penalty. Half of it, and so on, where the likelihood would fall."""
-        block = np.kron(np.eye(self.problem.n_logits), self.problem.penalty_block)
-        pull = solve_triangular(self.lower, block @ self.theta[: self.size], lower=True)
+        pull = solve_triangular(self.lower, self.block @ self.theta[: self.size], lower=True)
         step = np.zeros_like(self.theta)
         step[: self.size] = self.out(self.known_inverse()[0] @ pull)
         at_fit = self._log_likelihood(self.theta)

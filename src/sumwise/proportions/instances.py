@@ -11,7 +11,7 @@ from sklearn.utils import TransformerTags
 from sklearn.utils._set_output import ADAPTERS_MANAGER, _get_output_config
 
 from sumwise import checks
-from sumwise.bags import Bags
+from sumwise.bags import Bags, as_bags
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.features import Features
@@ -56,8 +56,7 @@ class OnInstances(Estimator):
     def fit(self, bags: Bags, counts: Any = None) -> OnInstances:
         """Fit the transformer to all rows; counts are not looked at."""
         del counts
-        if not isinstance(bags, Bags):
-            raise DataError(f"bags is of type {type(bags).__name__}.", hint="build it with Bags.from_arrays.")
+        bags = as_bags(bags)
         fresh: Any = None if self.transformer is None else clone(self.transformer)
         self.features_ = Features.learn(bags)
         self.n_features_in_ = bags.n_features

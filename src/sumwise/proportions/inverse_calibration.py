@@ -25,13 +25,13 @@ class BandLikelihood(ShareLikelihood):
         self.target = np.log(share / (1.0 - share))
         self.epsilon = epsilon
 
-    def evaluate(self, logits, _intercept_scale=None) -> Value:
+    def evaluate(self, logits, _intercept_scale=None, /) -> Value:
         """Loss per bag; the derivative in the logits takes the place of posterior minus prior."""
         off = self.target - logits
         over = np.maximum(np.abs(off) - self.epsilon, 0.0)
         near = np.minimum(over, CORNER_WIDTH)
         loss = over - near + 0.5 * near**2 / CORNER_WIDTH
-        return Value(-self.weights * loss, np.sign(off) * near / CORNER_WIDTH, np.zeros(len(off)), np.zeros(len(off)))
+        return Value(-loss, np.sign(off) * near / CORNER_WIDTH, np.zeros(len(off)), np.zeros(len(off)))
 
 
 @dataclass(eq=False, repr=False)

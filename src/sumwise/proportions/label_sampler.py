@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,8 +14,8 @@ from sumwise.proportions.kernels.label_assignment import top_labels
 from sumwise.proportions.kernels.label_swaps import swap_labels
 from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, maximise
 from sumwise.proportions.mean_embedding import MeanEmbeddingClassifier
-from sumwise.proportions.penalty import reference_shape
-from sumwise.proportions.share_classifier import ShareClassifier, as_penalty
+from sumwise.proportions.penalty import as_penalty, check_penalty, reference_shape
+from sumwise.proportions.share_classifier import ShareClassifier
 from sumwise.proportions.shares import BagShares
 
 
@@ -32,6 +32,7 @@ def _repeated(data: BagShares) -> BagShares:
     return replace(data, importance=None).take(np.repeat(np.arange(data.n_bags), times))
 
 
+@dataclass(eq=False, repr=False)
 class LabelSampler(ShareClassifier):
     """Draw labels that agree with the counts and coefficients in turn, by Gibbs sampling (Kueck and de Freitas 2005).
 
@@ -74,26 +75,16 @@ class LabelSampler(ShareClassifier):
     """
 
     _by_class = True
-    tol = 1.5  # standard deviations between the means of the two halves of the chain, beyond which it has not settled
 
-    def __init__(
-        self,
-        *,
-        penalty: float | str = "auto",
-        n_draws=200,
-        n_burn=100,
-        n_swaps=5,
-        totals="match",
-        random_state: Any = 0,
-    ):
-        self.penalty = penalty
-        self.n_draws = n_draws
-        self.n_burn = n_burn
-        self.n_swaps = n_swaps
-        self.totals = totals
-        self.random_state = random_state
+    _: KW_ONLY
+    n_draws: int = 200
+    n_burn: int = 100
+    n_swaps: int = 5
+    max_iter: int = field(default=300, init=False)  # no parameter: the chain has its lengths
+    tol: float = field(default=1.5, init=False)  # standard deviations between the means of the chain's halves, settled
 
     def _check(self):
+        check_penalty(self.penalty)
         checks.at_least(self.n_draws, "n_draws", 2)
         checks.at_least(self.n_burn, "n_burn", 0)
         checks.at_least(self.n_swaps, "n_swaps", 1)
@@ -103,7 +94,9 @@ class LabelSampler(ShareClassifier):
         super()._learn(_repeated(data))
 
     def _chosen(self, data: BagShares) -> Any:
-        return reference_shape(data.values) if isinstance(self.penalty, str) else as_penalty(self.penalty, data)
+        if isinstance(self.penalty, str):
+            return reference_shape(data.values)
+        return as_penalty(self.penalty, data.values.shape[1])
 
     def solve_shares(self, data: BagShares, penalty: Any) -> Solution:
         if not np.allclose(data.weights, 1.0):

@@ -26,8 +26,32 @@ class Value:
     error: np.ndarray  # (n_bags,) estimated error of the posterior
     scale_slope: float = 0.0  # derivative of the total in the log of the random intercept's deviation
 
+    @property
+    def soft_labels(self) -> np.ndarray:
+        """The posterior of every class, (n_rows, n_classes)."""
+        q = self.posterior
+        return np.column_stack([1.0 - q, q]) if q.ndim == 1 else q
 
-class BagLikelihood:
+
+class Likelihood:
+    """A sum over bags of what is likely of their members' logits: what a `LinearProblem` maximises."""
+
+    offsets: np.ndarray  # (n_bags + 1,)
+    powers: np.ndarray  # (n_bags,) how often each bag counts
+    row_weights: np.ndarray  # (n_rows,) its bag's power, times the members that a row stands for
+
+    def evaluate(self, logits: np.ndarray, intercept_scale: float | None = None, /) -> Value:
+        """Evaluate at logits of shape (n_rows,) for two classes or (n_rows, n_classes)."""
+        raise NotImplementedError
+
+    def total_and_residual(self, value: Value) -> tuple[float, np.ndarray]:
+        """The total, and its derivative in each row's logits."""
+        residual, weights = value.posterior - value.prior, self.row_weights
+        residual = residual * (weights if residual.ndim == 1 else weights[:, None])
+        return float((self.powers * value.log_prob).sum()), residual
+
+
+class BagLikelihood(Likelihood):
     """Bags' counts, ready to be evaluated at any logits; remembers tilts between calls.
 
     Parameters
@@ -41,10 +65,12 @@ class BagLikelihood:
     """
 
     def __init__(self, offsets, observed: Observed, inference="auto", temper=None):
+        self.observed, self.inference, self.temper = observed, inference, temper
         self.offsets = np.asarray(offsets)
-        self.observed = observed
-        self.inference = inference
-        self.temper = temper
+        self.powers = np.ones(self.n_bags) if temper is None else temper
+        self.row_weights = np.repeat(self.powers, np.diff(self.offsets))
+        if observed.multiplicity is not None:
+            self.row_weights = observed.multiplicity * self.row_weights
         self._start = None
 
     @property
@@ -52,7 +78,7 @@ class BagLikelihood:
         """Number of bags."""
         return self.offsets.size - 1
 
-    def evaluate(self, logits, intercept_scale=None) -> Value:
+    def evaluate(self, logits, intercept_scale=None, /) -> Value:
         """Evaluate at logits of shape (n_rows,) for two classes or (n_rows, n_classes)."""
         o = self.observed
         if o.counts is not None:
@@ -86,25 +112,15 @@ class BagLikelihood:
         extra, prior, second = intercept_posterior(logits, self.offsets, sizes, counts, scale)
         value.log_prob = value.log_prob + extra
         value.prior = prior
-        value.scale_slope = float(self._tempered(second / scale**2 - 1.0).sum())
-
-    def _tempered(self, per_bag):
-        return per_bag if self.temper is None else per_bag * self.temper
-
-    def total_and_residual(self, value: Value):
-        """The (tempered) total, and its derivative in each row's logits."""
-        residual = value.posterior - value.prior
-        if self.observed.multiplicity is not None:
-            m = self.observed.multiplicity
-            residual = residual * (m if residual.ndim == 1 else m[:, None])
-        if self.temper is not None:
-            power = np.repeat(self.temper, np.diff(self.offsets))
-            residual = residual * (power if residual.ndim == 1 else power[:, None])
-        return float(self._tempered(value.log_prob).sum()), residual
+        value.scale_slope = float((self.powers * (second / scale**2 - 1.0)).sum())
 
     def by(self, inference: str) -> BagLikelihood:
         """The same likelihood by another method of inference."""
         return BagLikelihood(self.offsets, self.observed, inference, self.temper)
+
+    def without(self, held_out: np.ndarray) -> BagLikelihood:
+        """The same likelihood with the bags of a mask (n_bags,) counting nothing."""
+        return BagLikelihood(self.offsets, self.observed, self.inference, np.where(held_out, 0.0, self.powers))
 
     def take(self, index, rows) -> BagLikelihood:
         """The likelihood of some bags, whose rows are ``rows``."""

@@ -12,7 +12,7 @@ from sumwise.errors import DataError
 from sumwise.kernels.minimise import minimise
 from sumwise.proportions.feature_rows import Rows
 from sumwise.proportions.kernels.poisson_binomial_information import weighted_sums
-from sumwise.proportions.likelihood import BagLikelihood, Value
+from sumwise.proportions.likelihood import Likelihood, Value
 
 WIDE = 1500  # parameters per class from which only the diagonal of the information is used
 ROUND = 60  # steps between new coordinates
@@ -31,29 +31,23 @@ class Solution:
     history: list = field(default_factory=list)
 
 
-class ShareLikelihood:
+class ShareLikelihood(Likelihood):
     """Cross-entropy of class shares, one row per bag: the likelihood behind the mean-embedding start."""
 
     def __init__(self, shares, weights):
-        self.shares = shares
-        self.weights = weights
-        self.offsets = np.arange(len(weights) + 1)
+        self.shares, self.weights = shares, weights
+        self.offsets, self.powers, self.row_weights = np.arange(len(weights) + 1), weights, weights
 
-    def evaluate(self, logits, _intercept_scale=None) -> Value:
-        """Weighted log-likelihood of the shares as if each bag were ``weights`` independent labels."""
+    def evaluate(self, logits, _intercept_scale=None, /) -> Value:
+        """Log-likelihood of the shares; as many independent labels as ``weights`` says are like each."""
         if logits.ndim == 1:
             prior, posterior = expit(logits), self.shares[:, 1]
-            log_prob = self.weights * (posterior * logits - np.logaddexp(0.0, logits))
+            log_prob = posterior * logits - np.logaddexp(0.0, logits)
         else:
             logs = log_softmax(logits, axis=1)
             prior, posterior = np.exp(logs), self.shares
-            log_prob = self.weights * (self.shares * logs).sum(axis=1)
+            log_prob = (self.shares * logs).sum(axis=1)
         return Value(log_prob, posterior, prior, np.zeros(len(log_prob)))
-
-    def total_and_residual(self, value: Value):
-        """Total, and derivative in the logits."""
-        weights = self.weights if value.prior.ndim == 1 else self.weights[:, None]
-        return float(value.log_prob.sum()), weights * (value.posterior - value.prior)
 
 
 class LinearProblem:
@@ -74,9 +68,9 @@ class LinearProblem:
     def __init__(self, values, likelihood, penalty, n_classes=2, random_intercept=False):
         self.rows = Rows.of(values)
         self.values = self.rows.values
-        self.likelihood: BagLikelihood | ShareLikelihood = likelihood
+        self.likelihood: Likelihood = likelihood
         self.penalty = np.asarray(penalty, dtype=np.float64)
-        self.n_logits = 1 if n_classes == 2 else n_classes
+        self.n_classes, self.n_logits = n_classes, 1 if n_classes == 2 else n_classes
         self.random_intercept = random_intercept
         self.width = self.values.shape[1] + 1
         self.n_params = self.n_logits * self.width + int(random_intercept)
@@ -242,8 +236,7 @@ class ShiftedProblem(LinearProblem):
     """A problem with a linear term added, ``slope @ theta``."""
 
     def __init__(self, problem: LinearProblem, slope):
-        n_classes = max(problem.n_logits, 2)
-        super().__init__(problem.rows, problem.likelihood, problem.penalty, n_classes, problem.random_intercept)
+        super().__init__(problem.rows, problem.likelihood, problem.penalty, problem.n_classes, problem.random_intercept)
         self.slope = slope
 
     def value_and_gradient(self, theta):
@@ -253,7 +246,7 @@ class ShiftedProblem(LinearProblem):
 
 
 def maximise_by_approximation(
-    problem: LinearProblem, approximate: LinearProblem, theta, tol=1e-4, max_iter=500
+    approximate: LinearProblem, problem: LinearProblem, theta, tol=1e-4, max_iter=500
 ) -> Solution:
     """As `maximise`, where an approximation of the problem is much cheaper than the problem itself.
 
@@ -290,8 +283,13 @@ def mean_embedding_start(values, offsets, shares, penalty, n_classes=2) -> np.nd
     floor = np.maximum(penalty, 1e-3) if np.ndim(penalty) == 0 else np.asarray(penalty)
     # a mean of n members is as informative as one label per unit of variance among means, not as n of them
     problem = LinearProblem(means, ShareLikelihood(shares, np.ones(len(sizes))), floor / sizes.mean(), n_classes)
-    start = np.zeros(problem.n_params)
-    average = np.log((shares * sizes[:, None]).sum(axis=0) / sizes.sum())
-    table = start.reshape(problem.n_logits, problem.width)
-    table[:, -1] = average[1] - average[0] if n_classes == 2 else average - average.mean()
-    return maximise(problem, start, tol=1e-3, max_iter=100).theta
+    start = constant_table((shares * sizes[:, None]).sum(axis=0) / sizes.sum(), problem.width)
+    return maximise(problem, start.ravel(), tol=1e-3, max_iter=100).theta
+
+
+def constant_table(shares: np.ndarray, width: int) -> np.ndarray:
+    """Parameters (n_logits, width) that give every row these shares: coefficients of zero, and as intercept the
+    log-odds of the second of two classes, else one logit per class around 0."""
+    logs = np.log(np.maximum(shares, 1e-12))
+    logits = logs[1:] - logs[:1] if logs.size == 2 else logs - logs.mean()
+    return np.column_stack([np.zeros((logits.size, width - 1)), logits])

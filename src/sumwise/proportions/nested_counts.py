@@ -75,10 +75,8 @@ def nest(bags: Bags, counts: Any, levels: Sequence[tuple[Any, Any]]) -> tuple[Ba
         )
     if not parts:
         raise DataError("No bag and no group has a known count.")
-    order = np.concatenate(parts)
     offsets = np.concatenate([[0], np.cumsum([len(p) for p in parts])])
-    weights = bags.weights[order] if bags.weighted else None
-    return Bags(bags.values[order], offsets, weights, None, bags.features, bags.levels), np.array(values)
+    return bags.regrouped(np.concatenate(parts), offsets), np.array(values)
 
 
 def _level(bags, counts, groups, group_counts, number):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 from typing import Any
 
@@ -16,14 +17,9 @@ from sumwise.proportions.linear import LinearProblem
 from sumwise.spark import broken_workers, spark_session
 
 
-class _Evaluate:
+def _evaluated(part: LinearProblem, method: str, sent: Any) -> Any:
     """A method of a part's problem at broadcast parameters."""
-
-    def __init__(self, method: str, sent: Any) -> None:
-        self.method, self.sent = method, sent
-
-    def __call__(self, part: LinearProblem) -> Any:
-        return getattr(part, self.method)(self.sent.value)
+    return getattr(part, method)(sent.value)
 
 
 def _kept(part: LinearProblem) -> LinearProblem:
@@ -46,20 +42,19 @@ class SparkProblem(LinearProblem):
     """
 
     def __init__(self, local: LinearProblem, session: Any, checkpoint: Any = None) -> None:
-        n_classes = 2 if local.n_logits == 1 else local.n_logits
-        super().__init__(local.values, local.likelihood, local.penalty, n_classes, local.random_intercept)
+        super().__init__(local.values, local.likelihood, local.penalty, local.n_classes, local.random_intercept)
         self.session = session
         context = session.sparkContext
         key = None if checkpoint is None else _key(local)
         self.journal = Journal(checkpoint, key, context.defaultParallelism)
-        parts = cut(local, n_classes, self.journal.n_parts)
+        parts = cut(local, self.journal.n_parts)
         storage = require("pyspark", extra="spark").StorageLevel
         self.rdd = context.parallelize(parts, len(parts)).map(_kept).persist(storage.MEMORY_AND_DISK)
 
     def _all(self, method: str, theta: np.ndarray) -> list[Any]:
         sent = self.session.sparkContext.broadcast(np.asarray(theta))
         with broken_workers("evaluate bags", self.session):
-            found = self.rdd.map(_Evaluate(method, sent)).collect()
+            found = self.rdd.map(partial(_evaluated, method=method, sent=sent)).collect()
         sent.destroy()
         return found
 
@@ -84,7 +79,7 @@ class SparkProblem(LinearProblem):
         return [block + self.penalty_block for block in blocks]
 
 
-def cut(problem: LinearProblem, n_classes: int, n_parts: int) -> list[LinearProblem]:
+def cut(problem: LinearProblem, n_parts: int) -> list[LinearProblem]:
     """Cut a problem into parts of neighbouring bags with about as many rows each, without penalty."""
     offsets = problem.likelihood.offsets
     wanted = np.linspace(0, offsets[-1], n_parts + 1)[1:-1]
@@ -94,7 +89,7 @@ def cut(problem: LinearProblem, n_classes: int, n_parts: int) -> list[LinearProb
         if begin < end:
             rows = slice(offsets[begin], offsets[end])
             part = problem.likelihood.take(np.arange(begin, end), rows)  # type: ignore[union-attr]
-            parts.append(LinearProblem(problem.values[rows], part, 0.0, n_classes, problem.random_intercept))
+            parts.append(LinearProblem(problem.values[rows], part, 0.0, problem.n_classes, problem.random_intercept))
     return parts
 
 

@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks
-from sumwise.bags import Bags
+from sumwise.bags import Bags, as_bags
 from sumwise.errors import DataError
 from sumwise.features import centre_and_scale
 from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, maximise
-from sumwise.proportions.share_classifier import ShareClassifier, as_penalty, constant_start
+from sumwise.proportions.penalty import as_penalty
+from sumwise.proportions.share_classifier import ShareClassifier, constant_start
 from sumwise.proportions.shares import BagShares
 
 
@@ -38,10 +39,7 @@ def label_bags(bags: Bags, labels: Any) -> np.ndarray:
     >>> label_bags(Bags(np.zeros((3, 1)), np.array([0, 2, 3])), [0, 1, 1]).tolist()
     [array([0, 1]), array([1])]
     """
-    if not isinstance(bags, Bags):
-        raise DataError(
-            f"bags is of type {type(bags).__name__}.", hint="build it with Bags.from_arrays or Bags.from_frame."
-        )
+    bags = as_bags(bags)
     flat = checks.whole(labels, "labels", ndim=1, allow_bool=True).astype(np.int64)
     if flat.size != bags.n_rows:
         raise DataError(
@@ -91,9 +89,9 @@ class Oracle(ShareClassifier):
         self.tol = tol
 
     def _chosen(self, data: BagShares) -> Any:
-        return (
-            centre_and_scale(data.values)[1] ** 2 if isinstance(self.penalty, str) else as_penalty(self.penalty, data)
-        )
+        if isinstance(self.penalty, str):
+            return centre_and_scale(data.values)[1] ** 2
+        return as_penalty(self.penalty, data.values.shape[1])
 
     def fit(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, bags: Bags, labels: Any, sample_weight: Any = None
@@ -108,7 +106,6 @@ class Oracle(ShareClassifier):
             How much each bag counts: weight 2 is the same as giving the bag twice.
         """
         flat = _flat(bags, labels)
-        self._check_penalty()
         self._check()
         n_classes = max(2, int(flat.max(initial=0)) + 1)
         weights = bags.weights * np.repeat(checks.bag_weights(bags, sample_weight), bags.sizes)
@@ -130,7 +127,7 @@ class Oracle(ShareClassifier):
         """Mean log-likelihood per bag of its counts, given as counts or as `label_bags`."""
         if np.asarray(counts).dtype == object:
             marks = np.eye(self._fitted().n_classes_)[_flat(bags, counts)] * bags.weights[:, None]
-            counts = np.add.reduceat(marks, bags.offsets[:-1], axis=0)
+            counts = bags.sums(marks)
         return super().score(bags, counts, sample_weight)
 
     def solve_shares(self, data: BagShares, penalty: Any) -> Solution:

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from sumwise import checks
+from sumwise.errors import DataError
 from sumwise.features import centre_and_scale
 from sumwise.progress import Progress
 from sumwise.proportions.likelihood import BagLikelihood
@@ -66,6 +70,31 @@ def reference_shape(values) -> np.ndarray:
     return scale**2 * max(float((values / scale).var(axis=0).sum()), 1e-12)
 
 
+def check_penalty(penalty: Any) -> None:
+    """Refuse a penalty, or one of a list of them, that is neither "auto" nor a number from 0 on nor an array."""
+    for value in penalty if isinstance(penalty, (list, tuple)) else [penalty]:
+        if isinstance(value, str):
+            checks.choice(value, "penalty", ("auto",))
+        elif np.ndim(value) == 0:
+            checks.at_least(value, "penalty", 0.0, whole_number=False)
+
+
+def as_penalty(given: Any, n_features: int) -> Any:
+    """A number, or an array that fits the features and can be minimised."""
+    if np.ndim(given) == 0:
+        return float(given)
+    array = checks.finite(given, "penalty")
+    if array.shape not in ((n_features,), (n_features, n_features)):
+        raise DataError(
+            f"penalty has shape {array.shape}; there are {n_features} features.",
+            hint="a number, one per feature, or a matrix of features by features.",
+        )
+    roots = array if array.ndim == 1 else np.linalg.eigvalsh(0.5 * (array + array.T))
+    if roots.min() < -1e-9 * max(abs(roots.max()), 1e-300) or (array.ndim == 2 and not np.allclose(array, array.T)):
+        raise DataError("penalty is not a symmetric matrix without negative directions.", hint="take P' P.")
+    return array
+
+
 def _folds(n_bags, rng):
     n_folds = min(10 if n_bags <= FEW_BAGS else 5, n_bags)
     return rng.permutation(np.arange(n_bags) % n_folds)
@@ -87,16 +116,13 @@ def _fit_folds(make, likelihood, penalty, starts, folds) -> _Fits:
     coefficients fit the others equally well, and it would stay there.
     """
     whole = maximise(make(likelihood, penalty), starts[0], tol=ROUGH, max_iter=200)
-    power = np.ones(likelihood.n_bags) if likelihood.temper is None else likelihood.temper
     out, thetas = np.empty(likelihood.n_bags), []
     for fold, start in enumerate(starts[1:]):
-        part = BagLikelihood(
-            likelihood.offsets, likelihood.observed, likelihood.inference, np.where(folds == fold, 0.0, power)
-        )
+        part = likelihood.without(folds == fold)
         problem: LinearProblem = make(part, penalty)
         found = maximise(problem, start, tol=ROUGH, max_iter=100)
         value = part.evaluate(problem.logits(found.theta), problem.split(found.theta)[2])
-        out[folds == fold] = (value.log_prob * power)[folds == fold]
+        out[folds == fold] = (value.log_prob * likelihood.powers)[folds == fold]
         thetas.append(found.theta)
     return _Fits(whole, thetas, out)
 
@@ -142,6 +168,14 @@ def log_marginal_likelihood(problem: LinearProblem, multiple, found: Solution) -
     return found.objective + 0.5 * n_coefs * np.log(multiple) - 0.5 * float(spread)
 
 
+def walk(rises: Callable[[int, int], bool], first: int, steps: range) -> None:
+    """Go up and then down from the first step, as long as ``rises(step, the one before)`` and there are steps."""
+    for direction in (1, -1):
+        before = first
+        while before + direction in steps and rises(before + direction, before):
+            before += direction
+
+
 def _most_likely(make, likelihood, theta) -> tuple[int, Solution, int]:
     """The step of greatest marginal likelihood, walking from the reference on both sides until it falls, its fit, and
     how many were tried.
@@ -156,14 +190,14 @@ def _most_likely(make, likelihood, theta) -> tuple[int, Solution, int]:
         solution = maximise(problem, start, tol=ROUGH, max_iter=200)
         found[i] = (log_marginal_likelihood(problem, STEPS[i], solution), solution)
 
+    def rises(i, before):
+        if len(found) >= MOST_FITS - 3:
+            return False
+        visit(i, found[before][1].theta)
+        return found[i][0] >= found[before][0]
+
     visit(MIDDLE, theta)
-    for direction in (1, -1):
-        i = MIDDLE + direction
-        while LOOSEST <= i < len(STEPS) and len(found) < MOST_FITS - 3:
-            visit(i, found[i - direction][1].theta)
-            if found[i][0] < found[i - direction][0]:
-                break
-            i += direction
+    walk(rises, MIDDLE, range(LOOSEST, len(STEPS)))
     best = max(found, key=lambda i: found[i][0])
     return best, found[best][1], len(found)
 
@@ -204,19 +238,19 @@ def search_penalty(
             fits[i] = _fit_folds(make, likelihood, STEPS[i], starts, folds)
             progress.step(penalty=float(STEPS[i]), held_out=float(fits[i].held_out.mean()))
 
+        def rises(i, before):
+            if len(fits) + n_before >= MOST_FITS:
+                return False
+            visit(i, [fits[before].whole.theta, *fits[before].folds])
+            return fits[i].held_out.mean() >= max(fit.held_out.mean() for fit in fits.values())
+
         first, n_before = FIRST, 0
         if by_marginal_likelihood:
             first, near, n_before = _most_likely(make, likelihood, theta)
             theta = near.theta
         blank = _without_features(make(likelihood, 1.0), theta)
         visit(first, [theta] + [blank] * (int(folds.max()) + 1))
-        for direction in (1, -1):
-            i = first
-            while 0 <= i + direction < len(STEPS) and len(fits) + n_before < MOST_FITS:
-                visit(i + direction, [fits[i].whole.theta, *fits[i].folds])
-                i += direction
-                if fits[i].held_out.mean() < max(fit.held_out.mean() for fit in fits.values()):  # past the top here
-                    break
+        walk(rises, first, range(len(STEPS)))
     tried = sorted(fits)
     held_out = {i: fit.held_out for i, fit in fits.items()}
     taken = _nearest_good(held_out, first if by_marginal_likelihood else _likelier_prior(held_out, first))

@@ -16,7 +16,7 @@ from sumwise.proportions.shares import BagShares, SumOverBags, class_probabiliti
 class ProportionLikelihood(SumOverBags):
     """sum_b n_b sum_c s_bc log(mean of p_ic over the bag): the proportion loss, as a function of logits."""
 
-    def evaluate(self, logits, _intercept_scale=None) -> Value:
+    def evaluate(self, logits, _intercept_scale=None, /) -> Value:
         """Total per bag; the derivative in the logits takes the place of posterior minus prior."""
         data = self.data
         prob = class_probabilities(logits)

@@ -27,13 +27,13 @@ class HingeLikelihood(ShareLikelihood):
         super().__init__(None, weights)
         self.signs = signs
 
-    def evaluate(self, logits, _intercept_scale=None) -> Value:
+    def evaluate(self, logits, _intercept_scale=None, /) -> Value:
         """Loss per row; the derivative in the logits takes the place of posterior minus prior."""
         short = np.maximum(1.0 - self.signs * logits, 0.0)
         near = np.minimum(short, CORNER_WIDTH)
         loss = short - near + 0.5 * near**2 / CORNER_WIDTH
         slope = self.signs * near / CORNER_WIDTH
-        return Value(-self.weights * loss, slope, np.zeros_like(slope), np.zeros_like(slope))
+        return Value(-loss, slope, np.zeros_like(slope), np.zeros_like(slope))
 
 
 def proportion_labels(scores, data: BagShares, share_cost) -> np.ndarray:

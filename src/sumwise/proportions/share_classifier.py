@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from functools import cache
 from typing import Any
 
@@ -15,8 +15,8 @@ from sumwise.fit import Fit, warn_not_converged
 from sumwise.progress import Progress
 from sumwise.proportions.base import BagClassifier
 from sumwise.proportions.identification import warn_of_few_bags
-from sumwise.proportions.linear import Solution
-from sumwise.proportions.penalty import reference_shape
+from sumwise.proportions.linear import Solution, constant_table
+from sumwise.proportions.penalty import as_penalty, check_penalty, reference_shape, walk
 from sumwise.proportions.shares import BagShares, bag_shares, share_loss
 
 STEPS = 10.0 ** np.arange(-4.0, 4.1)  # times the reference penalty
@@ -31,22 +31,9 @@ def linear_logits(values, table) -> np.ndarray:
     return logits[:, 0] if logits.shape[1] == 1 else logits
 
 
-def as_penalty(given: Any, data: BagShares) -> Any:
-    """A number, or one number per column."""
-    if np.ndim(given) == 0:
-        return float(given)
-    array = checks.finite(given, "penalty", ndim=1)
-    checks.same_length(features=data.values.T, penalty=array)
-    return array
-
-
 def constant_start(data: BagShares) -> np.ndarray:
     """Parameters that give every row the overall shares."""
-    logs = np.log(np.maximum(data.overall, 1e-12))
-    n_logits = 1 if data.n_classes == 2 else data.n_classes
-    table = np.zeros((n_logits, data.values.shape[1] + 1))
-    table[:, -1] = logs[1] - logs[0] if n_logits == 1 else logs - logs.mean()
-    return table.ravel()
+    return constant_table(data.overall, data.values.shape[1] + 1).ravel()
 
 
 @dataclass(eq=False, repr=False)
@@ -72,6 +59,7 @@ class ShareClassifier(BagClassifier):
 
     def _check(self):
         """Check the parameters; a subclass adds its own."""
+        check_penalty(self.penalty)
         checks.at_least(self.max_iter, "max_iter", 1)
         checks.positive(self.tol, "tol")
 
@@ -85,25 +73,12 @@ class ShareClassifier(BagClassifier):
         sample_weight : array of shape (n_bags,), optional
             How much each bag counts: weight 2 is the same as giving the bag twice, weight 0 leaves it out.
         """
-        bags, counts, weights = self._weighted(bags, counts, sample_weight)
-        data = self._shares(bags, counts)
-        if weights is not None:
-            data = replace(data, importance=weights)
+        self._check()
+        bags, counts, weights = self._training(bags, counts, sample_weight)
+        data = bag_shares(bags, counts, self.totals, weights)
         self._learn(data)
         warn_of_few_bags(data.n_bags, data.values.shape[1])
         return self
-
-    def _shares(self, bags: Bags, counts: Any) -> BagShares:
-        """Checked parameters, and the bags as this method sees them."""
-        self._check_penalty()
-        self._check()
-        return bag_shares(*self._training(bags, counts), self.totals)
-
-    def _check_penalty(self):
-        if isinstance(self.penalty, str):
-            checks.choice(self.penalty, "penalty", ("auto",))
-        elif np.ndim(self.penalty) == 0:
-            checks.at_least(self.penalty, "penalty", 0.0, whole_number=False)
 
     def _learn(self, data: BagShares):
         """Fit to shares."""
@@ -131,7 +106,9 @@ class ShareClassifier(BagClassifier):
     def _chosen(self, data: BagShares) -> Any:
         """The penalty given, or the one whose fits predict the shares of held-out bags best."""
         return (
-            self._walk(data, self._parts(data))[0] if isinstance(self.penalty, str) else as_penalty(self.penalty, data)
+            self._walk(data, self._parts(data))[0]
+            if isinstance(self.penalty, str)
+            else as_penalty(self.penalty, data.values.shape[1])
         )
 
     def _parts(self, data: BagShares) -> Callable:
@@ -141,7 +118,7 @@ class ShareClassifier(BagClassifier):
     def _walk(self, data: BagShares, part: Callable) -> tuple[Any, float]:
         """The penalty, and the loss of held-out bags with it: not a number where there are too few to hold out."""
         if not isinstance(self.penalty, str):
-            return as_penalty(self.penalty, data), np.nan
+            return as_penalty(self.penalty, data.values.shape[1]), np.nan
         reference = reference_shape(data.values)
         if data.n_bags < 4:
             return reference, np.nan
@@ -151,16 +128,14 @@ class ShareClassifier(BagClassifier):
             losses[i] = self._held_out(part, reference * STEPS[i])
             progress.step()
 
+        def gains(i, _before):
+            best = min(losses.values())
+            visit(i)
+            return losses[i] <= best * (1.0 - NEGLIGIBLE)
+
         with Progress("Penalties", len(STEPS)) as progress:
             visit(MIDDLE)
-            for direction in (1, -1):
-                i = MIDDLE + direction
-                while 0 <= i < len(STEPS):
-                    best = min(losses.values())
-                    visit(i)
-                    if losses[i] > best * (1.0 - NEGLIGIBLE):
-                        break
-                    i += direction
+            walk(gains, MIDDLE, range(len(STEPS)))
         taken = min(losses, key=lambda i: (losses[i], abs(i - MIDDLE)))
         return reference * STEPS[taken], losses[taken]
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from sumwise import checks
-from sumwise.bags import Bags
+from sumwise.bags import Bags, rows_of
 from sumwise.errors import DataError
 from sumwise.extras import require
 from sumwise.features import centre_and_scale
@@ -101,9 +101,8 @@ class ProportionLossNetwork(BagClassifier):
         checks.at_least(self.max_epochs, "max_epochs", 1)
         checks.at_least(self.patience, "patience", 1)
         checks.fraction(self.held_out, "held_out")
-        bags, counts, weights = self._weighted(bags, counts, sample_weight)
-        bags, counts = self._training(bags, counts)
-        data = replace(bag_shares(bags, counts, self.totals), importance=weights)
+        bags, counts, weights = self._training(bags, counts, sample_weight)
+        data = bag_shares(bags, counts, self.totals, weights)
         if data.n_bags < 2:
             raise DataError("There is only one bag.", hint="a network needs bags to hold out: give at least two.")
         self.n_classes_, self.classes_ = data.n_classes, np.arange(data.n_classes)
@@ -160,8 +159,7 @@ class _Run:
 
     def rows_of(self, which):
         """Rows of some bags, and for each the position of its bag."""
-        rows = np.concatenate([np.arange(self.edges[b], self.edges[b + 1]) for b in which])
-        return rows, np.repeat(np.arange(len(which)), self.data.sizes[which])
+        return rows_of(self.data.offsets, which), np.repeat(np.arange(len(which)), self.data.sizes[which])
 
     def mean_probabilities(self, params, rows, index, n_bags):
         """Weighted mean of class probabilities over each bag: (n_bags, n_classes)."""

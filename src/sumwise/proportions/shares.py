@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from scipy.special import expit, log_softmax, xlogy
 
-from sumwise.bags import Bags
+from sumwise.bags import Bags, rows_of
 from sumwise.errors import DataError
 from sumwise.proportions.counts import observe
 from sumwise.proportions.feature_rows import Rows
 from sumwise.proportions.kernels.poisson_binomial_information import weighted_sums
-from sumwise.proportions.likelihood import Value
+from sumwise.proportions.likelihood import Likelihood
 
 
 @dataclass(frozen=True)
@@ -114,8 +114,7 @@ class BagShares:
 
     def take(self, index: np.ndarray) -> BagShares:
         """Some of the bags."""
-        edges = self.offsets.tolist()
-        rows = np.concatenate([np.arange(edges[b], edges[b + 1]) for b in index])
+        rows = rows_of(self.offsets, index)
         offsets = np.concatenate([[0], np.cumsum(self.sizes[index])])
         importance = None if self.importance is None else self.importance[index]
         return BagShares(self.values[rows], offsets, self.weights[rows], self.shares[index], importance)
@@ -126,7 +125,7 @@ class BagShares:
         return BagShares(self.values, self.offsets, self.weights, shares, self.importance)
 
 
-def bag_shares(bags: Bags, counts: Any, totals: str = "match") -> BagShares:
+def bag_shares(bags: Bags, counts: Any, totals: str = "match", importance: np.ndarray | None = None) -> BagShares:
     """Check counts against their bags; shares are exact, so ranges are refused.
 
     Examples
@@ -147,32 +146,19 @@ def bag_shares(bags: Bags, counts: Any, totals: str = "match") -> BagShares:
         assert observed.observations is not None
         one = observed.observations.low / bags.sizes
         shares = np.column_stack([1.0 - one, one])
-    absent = np.flatnonzero(shares.sum(axis=0) <= 0)
-    if absent.size:
-        listed = ", ".join(str(c) for c in absent)
-        raise DataError(
-            f"Class {listed} has no member in any of the {len(bags)} bags.", hint="leave the class out, or add bags."
-        )
+    observed.refuse_absent(bags.sizes)
     weights = np.ones(bags.n_rows) if observed.multiplicity is None else observed.multiplicity
     values = np.ascontiguousarray(bags.values, dtype=np.float64)
-    return BagShares(values, np.array(bags.offsets), weights, shares)
+    return BagShares(values, np.array(bags.offsets), weights, shares, importance)
 
 
-class SumOverBags:
+class SumOverBags(Likelihood):
     """A sum over bags of what a method makes of their shares, as a function of logits; a subclass gives `evaluate`,
-    which puts the derivative in the logits in the place of posterior minus prior."""
+    with the derivative in the logits in place of posterior minus prior."""
 
     def __init__(self, data: BagShares):
-        self.data = data
-        self.offsets = data.offsets
-
-    def total_and_residual(self, value: Value):
-        """Total, and derivative in the logits."""
-        if self.data.importance is None:
-            return float(value.log_prob.sum()), value.posterior
-        weights = np.repeat(self.data.importance, self.data.sizes)
-        slope = weights * value.posterior if value.posterior.ndim == 1 else weights[:, None] * value.posterior
-        return float(self.data.importance @ value.log_prob), slope
+        self.data, self.offsets, self.powers = data, data.offsets, data.bag_weights
+        self.row_weights = np.repeat(data.bag_weights, data.sizes)
 
 
 def class_probabilities(logits: np.ndarray) -> np.ndarray:

@@ -30,11 +30,7 @@ def effective_sizes(bags: Bags) -> np.ndarray:
     >>> effective_sizes(Bags.from_arrays([[[0.0], [1.0]], [[2.0], [3.0]]], weights=[[1, 1], [1, 3]]))
     array([2. , 1.6])
     """
-    edges = bags.offsets[:-1]
-    sums = np.add.reduceat(np.append(bags.weights, 0.0), edges)
-    squares = np.add.reduceat(np.append(bags.weights**2, 0.0), edges)
-    empty = bags.sizes == 0
-    return np.where(empty, 0.0, sums**2 / np.where(empty, 1.0, squares))
+    return bags.effective_sizes
 
 
 def draw(bags: Bags, size: int, random_state: Any = None) -> Bags:

@@ -336,14 +336,12 @@ def _problems(
     powers = model.bag_powers(bags)
     own = bool(model.random_intercept)
     scales = np.log(np.atleast_1d(np.asarray(model.intercept_scale_, dtype=float))) if own else np.zeros(0)
-    if model.multiclass_ != "ovr":
-        likelihood = BagLikelihood(bags.offsets, observed, model.inference, powers)
-        theta = np.append(table.ravel(), scales[0]) if own else table.ravel()
-        penalty = _in_units(model.penalty_, scale)
-        return [(LinearProblem(values, likelihood, penalty, observed.n_classes, own), theta)]
+    tasks = [(observed, model.inference, model.penalty_, table.ravel())]
+    if model.multiclass_ == "ovr":
+        tasks = [(observed.of_class(c), "auto", model.penalty_[c], row) for c, row in enumerate(table)]
     found = []
-    for c, row in enumerate(table):
-        likelihood = BagLikelihood(bags.offsets, observed.of_class(c), "auto", powers)
-        theta = np.append(row, scales[c]) if own else row
-        found.append((LinearProblem(values, likelihood, _in_units(model.penalty_[c], scale), 2, own), theta))
+    for k, (seen, inference, penalty, theta) in enumerate(tasks):
+        likelihood = BagLikelihood(bags.offsets, seen, inference, powers)
+        problem = LinearProblem(values, likelihood, _in_units(penalty, scale), seen.n_classes, own)
+        found.append((problem, np.append(theta, scales[k]) if own else theta))
     return found

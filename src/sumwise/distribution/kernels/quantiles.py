@@ -91,7 +91,7 @@ def line_distances(a: np.ndarray, b: np.ndarray | None, order: int) -> np.ndarra
     other = a if b is None else b
     check_shapes({"quantiles": (other, (len(other), *a.shape[1:]))})
     if order == 2:
-        return np.stack([_squares(a[:, j], other[:, j]) for j in range(a.shape[1])])
+        return np.stack([squared_distances(a[:, j], other[:, j]) / a.shape[2] for j in range(a.shape[1])])
     out = np.zeros((a.shape[1], len(a), len(other)))
     first = np.ascontiguousarray(a.transpose(1, 0, 2))
     second = first if b is None else np.ascontiguousarray(other.transpose(1, 0, 2))
@@ -111,12 +111,11 @@ def _edges(n: int, triangle: bool) -> np.ndarray:
     return np.unique((share * n).astype(np.int64))
 
 
-def _squares(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Mean squared differences by one matrix product, about a common centre so that digits are kept."""
+def squared_distances(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Squared Euclidean distances of rows by one matrix product, about a common centre so that digits are kept."""
     centre = b.mean(axis=0)
     a, b = a - centre, b - centre
-    out = (a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2 * (a @ b.T)
-    return np.maximum(out, 0.0) / a.shape[1]
+    return np.maximum((a**2).sum(axis=1)[:, None] + (b**2).sum(axis=1) - 2 * (a @ b.T), 0.0)
 
 
 @njit(cache=True, nogil=True, fastmath=True)

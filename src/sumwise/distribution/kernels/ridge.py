@@ -29,9 +29,11 @@ class Path(NamedTuple):
         """The largest squared singular value; 1 where the features have no spread."""
         return float(self.squares.max(initial=0.0)) or 1.0
 
-    def leave_one_out(self, penalty: float) -> np.ndarray:
-        """Errors y_i - f_{-i}(x_i) of every unit, left out with its group, at one penalty, (n, k)."""
-        return np.hstack(list(_left_out(self, np.array([penalty])))) / self.root[:, None]
+    def leave_one_out(self, penalties: float | np.ndarray) -> np.ndarray:
+        """Errors y_i - f_{-i}(x_i) of every unit, left out with its group, (n, k), at one penalty or one per output."""
+        own = np.broadcast_to(penalties, self.targets.shape[1])
+        outputs = [np.hstack(list(_left_out(self, own[[k]])))[:, k] for k in range(len(own))]
+        return np.column_stack(outputs) / self.root[:, None]
 
     def dual(self, penalty: float) -> np.ndarray:
         """Coefficients (n, k) of the units, times their root weights; none where the features have no spread."""

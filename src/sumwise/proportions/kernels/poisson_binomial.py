@@ -60,15 +60,15 @@ class CountPosterior(NamedTuple):
 
 
 def exact_counts(low: ArrayLike, high: ArrayLike | None = None) -> CountObservations:
-    """Counts known exactly, or to lie in [low, high].
+    """Counts known exactly, or to lie in [low, high]; fractional ones are those of weighted members.
 
     Examples
     --------
     >>> exact_counts([2, 0]).high
     array([2, 0])
     """
-    least = np.asarray(low, dtype=np.int64)
-    most = least if high is None else np.asarray(high, dtype=np.int64)
+    least = np.asarray(low)
+    most = least if high is None else np.asarray(high)
     nothing = np.zeros(least.size)
     return CountObservations(np.zeros(least.size, dtype=np.int64), nothing, nothing + 1.0, least, most)
 
