@@ -27,13 +27,15 @@ from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import (
     LinearProblem,
     Solution,
+    as_penalty,
+    check_penalty,
     constant_table,
     maximise,
     maximise_by_approximation,
     mean_embedding_start,
 )
 from sumwise.proportions.on_spark import on_spark
-from sumwise.proportions.penalty import PenaltySearch, as_penalty, check_penalty, reference_shape, search_penalty
+from sumwise.proportions.penalty import PenaltySearch, reference_shape, search_penalty
 from sumwise.proportions.survey_weights import effective_sizes
 
 PER_ROW, PER_BAG = 3, 300  # numbers of a member beside its columns, and bytes of a bag

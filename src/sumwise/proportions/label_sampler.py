@@ -12,9 +12,9 @@ from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.proportions.kernels.label_assignment import top_labels
 from sumwise.proportions.kernels.label_swaps import swap_labels
-from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, maximise
+from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, as_penalty, check_penalty, maximise
 from sumwise.proportions.mean_embedding import MeanEmbeddingClassifier
-from sumwise.proportions.penalty import as_penalty, check_penalty, reference_shape
+from sumwise.proportions.penalty import reference_shape
 from sumwise.proportions.share_classifier import ShareClassifier
 from sumwise.proportions.shares import BagShares
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
 from scipy.special import expit, log_softmax
 
+from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.kernels.minimise import minimise
 from sumwise.proportions.feature_rows import Rows
@@ -48,6 +50,31 @@ class ShareLikelihood(Likelihood):
             prior, posterior = np.exp(logs), self.shares
             log_prob = (self.shares * logs).sum(axis=1)
         return Value(log_prob, posterior, prior, np.zeros(len(log_prob)))
+
+
+def check_penalty(penalty: Any) -> None:
+    """Refuse a penalty, or one of a list of them, that is neither "auto" nor a number from 0 on nor an array."""
+    for value in penalty if isinstance(penalty, (list, tuple)) else [penalty]:
+        if isinstance(value, str):
+            checks.choice(value, "penalty", ("auto",))
+        elif np.ndim(value) == 0:
+            checks.at_least(value, "penalty", 0.0, whole_number=False)
+
+
+def as_penalty(given: Any, n_features: int) -> Any:
+    """A number, or an array that fits the features and can be minimised."""
+    if np.ndim(given) == 0:
+        return float(given)
+    array = checks.finite(given, "penalty")
+    if array.shape not in ((n_features,), (n_features, n_features)):
+        raise DataError(
+            f"penalty has shape {array.shape}; there are {n_features} features.",
+            hint="a number, one per feature, or a matrix of features by features.",
+        )
+    roots = array if array.ndim == 1 else np.linalg.eigvalsh(0.5 * (array + array.T))
+    if roots.min() < -1e-9 * max(abs(roots.max()), 1e-300) or (array.ndim == 2 and not np.allclose(array, array.T)):
+        raise DataError("penalty is not a symmetric matrix without negative directions.", hint="take P' P.")
+    return array
 
 
 class LinearProblem:

@@ -10,8 +10,7 @@ from sumwise import checks
 from sumwise.bags import Bags, as_bags
 from sumwise.errors import DataError
 from sumwise.features import centre_and_scale
-from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, maximise
-from sumwise.proportions.penalty import as_penalty
+from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, as_penalty, maximise
 from sumwise.proportions.share_classifier import ShareClassifier, constant_start
 from sumwise.proportions.shares import BagShares
 

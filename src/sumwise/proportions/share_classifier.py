@@ -15,8 +15,8 @@ from sumwise.fit import Fit, warn_not_converged
 from sumwise.progress import Progress
 from sumwise.proportions.base import BagClassifier
 from sumwise.proportions.identification import warn_of_few_bags
-from sumwise.proportions.linear import Solution, constant_table
-from sumwise.proportions.penalty import as_penalty, check_penalty, reference_shape, walk
+from sumwise.proportions.linear import Solution, as_penalty, check_penalty, constant_table
+from sumwise.proportions.penalty import reference_shape, walk
 from sumwise.proportions.shares import BagShares, bag_shares, share_loss
 
 STEPS = 10.0 ** np.arange(-4.0, 4.1)  # times the reference penalty
