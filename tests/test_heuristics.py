@@ -1,12 +1,18 @@
-"""Every constant behind three estimators is on the page of rules of thumb, in its table or among the limits."""
+"""Every constant behind three estimators is on the page of rules of thumb, in its table or among the limits, and every
+row of its tables rests on three data sets and ten draws of each, or says why not.
+"""
 
 import ast
 import re
+import sys
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests"))
+from test_quoted_figures import MARK, values_along  # noqa: E402
+
 PAGE = ROOT / "docs" / "explanation" / "heuristics.md"
 MODULES = {
     "ecological": (
@@ -55,3 +61,56 @@ def test_no_constant_of_the_page_is_gone():
     said = set(re.findall(r"`(\w+\.[A-Z][A-Z_0-9]*)[` ]", PAGE.read_text(encoding="utf-8")))
     assert said, "the page names constants as `module.NAME`"
     assert not sorted(said - known)
+
+
+# Figures over several sets at once, whose record doesn't say how many: three elections, or six.
+POOLED = {"ecological_determinant.json not used": 3, "ecological_few_units.json coverage/others": 3}
+POOLED |= {"contest_correction.json": 6, "ecological_intervals.json simulated": 3}
+COUNTED = ("draws", "tables", "splits", "simulations")
+SAME_SET = re.compile(r", (noisy|mostly noise|stopped|long steps|auto|calibrated)$")
+MEASURES = {"nllh", "auc", "variation", "time saved", "steps saved", "steps", "predictions", "coefficients"}
+WHY = re.compile(r"\b(fewer sets|fewer draws|not left out alone): \w")
+
+
+def rows() -> list[str]:
+    """The rows of rules: those that name where a rule is in the code."""
+    tables = PAGE.read_text(encoding="utf-8").split("## Decisions")[0]
+    return [row for row in re.findall(r"^\| (?!rule \|).*\|$", tables, re.M) if "`" in row.split(" | ")[1]]
+
+
+def evidence(row: str) -> tuple[int, int]:
+    """How many data sets the figures of a row come from, and the fewest draws of one of them."""
+    sets: dict[str, int] = {}
+    fewest = []
+    for match in MARK.finditer(row):
+        cited = f"{match['file']} {match['path']}"
+        keys = re.split(r"(?<! )/(?! )", match["path"])
+        along = values_along(match["file"], match["path"])
+        pooled = [n for start, n in POOLED.items() if cited.startswith(start)]
+        at = [k for k, held in enumerate(along) if isinstance(held, dict) and any(name in held for name in COUNTED)]
+        if pooled:
+            sets[cited] = pooled[0]
+        elif at:
+            held, above = along[at[-1]], [key for key in keys[: at[-1]] if key not in MEASURES]
+            sets[SAME_SET.sub("", above[-1])] = held.get("sets", 1)
+            count = next(held[name] for name in COUNTED if name in held)
+            fewest.append(count if isinstance(count, int) else len(count))
+    return sum(sets.values()), min(fewest, default=0 if not sets else 10)
+
+
+def name_of(row: str) -> str:
+    return re.sub(r"[^\w ]", "", row.split(" | ", maxsplit=1)[0])[:60].strip()
+
+
+@pytest.mark.parametrize("row", rows(), ids=name_of)
+def test_every_row_rests_on_three_sets_and_ten_draws_or_says_why_not(row):
+    n_sets, n_draws = evidence(row)
+    assert (n_sets >= 3 and n_draws >= 10) or WHY.search(row), f"{n_sets} sets, {n_draws} draws at least"
+
+
+def test_a_row_without_evidence_is_found():
+    row = next(row for row in rows() if "PER_OTHER" in row)
+    assert evidence(row) == (4, 10)
+    bare = re.sub(r"<!--.*?-->", "", row)
+    assert evidence(bare)[0] == 0
+    assert not WHY.search(bare)
