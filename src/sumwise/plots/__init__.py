@@ -9,7 +9,6 @@ from sumwise.plots.confusion import plot_confusion
 from sumwise.plots.connectivity import plot_connectivity
 from sumwise.plots.containers import plot_containers, plot_estimate
 from sumwise.plots.convergence import plot_convergence
-from sumwise.plots.findings import plot_findings
 from sumwise.plots.flow_animation import animate_flows
 from sumwise.plots.flows import plot_flows
 from sumwise.plots.font_cache import prepare_font_cache
@@ -26,6 +25,7 @@ from sumwise.plots.similarity import plot_similarity
 from sumwise.plots.subgroups import plot_subgroups
 from sumwise.plots.tomography import plot_tomography
 from sumwise.plots.training_curve import plot_training_curve
+from sumwise.plots.truth_comparison import plot_findings
 from sumwise.plots.unit_map import plot_unit_map
 from sumwise.plots.unit_scatter import plot_unit_scatter
 

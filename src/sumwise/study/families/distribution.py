@@ -12,7 +12,7 @@ from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.readers.sheet import Sheet
 from sumwise.study.families.base import Study
-from sumwise.study.features import bags_of, column_kind, column_notes, level_texts, other_bags
+from sumwise.study.sheet_columns import bags_of, column_kind, column_notes, level_texts, other_bags
 from sumwise.study.sources import matched, open_source
 
 

@@ -13,8 +13,8 @@ from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.readers import read_tables, read_tables_folder
 from sumwise.study.families.base import Study
-from sumwise.study.features import level_texts, typed_frame
 from sumwise.study.problem import NOISES, noise_of
+from sumwise.study.sheet_columns import level_texts, typed_frame
 from sumwise.study.sources import open_source
 from sumwise.tables import Tables
 

@@ -12,7 +12,7 @@ from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.readers.sheet import Sheet
 from sumwise.study.families.base import Study
-from sumwise.study.features import bags_of, column_notes, level_texts, typed_frame
+from sumwise.study.sheet_columns import bags_of, column_notes, level_texts, typed_frame
 from sumwise.study.sources import matched, only_rows, open_source
 
 MOST_GROUPS = 12  # levels of a column that is shown as subgroups

@@ -2,7 +2,7 @@
 
 import matplotlib.pyplot as plt
 
-from sumwise.plots.findings import plot_findings
+from sumwise.plots.truth_comparison import plot_findings
 
 
 def test_estimates_without_interval_are_dots_alone():

@@ -9,7 +9,15 @@ import pytest
 from sumwise.errors import DataError
 from sumwise.features import OTHER, Features
 from sumwise.readers.files import open_sheet
-from sumwise.study.features import MOST_LEVELS, bags_of, column_kind, column_notes, level_texts, other_bags, typed_frame
+from sumwise.study.sheet_columns import (
+    MOST_LEVELS,
+    bags_of,
+    column_kind,
+    column_notes,
+    level_texts,
+    other_bags,
+    typed_frame,
+)
 
 
 def sheet(**columns):
