@@ -84,7 +84,7 @@ class Estimator(BaseEstimator):
         diagram = estimator_html_repr(self)
         fitted = any(name.endswith("_") and not name.startswith("_") for name in vars(self))
         try:
-            found = self._notebook_finding() if fitted else None
+            found = self.notebook_finding() if fitted else None
         except SumwiseError as error:  # such as intervals of chains that have not mixed
             found = str(error), None
         except AttributeError:  # a fit that was interrupted has learned a part
@@ -98,8 +98,8 @@ class Estimator(BaseEstimator):
         shown = {"text/plain": repr(self)}
         return {**shown, "text/html": self._html_repr()} if get_config()["display"] == "diagram" else shown
 
-    def _notebook_finding(self) -> tuple[str, Any] | None:
-        """What a fitted model found, without its data: a sentence and a frame; None where there is nothing to show."""
+    def notebook_finding(self) -> tuple[str, Any] | None:
+        """Return what the fitted model found, without its data: a sentence and a frame, or None."""
         return None
 
     def _fitted(self, *names: str) -> Any:

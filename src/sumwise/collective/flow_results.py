@@ -58,7 +58,8 @@ class FlowResults(Estimator):
     seasons_: dict | None
     n_: float
 
-    def _notebook_finding(self) -> tuple[str, Any] | None:
+    def notebook_finding(self) -> tuple[str, Any] | None:
+        """Return what the fitted model found, without its data: a sentence and a frame, or None."""
         n_steps, n_places = len(self.steps_[0]), len(self.places_)
         words = f"Counts at {n_places:,} places and {len(self.times_):,} times."
         if n_steps * n_places**2 > MOST_LISTED:

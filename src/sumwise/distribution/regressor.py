@@ -168,7 +168,8 @@ class BagRegressor(RegressorMixin, Estimator):
         tags = super().__sklearn_tags__()
         return as_classifier(tags) if self.task == "classification" else tags
 
-    def _notebook_finding(self) -> tuple[str, Any] | None:
+    def notebook_finding(self) -> tuple[str, Any] | None:
+        """Return what the fitted model found, without its data: a sentence and a frame, or None."""
         error = vars(self).get("loo_error_")
         if error is None:
             return None

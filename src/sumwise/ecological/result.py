@@ -102,7 +102,8 @@ class EcologicalEstimator(Estimator):
             name="share",
         )
 
-    def _notebook_finding(self) -> tuple[str, Any] | None:
+    def notebook_finding(self) -> tuple[str, Any] | None:
+        """Return what the fitted model found, without its data: a sentence and a frame, or None."""
         if not hasattr(self, "row_names_"):
             return None
         bounds = type(self).__name__ == "Bounds"

@@ -51,7 +51,8 @@ class TablesClassifier(Estimator):
         """Learn from tables with label sums."""
         raise NotImplementedError
 
-    def _notebook_finding(self) -> tuple[str, Any] | None:
+    def notebook_finding(self) -> tuple[str, Any] | None:
+        """Return what the fitted model found, without its data: a sentence and a frame, or None."""
         if not hasattr(self, "domain_"):
             return None
         features = shortened(self.domain_.attributes)

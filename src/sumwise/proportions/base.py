@@ -63,7 +63,8 @@ class BagClassifier(Estimator):
             return _log_softmax(log_expit(logits))
         return logits
 
-    def _notebook_finding(self) -> tuple[str, Any] | None:
+    def notebook_finding(self) -> tuple[str, Any] | None:
+        """Return what the fitted model found, without its data: a sentence and a frame, or None."""
         import pandas as pd
 
         coef = np.atleast_2d(vars(self).get("coef_", np.empty((0, 0))))

@@ -320,7 +320,7 @@ def plot_model(model: Any, data: Any = None, ax: Any = None, **options: Any) -> 
             return model.estimate(options.get("level", 0.95)).plot(ax)
         if hasattr(model, "steps_") and hasattr(model, "places_"):
             return _flows(model, ax)
-        found = model._notebook_finding() if hasattr(model, "_notebook_finding") else None  # noqa: SLF001
+        found = model.notebook_finding() if hasattr(model, "notebook_finding") else None
         if found is not None and found[1] is not None and "coefficient" in found[1]:
             return plot_coefficients(found[1], ax=ax)
         raise DataError(
