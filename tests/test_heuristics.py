@@ -98,7 +98,7 @@ def evidence(row: str) -> tuple[int, int]:
     return sum(sets.values()), min(fewest, default=0 if not sets else 10)
 
 
-PENDING = ("noisy_count_fit.MANY", "penalty_search.FACTOR")
+PENDING = ("noisy_count_fit.MANY",)
 
 
 def name_of(row: str) -> str:
