@@ -177,7 +177,7 @@ def test_empty_bags_stay_when_asked_for():
     [
         ([0, 2], "over 3 rows"),
         ([1, 3], "from 1"),
-        ([0, 2, 1, 3], "step back"),
+        ([0, 2, 1, 3], "and decrease"),
         ([0], "offsets"),
         ([0.0, 3.0], "dtype float"),
         ([[0, 3]], "shape"),

@@ -71,7 +71,7 @@ class Positions:
             raise DataError("Bags don't change.", hint="assign to bags.copy().")
         rows, column = key
         if not (isinstance(rows, slice) and rows == slice(None)):
-            raise DataError("A column is assigned to in all bags.", hint="copy.iloc[:, j] = value")
+            raise DataError("A column is assigned in all bags at once.", hint="copy.iloc[:, j] = value")
         self.bags.shift_to(int(column), float(value))
 
 

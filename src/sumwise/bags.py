@@ -90,8 +90,8 @@ class Bags:
         if offsets[0] != 0 or offsets[-1] != n_rows or (np.diff(offsets) < 0).any():
             raise DataError(
                 f"offsets run from {offsets[0]} to {offsets[-1]} over {n_rows} rows"
-                f"{' and step back' if (np.diff(offsets) < 0).any() else ''}.",
-                hint="they start at 0, never fall, and end at the number of rows.",
+                f"{' and decrease' if (np.diff(offsets) < 0).any() else ''}.",
+                hint="they start at 0, never decrease, and end at the number of rows.",
             )
         ids = checks.identifiers(self.ids, len(offsets) - 1, "ids")
         features = checks.names(self.features, values.shape[1], "features", "x")

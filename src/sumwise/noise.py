@@ -509,7 +509,7 @@ def _pair(noise: Noise, observed: Any, other: Any) -> tuple[np.ndarray, np.ndarr
         np.broadcast_shapes(y.shape, x.shape, *parameters)
     except ValueError:
         raise DataError(
-            f"The observed counts have shape {y.shape}, what they are held against has {x.shape}, and the noise "
+            f"The observed counts have shape {y.shape}, what they are compared with has {x.shape}, and the noise "
             f"is {noise!r}.",
             hint="give arrays of one shape, or a number.",
         ) from None

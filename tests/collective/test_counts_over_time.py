@@ -10,7 +10,7 @@ from sumwise.errors import DataError
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (([[1, 2]],), "There is one time"),
+        (([[1, 2]],), "There is only one time"),
         (([[1, 2], [1, 1]], (), (), [[0, 0]]), "positions has shape"),
         (([[1, 2], [1, 1]], ["a"]), "times"),
     ],

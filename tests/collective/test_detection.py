@@ -66,7 +66,7 @@ def test_detection_is_refused_where_it_is_not_identified():
         FlowModel(LINE, NEAR, noise=Gaussian(5.0), detection="place").fit(still)
     with pytest.raises(DataError, match="3 times without gaps for 4 places"):
         FlowModel(LINE, NEAR, noise=Poisson(), detection="place").fit(still[:3])
-    with pytest.raises(DataError, match="not identified beside a population that varies"):
+    with pytest.raises(DataError, match="can't be identified if the population varies"):
         FlowModel(LINE, NEAR, population="varying", detection="time").fit(still)
     holes = still.copy()
     holes[:, 0] = np.nan

@@ -158,7 +158,7 @@ def test_sparse_places_give_sparse_flows():
         ({"movement": "far"}, np.ones((2, 5)), "movement is 'far'"),
         ({"movement": []}, np.ones((2, 5)), r"movement is \[\]"),
         ({"population": "open"}, np.ones((2, 5)), "population"),
-        ({}, np.ones((1, 5)), "There is one time"),
+        ({}, np.ones((1, 5)), "There is only one time"),
         ({}, np.ones((2, 4)), "there are 2 times and 5 places"),
         ({}, np.zeros((2, 5)), "Nothing was counted"),
         ({}, np.full((2, 5), -0.5) + 9 * np.eye(2, 5), "counts are negative"),
@@ -295,7 +295,7 @@ def test_adaptive_moves_follow_the_flows_where_many_move():
     assert adaptive < distance
     wide = FlowModel(Places(x=np.arange(5.0), y=np.zeros(5), reach=2.0), "adaptive").fit(counts)
     assert sparse.issparse(wide.log_moves_[0])
-    with pytest.raises(DataError, match="Adaptive moves take no tracks"):
+    with pytest.raises(DataError, match="Adaptive moves don't use tracks"):
         FlowModel(LINE, "adaptive").fit(counts, tracks=Tracks(["a"], [0], ["b"], [1]))
 
 

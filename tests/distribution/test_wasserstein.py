@@ -120,5 +120,5 @@ def test_bad_settings_are_refused(parts, mixed_bags):
             WassersteinKernel(**settings).fit(bags)
     with pytest.raises(DataError, match="columns of numbers only"):
         WassersteinKernel(exact=True).fit(mixed_bags)
-    with pytest.raises(DataError, match="compares no lines"):
+    with pytest.raises(DataError, match="doesn't use slices"):
         WassersteinKernel(exact=True, spread=True).fit(bags)

@@ -135,7 +135,7 @@ def test_notes_that_cannot_be_read_stop_a_release(closed, tables, tmp_path, monk
     (tmp_path / "budget.json").rename(tmp_path / "away.json")
     allowed = os.access
     monkeypatch.setattr(os, "access", lambda place, mode: Path(place) != tmp_path / closed and allowed(place, mode))
-    with warnings.catch_warnings(), pytest.raises(DataError, match=r"can't be read, so .* give their permissions back"):
+    with warnings.catch_warnings(), pytest.raises(DataError, match=r"can't be read, so .* restore their permissions"):
         warnings.filterwarnings("ignore", ".*can't be noted")
         spend(tables, tmp_path / "budget.json", 0.1)
 

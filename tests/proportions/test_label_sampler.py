@@ -23,7 +23,7 @@ def test_the_posterior_mean_is_near_the_exact_fit():
 
 def test_weighted_rows_are_refused():
     bags = Bags.from_arrays([[0.0, 1.0], [1.0, 2.0]], weights=[[1, 2], [2, 1]])
-    with pytest.raises(DataError, match="one person each"):
+    with pytest.raises(DataError, match="each row is one person"):
         LabelSampler(penalty=1.0).fit(bags, [1, 2])
     with pytest.raises(DataError, match="n_draws"):
         LabelSampler(n_draws=1).fit(bags, [1, 2])

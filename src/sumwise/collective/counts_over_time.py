@@ -44,7 +44,7 @@ class CountsOverTime:
     def __post_init__(self):
         counts = checks.finite(self.counts, "counts", ndim=2, allow_nan=True)
         if len(counts) < 2:
-            raise DataError("There is one time; flows need at least two.", hint="counts has one row per time.")
+            raise DataError("There is only one time; flows need at least two.", hint="counts has one row per time.")
         object.__setattr__(self, "counts", checks.frozen(counts))
         for name, n in (("times", counts.shape[0]), ("places", counts.shape[1])):
             given = getattr(self, name)

@@ -213,7 +213,7 @@ class FlowModel(FlowExchange):
         self._check()
         read = read_counts(data, self.places, Columns(time, place, count, season, effort, mask), times, absent)
         if len(read.times) < 2:
-            raise DataError("There is one time; flows need at least two.", hint="is time the right column?")
+            raise DataError("There is only one time; flows need at least two.", hint="is time the right column?")
         if moves is not None and len(read.counts) > 1:
             raise DataError("moves= is for one season.", hint="fit the seasons one by one where moves are known.")
         self.times_, self.places_ = read.times, read.places
@@ -359,7 +359,7 @@ class FlowModel(FlowExchange):
             checks.choice(self.detection, "detection", ("time", "place"))
             if self.population == "varying":
                 raise DataError(
-                    "Detection is not identified beside a population that varies.",
+                    "Detection can't be identified if the population varies.",
                     hint="fewer counted may be fewer present: give the effort, or population='fixed'.",
                 )
 
@@ -428,7 +428,7 @@ class FlowModel(FlowExchange):
             return under(problems, self.movement)
         if isinstance(self.movement, str) and self.movement == "adaptive":
             if tracks is not None:
-                raise DataError("Adaptive moves take no tracks.", hint="give movement='distance', or a list of types.")
+                raise DataError("Adaptive moves don't use tracks.", hint="give movement='distance', or several types.")
             return from_adapting(problems)
         grid = candidates(problems[0]) if isinstance(self.movement, str) else list(self.movement)
         if tracks is not None:

@@ -67,7 +67,7 @@ def map_counts(
     model : TreeModel, GraphModel or LoopyModel
     tables : Tables or None
         What was observed of single attributes, edges or subsets of cliques, each table with its noise. NaN cells were
-        not observed (bounds on them are kept to), and several tables may cover the same cells.
+        not observed (bounds on them are respected), and several tables may cover the same cells.
     n : float, optional
         Size of the population; default ``tables.n``.
     method : str, default "dual"

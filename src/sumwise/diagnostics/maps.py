@@ -124,7 +124,7 @@ def map_numbers(
         By name.
     what : {"share", "uncertainty", "residual"}
         The estimated share of the group with the outcome in every unit; the width of its interval; or the unit's
-        observed share of the outcome (of everybody) less what the groups' overall shares let one expect.
+        observed share of the outcome (of everybody) minus the share expected from the groups' overall shares.
     level : float in (0, 1), default 0.95
         Level of the intervals.
 

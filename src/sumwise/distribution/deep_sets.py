@@ -274,7 +274,7 @@ class DeepSets(BagRegressor):
         """
         self._fitted()
         if self.task == "classification":
-            raise DataError("A classification has no intervals.", hint="predict_proba says how sure it is.")
+            raise DataError("A classification has no prediction intervals.", hint="predict_proba says how sure it is.")
         share = checks.fraction(level, "level")
         errors = np.abs(self.residuals_)
         if not len(errors):

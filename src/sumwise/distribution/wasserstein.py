@@ -100,7 +100,7 @@ class WassersteinKernel(BagKernel):
         if self.exact and self.columns_.levels:
             raise DataError("Exact transport needs columns of numbers only.", hint="drop categorical columns.")
         if self.exact and (self.spread or self.extra_slices):
-            raise DataError("Exact transport compares no lines.", hint="leave out exact, or spread and extra_slices.")
+            raise DataError("Exact transport doesn't use slices.", hint="leave out exact, or spread and extra_slices.")
         d, n = self.columns_.dimension, int(self.slices)
         extra = int(self.extra_slices) if d > 1 else 0
         self.directions_ = draw_slices(d, n, self.random_state)

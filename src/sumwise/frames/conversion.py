@@ -156,7 +156,7 @@ def codes_and_levels(column: Any, name: str, levels: Sequence | None = None) -> 
 
 
 def scalars_only(column: Any, name: str) -> None:
-    """Check that a column of objects holds single values (text, numbers, dates), no lists or other things.
+    """Check that a column of objects holds single values (text, numbers, dates), not lists or other objects.
 
     Examples
     --------

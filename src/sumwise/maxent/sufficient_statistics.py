@@ -210,7 +210,7 @@ def added(parts: Sequence[SufficientStatistics]) -> SufficientStatistics:
             or p.layout.terms != first.layout.terms
             or len(p.data.counts) != len(first.data.counts)
         ):
-            raise DataError(f"Part {i} has tables over other attributes or levels than part 0.")
+            raise DataError(f"Part {i} has tables over attributes or levels other than those of part 0.")
     n = sum(p.n for p in parts)
     total = [Moments(*(np.sum(m, axis=0) for m in zip(*(getattr(p, k) for p in parts)))) for k in ("data", "noise")]
     seen = Moments(*(np.prod(m, axis=0) for m in zip(*(p.seen for p in parts))))
@@ -242,7 +242,8 @@ def parts_of(tables: Any, who: str = "fit") -> list[Tables]:
             )
         if part.domain != parts[0].domain:
             raise DataError(
-                f"Part {i} has other attributes or levels than part 0.", hint="count all parts with the same domain=."
+                f"Part {i} has attributes or levels other than those of part 0.",
+                hint="count all parts with the same domain=.",
             )
     return parts
 

@@ -220,7 +220,7 @@ def _known(place: Path) -> dict[str, dict[str, Any]]:
     if closed or (os.path.exists(place) and not os.access(place, os.R_OK)):
         raise DataError(
             f"The notes on ledgers in {str(place)!r} can't be read, so what was spent on these data isn't known.",
-            hint="give their permissions back.",
+            hint="restore their permissions.",
         )
     if not os.path.exists(place):
         return {}

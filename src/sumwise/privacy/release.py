@@ -389,7 +389,8 @@ def _bounds(given: Any, known: Provenance) -> PersonBounds:
         given = PersonBounds(rows=int(given), weight=known.max_weight)
     elif not isinstance(given, PersonBounds):
         raise DataError(
-            f"bounds is {given!r}.", hint="give the most rows of a person, or PersonBounds(rows=..., weight=...)."
+            f"bounds is {given!r}.",
+            hint="give the largest number of rows per person, or PersonBounds(...).",
         )
     if (known.weighted or known.max_weight is not None) and given.weight is None:
         raise DataError(

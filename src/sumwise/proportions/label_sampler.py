@@ -100,7 +100,7 @@ class LabelSampler(ShareClassifier):
 
     def solve_shares(self, data: BagShares, penalty: Any) -> Solution:
         if not np.allclose(data.weights, 1.0):
-            raise DataError("Labels are drawn for rows that are one person each.", hint="draw rows by weight first.")
+            raise DataError("Labels can only be drawn if each row is one person.", hint="draw rows by weight first.")
         rng = checks.generator(self.random_state)
         theta = MeanEmbeddingClassifier(tol=1e-2).solve_shares(data, penalty).theta
         problem = LinearProblem(data.rows, ShareLikelihood(None, data.weights), penalty)

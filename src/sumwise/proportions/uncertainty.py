@@ -130,7 +130,7 @@ class Covariance:
         if self.n_units < LEAST_UNITS * n_params:
             warnings.warn(
                 f"{self.n_units} bags or groups are too few for valid intervals of {n_params} coefficients. "
-                "Shares of subgroups have intervals all the same. Hint: fewer features, or more bags.",
+                "Shares of subgroups still have intervals. Hint: fewer features, or more bags.",
                 ModelWarning,
                 stacklevel=3,
             )

@@ -45,7 +45,7 @@ def new_folder(folder: str | PathLike, reserve: int = 0) -> Iterator[Path]:
             building = stack.enter_context(atomic.new_folder(path))
         except OSError as error:
             raise DataError(
-                f"The folder {str(path)!r} can't be made: {error}.", hint="name a place to write to."
+                f"The folder {str(path)!r} can't be created: {error}.", hint="name a place to write to."
             ) from None
         if reserve:
             _set_aside(building / RESERVE, reserve, path)

@@ -173,7 +173,7 @@ def _names(guess: Guess, profiles: list[FileProfile]) -> dict[str, str]:
 def _check_place(path: Path, data: Sequence[Any], replace: bool) -> None:
     """Refuse a place where a problem file would take the place of something else."""
     if os.path.lexists(path) and not replace:
-        raise DataError(f"There is a file {str(path)!r} already.", hint="add --replace, or name another by --out.")
+        raise DataError(f"There is a file {str(path)!r} already.", hint="add --replace, or name another with --out.")
     if not path.absolute().parent.is_dir():
         raise DataError(f"There is no folder {str(path.parent)!r}.", hint="make it first.")
     target = os.path.realpath(path)

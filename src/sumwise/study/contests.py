@@ -97,7 +97,7 @@ def fit_contests(
     fit : callable
         ``fit_problem``, for one contest.
     resume : bool
-        Go on after the last contest that is whole.
+        Continue after the last complete contest.
     **options
         As `fit_problem` takes them.
     """

@@ -55,6 +55,6 @@ def test_demo_refuses_an_unknown_family(coins, capsys):
 def test_demo_names_another_folder_where_it_can_not_write(coins, capsys, tmp_path):
     (tmp_path / "file").touch()
     assert main(["demo", "coins", "--out", "file"]) == 2
-    assert "Hint: name another by --out." in capsys.readouterr().err
+    assert "Hint: name another with --out." in capsys.readouterr().err
     assert main(["demo", "coins", "--out", "else", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["report"] == "else/report.html"

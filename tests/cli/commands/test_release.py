@@ -150,7 +150,7 @@ def test_nothing_is_spent_where_the_result_cannot_be_written(tables, monkeypatch
     with monkeypatch.context() as patch:
         patch.setattr("tempfile.mkdtemp", full)
         assert main(["release", "tables", "--out", "noisy"]) == 2
-        assert "can't be made" in capsys.readouterr().err
+        assert "can't be created" in capsys.readouterr().err
     assert sorted(os.listdir()) == ["rows.parquet", "tables"]
     assert not os.path.exists("tables/budget.json")
     assert main(["release", "tables", "--out", "noisy"]) == 0

@@ -58,7 +58,9 @@ def write_report(stories: list[dict], out: str):
     try:
         folder.mkdir(exist_ok=True)
     except OSError as error:
-        raise DataError(f"The folder {out!r} can't be made: {error.strerror}.", hint="name another by --out.") from None
+        raise DataError(
+            f"The folder {out!r} can't be created: {error.strerror}.", hint="name another with --out."
+        ) from None
     path = folder / "report.html"
     path.write_text(stories_page(stories), "utf-8")
     return path
