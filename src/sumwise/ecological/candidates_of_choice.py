@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,19 @@ from sumwise.ecological.turnout_by_group import among_voters
 from sumwise.errors import DataError
 from sumwise.estimate import Estimate
 from sumwise.nonvoting import is_rest, no_candidates
+
+
+class Voters(NamedTuple):
+    """Shares of candidates among each group's voters (R, candidates), and draws of them; how many voters (R,)."""
+
+    shares: np.ndarray
+    draws: np.ndarray  # (n_draws, R, candidates)
+    sizes: np.ndarray
+    candidates: tuple
+
+    def votes(self) -> np.ndarray:
+        """Votes of every candidate."""
+        return self.sizes @ self.shares
 
 
 @dataclass(frozen=True)
@@ -35,6 +48,8 @@ class VotingPatterns:
     level : float in (0, 1)
     abstention : tuple of str
         Outcomes that are not voting; where there are any, all shares are among voters.
+    voters : Voters
+        The shares and draws behind all of this.
 
     Examples
     --------
@@ -52,6 +67,7 @@ class VotingPatterns:
     polarisation: Estimate
     level: float
     abstention: tuple = ()
+    voters: Voters | None = field(default=None, repr=False)
 
     def _repr_html_(self) -> str:
         return finding_html(self.to_text())
@@ -156,48 +172,25 @@ def voting_patterns(
     (2,)
     """
     level = checks.fraction(level, "level")
-    return patterns_of(est, voters_of(est, n_draws, random_state, abstention), level)
-
-
-class Voters(NamedTuple):
-    """Shares of candidates among each group's voters (R, candidates), and draws of them; how many voters (R,)."""
-
-    shares: np.ndarray
-    draws: np.ndarray  # (n_draws, R, candidates)
-    sizes: np.ndarray
-    candidates: tuple
-    abstention: tuple  # outcomes that are not voting
-
-    def votes(self) -> np.ndarray:
-        """Votes of every candidate."""
-        return self.sizes @ self.shares
-
-
-def voters_of(est: Any, n_draws: int, random_state: Any, abstention: Any = None) -> Voters:
-    """Voters by group and candidate, from a fit to at least two groups and two candidates."""
-    names = est.col_names_
+    groups, names = est.row_names_, est.col_names_
     away = np.array(no_candidates(names, abstention))  # not voting is no candidate
-    if (~away).sum() < 2 or len(est.row_names_) < 2:
+    if (~away).sum() < 2 or len(groups) < 2:
         raise DataError(
-            f"Voting patterns need two groups and two candidates; there are {len(est.row_names_)} groups, and the "
+            f"Voting patterns need two groups and two candidates; there are {len(groups)} groups, and the "
             f"outcomes are {', '.join(map(str, names))}.",
             hint="non-voters are not candidates.",
         )
-    voted, shares = among_voters(est.shares_, away)
-    _, draws = among_voters(est.sample(n_draws, random_state), away)
-    candidates, gone = (tuple(name for name, out in zip(names, away) if out == which) for which in (False, True))
-    return Voters(shares, draws, est.group_sizes_ * voted, candidates, gone)
-
-
-def patterns_of(est: Any, voters: Voters, level: float) -> VotingPatterns:
-    """Voting patterns of a fit whose voters are known."""
-    shares, draws, groups, names = voters.shares, voters.draws, est.row_names_, voters.candidates
+    shares, draws, sizes = est.shares_, est.sample(n_draws, random_state), est.group_sizes_
+    gone, names = (tuple(name for name, out in zip(names, away) if out == which) for which in (True, False))
     tails = [(1 - level) / 2, (1 + level) / 2]
-    low, high = np.quantile(draws, tails, axis=0) if voters.abstention else est.interval(level)
+    low, high = est.interval(level)
+    if gone:
+        (voted, shares), (_, draws) = among_voters(shares, away), among_voters(draws, away)
+        sizes, (low, high) = sizes * voted, np.quantile(draws, tails, axis=0)
     low, high = np.minimum(low, shares), np.maximum(high, shares)
     order = np.argsort(-shares, axis=1, kind="stable")
     best, second = order[:, 0], order[:, 1]
-    others, others_drawn = others_shares(shares, voters.sizes), others_shares(draws, voters.sizes)
+    others, others_drawn = others_shares(shares, sizes), others_shares(draws, sizes)
     choice = pd.DataFrame(
         {
             "group": list(groups),
@@ -221,7 +214,8 @@ def patterns_of(est: Any, voters: Voters, level: float) -> VotingPatterns:
         Estimate(value, np.minimum(across[0], value), np.maximum(across[1], value), name="crossover", **named),
         Estimate(point, np.minimum(near[0], point), np.maximum(near[1], point), name="polarisation", **both),
         level,
-        voters.abstention,
+        gone,
+        Voters(shares, draws, sizes, names),
     )
 
 

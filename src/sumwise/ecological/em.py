@@ -341,7 +341,11 @@ class EcologicalEM(EcologicalEstimator):
             some = checks.generator(self.random_state).choice(len(data.rows), MANY // 2, replace=False)
             part = data.some(some, as_all=True)
         first = self._solve(part, start, guess, min(FIRST_WEIGHT, self.determinant), tol=max(self.tol, 1e-3))
-        self.overdispersion_ = self._overdispersion(part, first.divergence) if self.dispersion is None else guess
+        self.overdispersion_ = guess
+        if self.dispersion is None:
+            n, free = len(part.cols), part.cols.shape[1] - 1.0  # free outcomes of a unit
+            used = min(part.rows.shape[1] * free, n * free / 2)
+            self.overdispersion_ = dispersion(2 * first.divergence, np.full(n, free), part.rows.sum(axis=1), used)
         vars(self).pop("newton_inverse_", None)
         if part is data:
             done = self._solve(data, np.exp(first.log_shares), self.overdispersion_, self.determinant)
@@ -360,7 +364,8 @@ class EcologicalEM(EcologicalEstimator):
         return np.exp(done.log_shares), done.converged, change
 
     def _problem(self, data: _Data, rho: float, gamma: float) -> RakingProblem:
-        alpha = self.prior * _mean_spread(data, rho)
+        inflation = 1 + rho * float(data.rows.sum()) / max(len(data.rows), 1)  # of the variance of a unit of mean size
+        alpha = self.prior * inflation
         return RakingProblem(data.rows, data.cols, data.weight, rho, float(gamma), alpha)
 
     def _solve_many(self, data: _Data, part: _Data, start: np.ndarray) -> SharesSolution:
@@ -386,12 +391,6 @@ class EcologicalEM(EcologicalEstimator):
         if data.covariates is None:
             return common_shares(problem, start, **limits)
         return covariate_shares(problem, start, data.covariates, slopes=getattr(self, "slopes_", None), **limits)
-
-    def _overdispersion(self, data: _Data, divergence: np.ndarray) -> float:
-        n, n_cols = data.cols.shape
-        room = n_cols - 1.0
-        used = min(data.rows.shape[1] * room, n * room / 2)
-        return dispersion(2 * divergence, np.full(n, room), data.rows.sum(axis=1), used)
 
     def _fit_classic(self, data: _Data) -> tuple[np.ndarray, bool, float]:
         shares, steps, change = self._run_classic(data.rows, data.cols, data.weight)
@@ -522,11 +521,6 @@ class EcologicalEM(EcologicalEstimator):
     def _need_errors(self) -> None:
         if np.isnan(self.standard_errors_).any():
             raise DataError("This fit has no intervals: n_groups is 0.", hint="fit again with n_groups=10.")
-
-
-def _mean_spread(data: _Data, rho: float) -> float:
-    """How many times the variance of a multinomial draw that of a unit of mean size is."""
-    return 1 + rho * float(data.rows.sum()) / max(len(data.rows), 1)
 
 
 def chosen_covariates(margins: Margins, chosen: Any) -> list[str]:

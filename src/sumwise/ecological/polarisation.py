@@ -10,13 +10,11 @@ import pandas as pd
 
 from sumwise import checks
 from sumwise.ecological.candidates_of_choice import (
-    Voters,
     VotingPatterns,
     is_polarised,
     others_shares,
-    patterns_of,
     probability_text,
-    voters_of,
+    voting_patterns,
 )
 from sumwise.errors import DataError
 from sumwise.nonvoting import no_candidates
@@ -89,12 +87,13 @@ def polarised_voting(
         away = None if asked is None else [name for name in asked if name in est.col_names_]
         lead = {"contest": contest} | ({} if offices is None else {"office": offices.get(contest)})
         winner = None if winners is None else winners.get(contest)
-        voters = voters_of(est, n_draws, random_state, away)
-        rows += [lead | row for row in _contest_rows(patterns_of(est, voters, level), voters, winner)]
+        found = voting_patterns(est, level, n_draws, random_state, away)
+        rows += [lead | row for row in _contest_rows(found, winner)]
     return pd.DataFrame(rows)
 
 
-def _contest_rows(found: VotingPatterns, voters: Voters, winner: Any) -> list[dict[str, Any]]:
+def _contest_rows(found: VotingPatterns, winner: Any) -> list[dict[str, Any]]:
+    voters: Any = found.voters
     others = others_shares(voters.draws, voters.sizes)
     winner = voters.candidates[int(np.argmax(voters.votes()))] if winner is None else winner
     rows = []
@@ -152,7 +151,7 @@ def decisive_groups(est: Any, n_draws: int = 2000, random_state: Any = 0, absten
     >>> decisive_groups(EcologicalEM().fit(synthetic.precincts(60, random_state=0).margins)).columns.tolist()
     ['group', 'voters', 'net votes', 'share of margin', 'decisive']
     """
-    found = voters_of(est, n_draws, random_state, abstention)
+    found: Any = voting_patterns(est, n_draws=n_draws, random_state=random_state, abstention=abstention).voters
     shares, voters, votes = found.shares, found.sizes, found.votes()
     first, second = np.argsort(-votes)[:2]
     margin = float(votes[first] - votes[second])
