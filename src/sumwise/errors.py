@@ -37,6 +37,11 @@ def readable(text: str, most: int = 2_000) -> str:
     return f"{shown[: most - 22]} ... ({len(text):,} characters in all)"
 
 
+def sentence(words: str) -> str:
+    """Return words with a capital at their start, as a message begins: "the query" is "The query" there."""
+    return words[:1].upper() + words[1:]
+
+
 class SumwiseError(Exception):
     """Base of every error that sumwise raises on purpose.
 

@@ -122,9 +122,7 @@ def test_several_summaries_share_a_page():
 
 
 def test_findings_are_cards_with_interval_bounds_and_confidence():
-    found = finding(
-        "<i> who chose x", 0.5, low=0.4, high=0.6, level=0.9, lower_bound=0.1, upper_bound=0.95, trust="low"
-    )
+    found = finding("<i> who chose x", 0.5, ends=(0.4, 0.6), level=0.9, lower_bound=0.1, upper_bound=0.95, trust="low")
     text_ = page(Summary("t", "f", "m", ["Verdict.", "Caution."], [found]).to_dict())
     assert "&lt;i&gt; who chose x" in text_
     for words in ("90% interval", "40% to 60%", "data alone imply", "10% to 95%", "trust-low"):

@@ -67,7 +67,7 @@ def test_a_finding_without_estimate_gives_its_bounds():
 
 
 def test_findings_of_counts_and_numbers_are_written_as_such():
-    assert finding("Birds", 1234.0, "count", low=1000.0, high=1500.0)["line"] == "Birds: 1,234 (1,000 to 1,500)."
+    assert finding("Birds", 1234.0, "count", ends=(1000.0, 1500.0))["line"] == "Birds: 1,234 (1,000 to 1,500)."
     assert finding("R squared", 0.5, "number", trust="low")["line"] == "R squared: 0.500. Confidence: low."
 
 

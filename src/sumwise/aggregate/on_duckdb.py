@@ -14,8 +14,17 @@ from sumwise import checks
 from sumwise.aggregate import sources
 from sumwise.aggregate.counters import Counter
 from sumwise.aggregate.sql import DUCKDB, Column, Lookup, Statement
-from sumwise.errors import DataError
-from sumwise.readers.connection import as_pattern, connect, expand_pattern, one_select, one_statement, reason
+from sumwise.errors import DataError, sentence
+from sumwise.readers.connection import (
+    as_pattern,
+    connect,
+    database_table,
+    expand_pattern,
+    identifier,
+    one_select,
+    one_statement,
+    reason,
+)
 from sumwise.readers.files import arrow_batches
 from sumwise.readers.text import copy_as_utf8, inspect_text, is_utf8, single_quoted, warn_encoding
 from sumwise.storage.atomic import scratch_folder
@@ -149,7 +158,9 @@ class DuckDBEngine:
             self.connection.register("sumwise_given", source)
             relation, names = "sumwise_given", list(source.schema.names)
         elif database:
-            relation = self._database_table(table)
+            [(name,)] = self.connection.execute("SELECT current_database()").fetchall()
+            found = database_table(self.connection, self.what, table)
+            relation = f"{identifier(name)}.{found}"  # in full: a view of ours may have its name
         elif sources.is_query(source):
             relation = f"({one_select(self.connection, source, self.what)}\n)"  # a comment may end the query
         else:
@@ -265,23 +276,7 @@ class DuckDBEngine:
                     pass
             return dataset.dataset(path, format="ipc")
         except Exception as error:  # what pyarrow says of damaged bytes is of many kinds
-            raise DataError(f"{_start(self.what)} can't be read: {reason(error)}") from None
-
-    def _database_table(self, table: str | None) -> str:
-        query = "SELECT table_schema, table_name FROM information_schema.tables ORDER BY 2, 1"
-        rows = self.connection.execute(query).fetchall()
-        places = {name if schema == "main" else f"{schema}.{name}": (schema, name) for schema, name in rows}
-        known = list(places)
-        if table is not None:
-            checks.known(table, known, "table")
-            known = [table]
-        if len(known) != 1:
-            raise DataError(
-                f"{_start(self.what)} has {len(known)} tables.",
-                hint=f"name one by table=...: {', '.join(map(repr, known[:10]))}.",
-            )
-        database = self.connection.execute("SELECT current_database()").fetchall()[0][0]
-        return ".".join(map(_identifier, (database, *places[known[0]])))  # in full: a view of ours may have its name
+            raise DataError(f"{sentence(self.what)} can't be read: {reason(error)}") from None
 
     def table(self, sql: str) -> Any:
         """The result of a query as a pyarrow table."""
@@ -345,7 +340,7 @@ class DuckDBEngine:
     def _failure(self, error: Exception) -> DataError:
         why = reason(error)
         hint = None if "Hint:" in why else "is it whole, and of that format?"
-        return DataError(f"{_start(self.what)} can't be read: {why}", hint=hint)
+        return DataError(f"{sentence(self.what)} can't be read: {why}", hint=hint)
 
 
 def _files(source: Any) -> list[str]:
@@ -387,14 +382,6 @@ def _folder_options(files: list[str], names: list[str]) -> list[str]:
     """Folders called ``name=value`` give columns, unless the files have a column of such a name, which then counts."""
     folders = {part.partition("=")[0].lower() for path in files for part in Path(path).parts[:-1] if "=" in part}
     return [] if folders.isdisjoint(name.lower() for name in names) else ["hive_partitioning = false"]
-
-
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _start(what: str) -> str:
-    return what[0].upper() + what[1:]
 
 
 def _csv_names(path: str, sniffed: dict[str, Any]) -> list[str]:

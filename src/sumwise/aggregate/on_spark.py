@@ -15,7 +15,7 @@ from sumwise import checks
 from sumwise.aggregate import sources
 from sumwise.aggregate.counters import Counter
 from sumwise.aggregate.sql import SPARK, Column, Lookup, Statement
-from sumwise.errors import DataError
+from sumwise.errors import DataError, sentence
 from sumwise.extras import require
 from sumwise.readers.connection import expand_pattern
 from sumwise.readers.text import inspect_text, is_utf8, warn_encoding
@@ -118,7 +118,7 @@ class SparkEngine:
             reader = self.session.read.option("escape", '"').option("multiLine", "true")
             reader = reader if remote else reader.option("encoding", _csv_encoding(path))
             return self._guarded(lambda: _typed(reader.csv(path, header=True, inferSchema=False, sep=separator)))
-        raise DataError(f"{_start(self.what)} is of a format that Spark doesn't read.", hint="use engine='duckdb'.")
+        raise DataError(f"{sentence(self.what)} is of a format that Spark doesn't read.", hint="use engine='duckdb'.")
 
     def _set_view(self, frame: Any, columns: tuple[str, ...]) -> None:
         names = [f.name for f in frame.schema.fields]
@@ -208,7 +208,7 @@ class SparkEngine:
         hint = next(
             (hint for words, hint in HINTS if any(w in first for w in words)), "is it whole, and of that format?"
         )
-        return DataError(f"{_start(self.what)} can't be read: {first}", hint=hint)
+        return DataError(f"{sentence(self.what)} can't be read: {first}", hint=hint)
 
 
 class _Part:
@@ -297,7 +297,3 @@ def _csv_encoding(path: str) -> str:
             hint="save them alike, or use engine='duckdb'.",
         )
     return found.pop() if found else "UTF-8"
-
-
-def _start(what: str) -> str:
-    return what[0].upper() + what[1:]

@@ -9,6 +9,7 @@ INTRO = (
     "One example per family, on generated data whose truth is known: what was estimated (dot), its interval (line) and "
     "what is true (cross). Intervals are at 95%, those of bags and birds at 90%: one in twenty, or in ten, should miss."
 )
+COVERS = {True: "The interval covers the truth.", False: "The interval misses the truth."}
 
 
 def stories_page(stories: Sequence[Mapping[str, Any]]) -> str:
@@ -39,9 +40,10 @@ def stories_page(stories: Sequence[Mapping[str, Any]]) -> str:
                 f["what"],
                 f["estimated"],
                 f.get("kind", "number"),
-                **{key: f[key] for key in ("low", "high", "truth")},
-                level=f.get("level", 0.95),
-                because=None if f["covers"] is None else _covers(f["covers"]),
+                (f["low"], f["high"]),
+                f.get("level", 0.95),
+                because=COVERS.get(f["covers"]),
+                truth=f["truth"],
             )
             for f in story["findings"]
         ]
@@ -53,7 +55,3 @@ def stories_page(stories: Sequence[Mapping[str, Any]]) -> str:
         summaries.append(summary.to_dict())
     intro = [INTRO, f"Here {sum(covered)} of {len(covered)} intervals cover the truth."] if covered else [INTRO]
     return page(*summaries, title="sumwise: the demo", intro=intro)
-
-
-def _covers(covers: bool) -> str:
-    return "The interval covers the truth." if covers else "The interval misses the truth."

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks, frames
-from sumwise.errors import DataError, ModelWarning
+from sumwise.errors import DataError, ModelWarning, sentence
 
 NO_VOTE = "no vote"
 KINDS = ("count", "share", "percent")
@@ -306,7 +306,7 @@ def _refuse(bad: np.ndarray, units: np.ndarray, what: str, sums: np.ndarray, tar
     i = int(np.argmax(bad))
     listed = ", ".join(repr(checks.plain(u)) for u in units[np.flatnonzero(bad)[:5]])
     raise DataError(
-        f"{what[0].upper() + what[1:]} in {int(bad.sum())} of {len(bad)} units ({listed}"
+        f"{sentence(what)} in {int(bad.sum())} of {len(bad)} units ({listed}"
         f"{', ...' if bad.sum() > 5 else ''}). First: unit {checks.plain(units[i])!r} has {sums[i]:.10g} against "
         f"{target[i]:.10g}.",
         hint=REST_HINT if "don't" in what else "correct or drop these units.",

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Unpack
 
-import numpy as np
 import pandas as pd
 
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.readers.files import Opening, open_sheet
-from sumwise.readers.numerals import styles_for
 from sumwise.readers.sheet import Sheet
 
 
@@ -118,19 +116,4 @@ def _is_levels(sheet: Sheet, column: Any) -> bool:
         return True
     if not (pd.api.types.is_object_dtype(series.dtype) or isinstance(series.dtype, pd.StringDtype)):
         return False
-    absent = sheet.missing(column)
-    found = pd.unique(sheet.ids(column, missing=True)[~absent])
-    texts = [str(x).strip() for x in found]
-    if any(len(t) > 1 and t[0] == "0" and t[1].isdigit() for t in texts):
-        return True
-    styles = styles_for(sheet.decimal)
-    is_number = np.array([any(style.number(t) is not None for style in styles) for t in texts], dtype=bool)
-    if is_number.any() and not is_number.all():
-        odd = found[int(np.argmin(is_number))]
-        bad = (~absent) & (series == odd).fillna(False).to_numpy(dtype=bool)
-        sheet.refuse(
-            bad,
-            f"column {column!r} mixes numbers with text ({str(odd)[:40]!r})",
-            f"correct such rows, or pass categorical=[{column!r}].",
-        )
-    return not is_number.all()
+    return sheet.holds_levels(column, f"correct such rows, or pass categorical=[{column!r}].")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-import os
 import re
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -21,6 +19,7 @@ from sumwise.domain import Domain
 from sumwise.errors import DataError, SumwiseError
 from sumwise.extras import require
 from sumwise.noise import Exact
+from sumwise.storage.atomic import new_file
 from sumwise.table import Table
 from sumwise.tables import Tables
 
@@ -379,29 +378,21 @@ def write_birdflow(model: BirdFlow, path: str | PathLike) -> None:
     ['model.hdf5']
     """
     h5py = require("h5py")
-    target = Path(path)
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=target.name, suffix=".partial")
-    os.close(handle)
-    try:
-        with h5py.File(temporary, "w") as file:
-            _put(file, "geom", {**model.geom, "mask": model.geom["mask"].astype(np.int8)})
-            if model.dynamic_mask is not None:
-                file["geom/dynamic_mask"] = np.asarray(model.dynamic_mask).astype(np.int8)
-            if model.distances is not None:
-                file["distances"] = np.asarray(model.distances, dtype=float)
-            file["distr"] = model.distr
-            file["dates"] = _records(model.dates)
-            names = {f"Week{i}_to_{j}": flows for (i, j), flows in model.marginals.items()}
-            file["transitions"] = np.array(list(names), dtype=h5py.string_dtype())
-            for name, flows in names.items():
-                file.create_dataset(f"marginals/{name}", data=np.asarray(flows, dtype=float), compression="gzip")
-            facts = {"birdflow_version": 3, "n_active": len(model.distr), "n_timesteps": model.distr.shape[1]}
-            _put(file, "species", model.species)
-            _put(file, "metadata", {**facts, **model.metadata, "has_marginals": bool(names)})
-        os.replace(temporary, target)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    with new_file(path) as target, h5py.File(target, "w") as file:
+        _put(file, "geom", {**model.geom, "mask": model.geom["mask"].astype(np.int8)})
+        if model.dynamic_mask is not None:
+            file["geom/dynamic_mask"] = np.asarray(model.dynamic_mask).astype(np.int8)
+        if model.distances is not None:
+            file["distances"] = np.asarray(model.distances, dtype=float)
+        file["distr"] = model.distr
+        file["dates"] = _records(model.dates)
+        names = {f"Week{i}_to_{j}": flows for (i, j), flows in model.marginals.items()}
+        file["transitions"] = np.array(list(names), dtype=h5py.string_dtype())
+        for name, flows in names.items():
+            file.create_dataset(f"marginals/{name}", data=np.asarray(flows, dtype=float), compression="gzip")
+        facts = {"birdflow_version": 3, "n_active": len(model.distr), "n_timesteps": model.distr.shape[1]}
+        _put(file, "species", model.species)
+        _put(file, "metadata", {**facts, **model.metadata, "has_marginals": bool(names)})
 
 
 def _put(file: Any, place: str, values: Mapping) -> None:

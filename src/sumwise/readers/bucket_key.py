@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sumwise import checks
-from sumwise.errors import DataError
+from sumwise.errors import DataError, sentence
 from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Noise, Poisson
 from sumwise.storage.documents import read_json, read_toml
 
@@ -168,7 +168,7 @@ class BucketKey:
             checks.known(k, known, f"entry of {name}")
         parts = data.get("parts")
         if not isinstance(parts, list | tuple):
-            raise DataError(f"{name[0].upper() + name[1:]} has no list of parts.", hint="one [[parts]] per attribute.")
+            raise DataError(f"{sentence(name)} has no list of parts.", hint="one [[parts]] per attribute.")
         given: dict[str, Any] = {k: v for k, v in data.items() if k not in ("parts", "noise", "withheld", "bucket")}
         made = tuple(_part(p) for p in parts)
         spread = all(p.column is not None for p in made)
@@ -266,7 +266,7 @@ def _load(source: str | PathLike) -> tuple[dict, str]:
     try:
         data = read_json(path) if path.suffix == ".json" else read_toml(path)
     except (OSError, ValueError) as error:
-        raise DataError(f"{name[0].upper() + name[1:]} can't be read: {error}.") from None
+        raise DataError(f"{sentence(name)} can't be read: {error}.") from None
     if not isinstance(data, dict):
-        raise DataError(f"{name[0].upper() + name[1:]} holds no entries.")
+        raise DataError(f"{sentence(name)} holds no entries.")
     return data, name

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from sumwise.errors import DataError
+from sumwise.errors import DataError, UnknownName, sentence
 
 CLOSED: dict[str, Any] = {
     "autoload_known_extensions": False,
@@ -119,10 +119,10 @@ def one_select(con: Any, query: str, name: str) -> str:
     try:
         statements = con.extract_statements(query)
     except duckdb.Error as error:
-        raise DataError(f"{_start(name)} can't be read: {reason(error)}") from None
+        raise DataError(f"{sentence(name)} can't be read: {reason(error)}") from None
     if len(statements) != 1 or statements[0].type.name != "SELECT":
         raise DataError(
-            f"{_start(name)} can't be read: it is not one SELECT statement.", hint="give one query that only reads."
+            f"{sentence(name)} can't be read: it is not one SELECT statement.", hint="give one query that only reads."
         )
     return query.strip().rstrip(";").rstrip()
 
@@ -220,6 +220,28 @@ def _files_of(con: Any, query: str, params: Any) -> list[str]:
     return paths
 
 
+def database_table(con: Any, name: str, table: str | None) -> str:
+    """Return a database's one table, or the one that is asked for, as SQL names it.
+
+    One of another schema than the main one is called schema.table.
+    """
+    rows = con.execute("SELECT table_schema, table_name FROM information_schema.tables ORDER BY 2, 1").fetchall()
+    tables = {t if s == "main" else f"{s}.{t}": f"{identifier(s)}.{identifier(t)}" for s, t in rows}
+    listed = ", ".join(list(tables)[:8])
+    if table is None and len(tables) != 1:
+        raise DataError(
+            f"{sentence(name)} holds {len(tables)} tables: {listed}.", hint="say which by table=, or give a query."
+        )
+    if table is not None and table not in tables:
+        raise UnknownName(f"{sentence(name)} has no table {table!r}.", hint=f"it has {listed}.")
+    return next(iter(tables.values())) if table is None else tables[table]
+
+
+def identifier(name: str) -> str:
+    """Return a name as SQL quotes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
 def _tables_of(node: Any) -> Iterator[str]:
     """Find the texts of a parsed query that stand where a table does: after FROM, or given to a table function."""
     if isinstance(node, dict):
@@ -244,7 +266,3 @@ def _texts(node: Any) -> Iterator[str]:
     elif isinstance(node, Sequence):
         for value in node:
             yield from _texts(value)
-
-
-def _start(name: str) -> str:
-    return name[0].upper() + name[1:]

@@ -16,7 +16,7 @@ import pandas as pd
 
 from sumwise import checks, frames
 from sumwise.errors import DataError, SumwiseError, UnknownName
-from sumwise.readers.connection import as_pattern, connect, one_select, reason
+from sumwise.readers.connection import as_pattern, connect, database_table, one_select, reason
 from sumwise.readers.excel import EXCEL, open_excel
 from sumwise.readers.geographic import GEOJSON, GEOPACKAGE, open_geojson, open_geopackage
 from sumwise.readers.numerals import PLAIN_SQL
@@ -376,7 +376,7 @@ def _open_query(source: Any, opening: dict) -> Sheet:
 
 def _run(con: Any, name: str, query: str | None, opening: dict) -> Sheet:
     if query is None:
-        query = f"SELECT * FROM {_table(con, name, opening.get('table'))}"  # noqa: S608
+        query = f"SELECT * FROM {database_table(con, name, opening.get('table'))}"  # noqa: S608
     elif opening.get("table") is not None:
         raise DataError("There is a query and a table.", hint="give one of query= and table=.")
     with _foreign(name):
@@ -386,25 +386,6 @@ def _run(con: Any, name: str, query: str | None, opening: dict) -> Sheet:
         frame = result.df()
     frame.columns = columns
     return Sheet(name, columns, frame, lambda i: f"row {i + 1} of the result")
-
-
-def _table(con: Any, name: str, table: str | None) -> str:
-    """The table as SQL names it; one of another schema than the main one is called schema.table."""
-    rows = con.execute("SELECT table_schema, table_name FROM information_schema.tables ORDER BY 2, 1").fetchall()
-    tables = {t if s == "main" else f"{s}.{t}": f"{_identifier(s)}.{_identifier(t)}" for s, t in rows}
-    if table is None:
-        if len(tables) == 1:
-            return next(iter(tables.values()))
-        raise DataError(
-            f"{name} holds {len(tables)} tables: {', '.join(list(tables)[:8])}.", hint="say which: table= or query=."
-        )
-    if table not in tables:
-        raise UnknownName(f"{name} has no table {table!r}.", hint=f"it has {', '.join(list(tables)[:8])}.")
-    return tables[table]
-
-
-def _identifier(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
 
 
 def _no_twins(path: Any, names: Sequence[str]) -> None:

@@ -19,7 +19,7 @@ import pandas as pd
 
 from sumwise import checks, frames
 from sumwise.errors import DataError, SumwiseError
-from sumwise.readers.numerals import NotNumbers, is_withheld, parse_columns
+from sumwise.readers.numerals import NotNumbers, is_withheld, parse_columns, styles_for
 
 ROUNDED_HINT = "it can't be kept exactly: count in thousands, or take it for text (categorical=) if it is a code."
 WITHHELD_HINT = (
@@ -95,6 +95,24 @@ class Sheet:
     def names(self, column: Any) -> pd.Series:
         """Return ids as text without blanks around them: names of units, bags or places."""
         return self.ids(column).astype(str).str.strip()
+
+    def holds_levels(self, column: Any, hint: str) -> bool:
+        """Whether no entry of a column is a number, or some are codes such as 007; a mixture is refused.
+
+        ``{}`` in the hint stands for the first text among numbers.
+        """
+        series, absent = self.frame[column], self.missing(column)
+        found = pd.unique(pd.Series([str(x).strip() for x in series[~absent].tolist()], dtype=object)).tolist()
+        if any(len(t) > 1 and t[0] == "0" and t[1].isdigit() for t in found):
+            return True
+        styles = styles_for(self.decimal)
+        good = [any(style.number(t) is not None for style in styles) for t in found]
+        if any(good) and not all(good):
+            odd = found[good.index(False)]
+            bad = ~absent & (series.astype(str).str.strip() == odd).to_numpy(dtype=bool)
+            what = f"column {column!r} mixes numbers with text ({odd[:40]!r})"
+            self.refuse(bad, what, hint.replace("{}", odd[:40]))
+        return not (good and all(good))
 
     def numbers(self, columns: Sequence, *, missing: bool = False, negative: bool = False) -> np.ndarray:
         """Columns as one matrix of numbers.

@@ -127,14 +127,11 @@ def inspect_text(
         raise DataError(f"header is {header!r}.", hint="give true or false.")
     if separator is not None and (not isinstance(separator, str) or len(separator) != 1 or separator in '"\r\n'):
         raise DataError(f"separator is {separator!r}.", hint="give one character, such as ';'.")
-    try:
+    with _opened(path) as stream:
         if is_gzip(path):
             check_packed(path)
-        with _opened(path) as stream:
-            head = stream.read(HEAD)
-        encoding = _known(encoding) if encoding is not None else _encoding(path, head)
-    except BROKEN as error:
-        raise DataError(f"{str(path)!r} can't be read: {error}.", hint="is the file complete?") from error
+        head = stream.read(HEAD)
+    encoding = _known(encoding) if encoding is not None else _encoding(path, head)
     try:
         text = codecs.getincrementaldecoder(encoding)(errors="replace").decode(head)
     except UnicodeError as error:
@@ -158,7 +155,11 @@ def inspect_text(
     quote = "'" if single_quoted(_first(lines, separator)) else '"'
     first = next((fields for _, fields in _numbered(iter(lines), separator, 0, quote)), [])
     above = next(csv.reader([heading], delimiter=separator, quotechar=quote), [])
-    columns = column_names(repr(str(path)), first, skip + 1, above) if header else _numbered_names(len(first))
+    columns = (
+        column_names(repr(str(path)), first, skip + 1, above)
+        if header
+        else tuple(f"c{i + 1}" for i in range(len(first)))
+    )
     newline = _line_end(lines, separator) if any(set("\r\n") & set(field) for field in first) else None
     return TextFile(path, encoding, separator, columns, skip, header, title, quote, newline)
 
@@ -174,10 +175,6 @@ def _title_lines(lines: list[str], separators: Sequence[str]) -> int:
         if position is not None:
             found.append(records[position][0] - 1)
     return found[0] if len(found) == 1 else 0
-
-
-def _numbered_names(n: int) -> tuple[str, ...]:
-    return tuple(f"c{i}" for i in range(1, n + 1))
 
 
 @contextmanager
@@ -202,20 +199,16 @@ def copy_as_utf8(file: TextFile, copy: Path) -> None:
                 target.write(piece)
     except UnicodeError as error:
         raise DataError(f"{str(file.path)!r} is not {file.encoding}: {error}.", hint="give its encoding.") from error
-    except BROKEN as error:
-        raise DataError(f"{str(file.path)!r} can't be read: {error}.", hint="is the file complete?") from error
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[IO[bytes]]:
-    with path.open("rb") as raw:
-        packed = raw.read(2) == b"\x1f\x8b"
-        raw.seek(0)
-        if packed:
-            with gzip.GzipFile(fileobj=raw) as stream:
-                yield stream  # type: ignore[misc]
-        else:
-            yield raw
+    """The bytes of a file, plain or gzip; a damaged one is refused while they are read."""
+    try:
+        with gzip.open(path) if is_gzip(path) else path.open("rb") as stream:
+            yield stream  # type: ignore[misc]
+    except BROKEN as error:
+        raise DataError(f"{str(path)!r} can't be read: {error}.", hint="is the file whole?") from error
 
 
 def is_gzip(path: Path) -> bool:
@@ -294,8 +287,6 @@ def is_utf8(path: Path) -> bool:
         decoder.decode(b"", final=True)
     except UnicodeDecodeError:
         return False
-    except BROKEN as error:
-        raise DataError(f"{str(path)!r} can't be read: {error}.", hint="is the file complete?") from error
     return True
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from sumwise.errors import DataError
+from sumwise.errors import DataError, sentence
 from sumwise.recognise import tables
 from sumwise.recognise.guess import Guess
 from sumwise.recognise.margins import words as names
@@ -131,7 +131,7 @@ def _causes(profiles: list[Any]) -> list[str]:
             found.append(f"These columns were read as text, not as numbers: {listed}{', ...' if odd[4:] else ''}.")
         if len(odd) > 1 and all(text.startswith("0") for _, text in odd):
             found.append("Numbers that begin with 0 are treated as codes: write counts without zeros in front.")
-        found += [line[0].upper() + line[1:] for line in profile.remarks]
+        found += [sentence(line) for line in profile.remarks]
         found += _wide_times(profile) + _unlabelled(profile)
         found += names.cumulative(profile) + names.transposed(profile) + names.group_of_everybody(profile)
     return found + (names.one_sided(profiles[0]) if len(profiles) == 1 else [])

@@ -303,8 +303,7 @@ def _findings(
             trust = "low"
             because += " A share below 0% or above 100% is impossible: the assumptions of that method fail here."
         what = f"{_name(row, keys)}: {names[-1]} minus {names[0]}"
-        ends: dict[str, Any] = {}
-        if "difference_low" in row and row["intervals"]:
-            ends = {"low": float(row["difference_low"]), "high": float(row["difference_high"]), "level": level}
-        out.append(finding(what, float(row["difference"]), kind, trust=trust, because=because, **ends))
+        has = "difference_low" in row and row["intervals"]
+        ends = (row["difference_low"], row["difference_high"]) if has else (None, None)
+        out.append(finding(what, float(row["difference"]), kind, ends, level if has else None, trust, because))
     return out

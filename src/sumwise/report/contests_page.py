@@ -121,15 +121,9 @@ def _card(row: dict[Any, Any], level: float, own: list[dict[str, Any]]) -> dict[
     known = next(same, {})
     verdict = POLARISED_WORDS.get(row["polarised"], "Whether voting was polarised is undetermined.")
     words = [f"Of all others, {100 * row['crossover']:.0f}% chose the same.", verdict, known.get("because") or ""]
-    return finding(
-        f"{row['contest']}: {what}",
-        share,
-        low=float(row["cohesion low"]),
-        high=float(row["cohesion high"]),
-        level=level,
-        because=" ".join(words).strip(),
-        **{key: known[key] for key in ("lower_bound", "upper_bound", "trust") if key in known},
-    )
+    ends, because = (row["cohesion low"], row["cohesion high"]), " ".join(words).strip()
+    more = {key: known[key] for key in ("lower_bound", "upper_bound", "trust") if key in known}
+    return finding(f"{row['contest']}: {what}", share, "share", ends, level, because=because, **more)
 
 
 def _figure(found: pd.DataFrame, level: float) -> dict[str, Any] | None:

@@ -9,10 +9,11 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 from sumwise.errors import DataError, MissingExtra
 from sumwise.extras import require
+from sumwise.storage.atomic import new_file
 
 LATEX_SIZES = {r"\normalsize": 62, r"\small": 68, r"\footnotesize": 76, r"\scriptsize": 88, r"\tiny": 104}
 """Letters that fit across a page of LaTeX's article, by their size."""
@@ -133,12 +134,8 @@ def export_tables(report: Any, path: Any) -> Path:
     sheets = _once(report)
     if not sheets:
         raise DataError("The report has no tables.", hint="nothing was written.")
-    partial = path.with_name(path.name + ".partial")  # an earlier file survives a failure
-    try:
-        writers[path.suffix](report, sheets, partial)
-        partial.replace(path)
-    finally:
-        partial.unlink(missing_ok=True)
+    with new_file(path) as file:
+        writers[path.suffix](report, sheets, file)
     return path
 
 
@@ -155,7 +152,7 @@ def shown(value: Any, kind: str) -> str:
     return str(value)
 
 
-def _xlsx(report: Any, sheets: list[Sheet], path: Path) -> None:
+def _xlsx(report: Any, sheets: list[Sheet], file: IO[bytes]) -> None:
     openpyxl = require("openpyxl")
     book = openpyxl.Workbook()
     book.remove(book.active)
@@ -174,7 +171,7 @@ def _xlsx(report: Any, sheets: list[Sheet], path: Path) -> None:
         page.freeze_panes = "A2"
         page.print_title_rows = "1:1"
     book.properties.title = report.title
-    book.save(path)
+    book.save(file)
 
 
 def _clean(value: Any) -> str:
@@ -192,7 +189,7 @@ def _sheet_name(title: str, taken: set[str]) -> str:
     return name
 
 
-def _latex(report: Any, sheets: list[Sheet], path: Path) -> None:
+def _latex(report: Any, sheets: list[Sheet], file: IO[bytes]) -> None:
     lines = [f"% {_clean(report.title).splitlines()[0]}" if report.title else "%"]
     lines.append(r"% for \input; needs \usepackage{longtable}")
     for sheet in sheets:
@@ -209,7 +206,7 @@ def _latex(report: Any, sheets: list[Sheet], path: Path) -> None:
         lines += [head, r"\endhead"]
         lines += [" & ".join(row) + r" \\" for row in cells]
         lines += [r"\end{longtable}}", ""]
-    path.write_text("\n".join(lines), "utf-8")
+    file.write("\n".join(lines).encode())
 
 
 def _layout(sheet: Sheet, cells: list[list[str]]) -> tuple[str, str]:
@@ -233,7 +230,7 @@ def latex_text(words: str) -> str:
     return "".join(LATEX.get(letter, letter) for letter in " ".join(_clean(words).split()))
 
 
-def _docx(report: Any, sheets: list[Sheet], path: Path) -> None:
+def _docx(report: Any, sheets: list[Sheet], file: IO[bytes]) -> None:
     docx = require("docx")
     document = docx.Document()
     document.add_heading(_clean(report.title), 0)
@@ -251,7 +248,7 @@ def _docx(report: Any, sheets: list[Sheet], path: Path) -> None:
     of = docx.oxml.ns.qn
     for made in document.element.body.iter(of("w:tbl")):  # heads repeat on every page
         made.find(of("w:tr")).get_or_add_trPr().append(docx.oxml.OxmlElement("w:tblHeader"))
-    document.save(path)
+    document.save(file)
 
 
 def export_figures(report: Any, folder: Any, formats: tuple[str, ...] = ("svg", "pdf")) -> list[Path]:

@@ -29,7 +29,7 @@ from sumwise.readers.write import write_tables
 from sumwise.report.context import Context
 from sumwise.report.html import page
 from sumwise.report.summary import bullets, note
-from sumwise.storage.atomic import new_file
+from sumwise.storage.atomic import write_text
 from sumwise.tables import Tables
 
 PAGE_BYTES, COPIES = 120 * 2**20, 20  # measured: 50 to 120 MiB at any size, and ten times 50,000 units' margins
@@ -138,13 +138,13 @@ class Report:
         """
         path = Path(path)
         if path.suffix in (".html", ".htm"):
-            return _written(path, self.html())
+            return write_text(path, self.html())
         if path.suffix == ".json":
-            return _written(path, self.json())
+            return write_text(path, self.json())
         path.mkdir(parents=True, exist_ok=True)
         write_tables(self.frames, path)
-        _written(path / "summary.json", self.json())
-        _written(path / "report.html", self.html(files_beside=[f"{name}.csv" for name in self.frames]))
+        write_text(path / "summary.json", self.json())
+        write_text(path / "report.html", self.html(files_beside=[f"{name}.csv" for name in self.frames]))
         return path
 
     def json(self) -> str:
@@ -279,12 +279,6 @@ def warned(summary: dict[str, Any], warnings: list[str]) -> dict[str, Any]:
         if section["key"] == "certainty":
             section["blocks"] = [*section["blocks"], *(note(words) for words in warnings)]
     return {**summary, "sections": sections}
-
-
-def _written(path: Path, text: str) -> Path:
-    with new_file(path) as file:
-        file.write(text.encode())
-    return path
 
 
 def plot_model(model: Any, data: Any = None, ax: Any = None, **options: Any) -> Any:

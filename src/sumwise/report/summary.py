@@ -166,7 +166,16 @@ def figure(plot: str, numbers: Any, caption: str, data: dict[str, Any] | None = 
     return {"kind": "figure", "plot": plot, "numbers": plain(numbers), "caption": caption, "table": data, **plain(more)}
 
 
-def finding(what: str, value: float | None, kind: str = "share", **more: Any) -> dict[str, Any]:
+def finding(
+    what: str,
+    value: float | None,
+    kind: str = "share",
+    ends: Sequence[Any] = (None, None),
+    level: float | None = None,
+    trust: str | None = None,
+    because: str | None = None,
+    **more: Any,
+) -> dict[str, Any]:
     """A finding: what is estimated, its value and interval, what the data alone imply, and how far to trust it.
 
     Parameters
@@ -177,35 +186,43 @@ def finding(what: str, value: float | None, kind: str = "share", **more: Any) ->
         The estimate; None where the data alone give bounds and nothing more.
     kind : {"share", "points", "count", "number"}, default "share"
         points: percentage points, with a sign.
+    ends : pair of float, optional
+        The interval.
+    level : float, optional
+        Of the interval.
+    trust : {"high", "moderate", "low"}, optional
+        How far to trust it.
+    because : str, optional
+        Why, in a sentence.
     **more
-        ``low``, ``high``: the interval. ``lower_bound``, ``upper_bound``: what the data imply without a model
-        (or ``implied_by``, "the estimated counts", say).
-        ``trust``: "high", "moderate" or "low". ``because``: why, in a sentence. ``level``: of the interval. ``truth``:
-        what is true, where it is known.
+        ``lower_bound``, ``upper_bound``: what the data imply without a model (or ``implied_by``, "the estimated
+        counts", say). ``truth``: what is true, where it is known.
 
     Examples
     --------
     >>> from sumwise.report.summary import finding
-    >>> finding("Young voters who chose yes", 0.61, low=0.55, high=0.67, level=0.95, trust="moderate")["line"]
+    >>> finding("Young voters who chose yes", 0.61, ends=(0.55, 0.67), level=0.95, trust="moderate")["line"]
     'Young voters who chose yes: 61% (95% interval 55% to 67%). Confidence: moderate.'
     """
-    out = {"what": what, "value": value, "kind": kind, **dict.fromkeys(FINDING), **more}
+    given = {"low": ends[0], "high": ends[1], "level": level, "trust": trust, "because": because, **more}
+    out = {"what": what, "value": value, "kind": kind, **dict.fromkeys(FINDING), **given}
     digits = finding_digits(out)
     words = []
     if value is not None:
         words.append(cell(value, kind, digits))
-    if out["low"] is not None:
-        level = "" if out["level"] is None else f"{100 * out['level']:g}% interval "
-        words.append(f"({level}{span(out['low'], out['high'], kind, digits)})")
+    if ends[0] is not None:
+        named = "" if level is None else f"{100 * level:g}% interval "
+        words.append(f"({named}{span(ends[0], ends[1], kind, digits)})")
     line = f"{what}: {' '.join(words)}".rstrip(": ")
     if out["lower_bound"] is not None:
-        ends = span(out["lower_bound"], out["upper_bound"], kind, digits, outward=True)
-        line += f"; {out['implied_by'] or 'the data'} alone imply {ends}" if words else f": {ends}, whatever the model"
+        bounds = span(out["lower_bound"], out["upper_bound"], kind, digits, outward=True)
+        alone = f"; {out['implied_by'] or 'the data'} alone imply {bounds}"
+        line += alone if words else f": {bounds}, whatever the model"
     line += "."
-    if out["trust"]:
-        line += f" Confidence: {out['trust']}."
-        if out["trust"] == "high" and out["lower_bound"] is not None and out["because"]:
-            line += f" {out['because']}"  # whatever speaks against the model, the totals settle it
+    if trust:
+        line += f" Confidence: {trust}."
+        if trust == "high" and out["lower_bound"] is not None and because:
+            line += f" {because}"  # whatever speaks against the model, the totals settle it
     return plain({**out, "line": line})
 
 

@@ -83,6 +83,13 @@ def new_file(path: str | os.PathLike) -> Iterator[IO[bytes]]:
             os.close(descriptor)
 
 
+def write_text(path: str | os.PathLike, text: str) -> Path:
+    """Write a file of text in UTF-8, whole or not at all; return its path."""
+    with new_file(path) as file:
+        file.write(text.encode())
+    return Path(path)
+
+
 @contextlib.contextmanager
 def new_folder(path: str | os.PathLike) -> Iterator[Path]:
     """Make a folder beside ``path`` that becomes it when all went well, and is removed otherwise.

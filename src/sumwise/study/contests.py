@@ -18,7 +18,7 @@ from sumwise.errors import DataError
 from sumwise.persistence import load
 from sumwise.report.html import page
 from sumwise.report.summary import with_provenance
-from sumwise.storage.atomic import new_file
+from sumwise.storage.atomic import write_text
 from sumwise.storage.documents import read_json
 from sumwise.study.families import study_class, study_of
 from sumwise.study.folder import PARTS, file_facts, read_parts, versions
@@ -223,7 +223,9 @@ def _overview(
 
     made = _overview_report(problem, folder, places, summary["title"], findings)
     write_frame(harmless(made.frames["contests"]), folder / "contests.csv")
-    _save(folder / "report.html", page(_sourced(made.summary, problem, folder, places), files_beside=["contests.csv"]))
+    write_text(
+        folder / "report.html", page(_sourced(made.summary, problem, folder, places), files_beside=["contests.csv"])
+    )
     if len(places) > MOST_COMPARED:
         place = next(iter(places.values()))
         later = f"sumwise report {folder / place} makes the page of one contest."
@@ -261,10 +263,10 @@ def write_contests_page(folder: Path, out: Any = None, full: bool = False) -> Pa
     if out is not None:
         own = [with_provenance(*one) for one in read.values()] if len(places) <= MOST_COMPARED else []
         overview = {**overview, "title": "All contests"} if own else overview
-        return _save(Path(out), page(overview, *own, title=problem.title or title, full=full))
+        return write_text(Path(out), page(overview, *own, title=problem.title or title, full=full))
     for name, place in places.items():
-        _save(folder / place / "report.html", page(with_provenance(*read[name]), full=full))
-    return _save(folder / "report.html", page(overview, full=full, files_beside=["contests.csv"]))
+        write_text(folder / place / "report.html", page(with_provenance(*read[name]), full=full))
+    return write_text(folder / "report.html", page(overview, full=full, files_beside=["contests.csv"]))
 
 
 def _read_parts(folder: Path, name: str) -> list[dict[str, Any]]:
@@ -273,12 +275,6 @@ def _read_parts(folder: Path, name: str) -> list[dict[str, Any]]:
     except FileNotFoundError:
         said = f"Contest {name!r} has no complete result in {str(folder)!r}."
         raise DataError(said, hint="sumwise fit with --resume goes on.") from None
-
-
-def _save(path: Path, text: str) -> Path:
-    with new_file(path) as file:
-        file.write(text.encode())
-    return path
 
 
 def _write(together: pd.DataFrame, folder: Path) -> None:

@@ -20,7 +20,7 @@ from sumwise.report.comparison import compare_results
 from sumwise.report.html import page
 from sumwise.report.model_report import Report, warned
 from sumwise.report.summary import plain, with_provenance
-from sumwise.storage.atomic import new_file, temporary_files_beside
+from sumwise.storage.atomic import temporary_files_beside, write_text
 from sumwise.study.contests import INDEX, fit_contests, read_index, write_contests_page
 from sumwise.study.families import study_of
 from sumwise.study.folder import PARTS, ResultFolder, file_facts, read_parts, versions
@@ -182,9 +182,7 @@ def write_page(folder: Any, out: Any = None, full: bool = False) -> Path:
         shown = with_provenance(*read_result(folder))
     temporary_files_beside(path)
     beside = [p.name for p in path.parent.iterdir()] if path.resolve().parent == Path(folder).resolve() else []
-    with new_file(path) as file:
-        file.write(page(shown, full=full, files_beside=beside).encode())
-    return path
+    return write_text(path, page(shown, full=full, files_beside=beside))
 
 
 def compare_folders(folders: Sequence[Any], out: Any) -> tuple[dict[str, Any], Path]:
@@ -206,8 +204,7 @@ def compare_folders(folders: Sequence[Any], out: Any) -> tuple[dict[str, Any], P
     write_frame(harmless(frame), out / "comparison.csv")
     made = Report(summary.to_dict(), {})
     made.save(out / "summary.json")
-    with new_file(out / "report.html") as file:
-        file.write(made.html(files_beside=["comparison.csv"]).encode())
+    write_text(out / "report.html", made.html(files_beside=["comparison.csv"]))
     return made.summary, out
 
 

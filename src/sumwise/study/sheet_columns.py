@@ -11,7 +11,6 @@ import pandas as pd
 from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.features import OTHER, table_rows
-from sumwise.readers.numerals import styles_for
 from sumwise.readers.sheet import Sheet
 
 MOST_LEVELS = 30  # of one column; rarer ones share a level
@@ -36,21 +35,8 @@ def column_kind(sheet: Sheet, column: str) -> str:
         return "levels"
     if pd.api.types.is_numeric_dtype(series.dtype):
         return "number"
-    absent = sheet.missing(column)
-    found = pd.unique(pd.Series([str(x).strip() for x in series[~absent].tolist()], dtype=object))
-    if any(len(t) > 1 and t[0] == "0" and t[1].isdigit() for t in found):
-        return "levels"  # codes
-    styles = styles_for(sheet.decimal)
-    good = [any(style.number(t) is not None for style in styles) for t in found]
-    if any(good) and not all(good):
-        odd = found[good.index(False)]
-        bad = (~absent) & (series.astype(str).str.strip() == odd).to_numpy(dtype=bool)
-        sheet.refuse(
-            bad,
-            f"column {column!r} mixes numbers with text ({odd[:40]!r})",
-            f'add it to categorical, or set missing = ["{odd[:40]}"] in [data] if that stands for nothing.',
-        )
-    return "number" if len(found) and all(good) else "levels"
+    hint = 'add it to categorical, or set missing = ["{}"] in [data] if that stands for nothing.'
+    return "levels" if sheet.holds_levels(column, hint) else "number"
 
 
 class Rows(NamedTuple):

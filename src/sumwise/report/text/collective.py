@@ -165,18 +165,19 @@ def _findings(context: Context, flows: pd.DataFrame, stay: np.ndarray, intervals
     model, found = context.model, intervals[0]
     shares = None if model.scores_ is None or "plausible" not in model.scores_ else model.scores_
     kept = [] if shares is None else shares.loc[shares["plausible"], "staying"].tolist()
-    spread = {"low": min([*kept, stay.mean()]), "high": max([*kept, stay.mean()])} if len(kept) > 1 else {}
+    ends = (min([*kept, stay.mean()]), max([*kept, stay.mean()])) if len(kept) > 1 else (None, None)
     because = "Swaps leave no trace in counts"
-    because += "; the range is over the movements that predict left-out times about equally well." if spread else "."
+    because += "; the range is over the movements that predict left-out times about equally well." if kept[1:] else "."
     what = "Individuals that stay where they are, per step"
     implied_by = None if isinstance(model.noise_, Exact) else "the estimated counts"  # bounds are those of `nodes_`
     nodes = np.asarray(model.nodes_, dtype=float)
+    bounds: dict[str, Any] = {}
     if np.ptp(totals := nodes.sum(axis=1)) <= 1e-6 * totals.max():  # nobody comes or goes
         most = np.minimum(nodes[:-1], nodes[1:]).sum(axis=1)
         least = np.maximum(nodes[:-1] + nodes[1:] - totals[:1, None], 0.0).sum(axis=1)
-        spread |= {"lower_bound": float((least / totals[0]).mean()), "upper_bound": float((most / totals[0]).mean())}
-        spread["implied_by"] = implied_by
-    out = [finding(what, float(stay.mean()), trust="low", because=because, **spread)]
+        bounds = {"lower_bound": float((least / totals[0]).mean()), "upper_bound": float((most / totals[0]).mean())}
+        bounds["implied_by"] = implied_by
+    out = [finding(what, float(stay.mean()), "share", ends, None, "low", because, **bounds)]
     known = model.places_.distances is None or model.places is not None
     because = "The interval allows for every distance-based movement compatible with the counts; swaps leave no trace."
     if not isinstance(model.movement, str):
@@ -188,24 +189,19 @@ def _findings(context: Context, flows: pd.DataFrame, stay: np.ndarray, intervals
     fewest = {MOVES["equal"], MOVES["distance"]} & set(_assumed(model))
     rows = (_moving(flows) if found is None else found).head(4).to_dict("records")
     for row in rows:
-        ends = {k: row[k] for k in ("low", "high")} if "low" in row else {}
-        ends |= {"level": context.level} if ends else {}
         lower, upper = model.flow_bounds(row["from"], row["to"], row["time"])
-        low_end = fewest and ends and row["count"] - row["low"] < NEAR_END * (row["high"] - row["low"])
-        out.append(
-            finding(
-                f"From {_called(row['from'], 'place')} to {_called(row['to'], 'place')}, "
-                f"between {_called(row['time'], context.time_name, row['next time'], 'and')}",
-                row["count"],
-                "count",
-                lower_bound=lower,
-                upper_bound=upper,
-                implied_by=implied_by,
-                trust="moderate" if known and ends and row["low"] > 0.5 * row["count"] else "low",
-                because=because + (LOW_END if low_end else ""),
-                **ends,
-            )
+        bounds = {"lower_bound": lower, "upper_bound": upper, "implied_by": implied_by}
+        what = (
+            f"From {_called(row['from'], 'place')} to {_called(row['to'], 'place')}, "
+            f"between {_called(row['time'], context.time_name, row['next time'], 'and')}"
         )
+        if "low" not in row:
+            out.append(finding(what, row["count"], "count", trust="low", because=because, **bounds))
+            continue
+        low_end = fewest and row["count"] - row["low"] < NEAR_END * (row["high"] - row["low"])
+        trust, ends = "moderate" if known and row["low"] > 0.5 * row["count"] else "low", (row["low"], row["high"])
+        why = because + (LOW_END if low_end else "")
+        out.append(finding(what, row["count"], "count", ends, context.level, trust, why, **bounds))
     return out
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from sumwise import diagnostics
-from sumwise.errors import DataError
+from sumwise.errors import DataError, sentence
 from sumwise.metrics import conformal_half_width, mean_error_interval, r_squared_interval, wilson_interval
 from sumwise.report.context import Context, listed, plural
 from sumwise.report.summary import FEW_ROWS, Summary, bullets, facts, figure, finding, note, table, text
@@ -148,10 +148,10 @@ def _error_findings(
     """R squared, mean absolute error and the error of a single prediction, each with its interval."""
     error, level = found - actual, context.level
     spread = float(np.abs(actual - actual.mean()).mean())
-    low, high = r_squared_interval(actual, found, level)
-    trust = "low" if low <= 0 else "moderate" if len(actual) < 100 or score < 0.5 else "high"
+    ends = r_squared_interval(actual, found, level)
+    trust = "low" if ends[0] <= 0 else "moderate" if len(actual) < 100 or score < 0.5 else "high"
     because = f"Cross-validation over {plural(len(actual), 'bag')}; 0 is no better than a constant, 1 is perfect."
-    least, most = mean_error_interval(error, level)
+
     constant = f"Predicting the mean response of all bags gives {spread:.3g}."
     holds = (
         f"A prediction is off by at most {wide:.2g} in {context.percent} of bags like these: on average, not for "
@@ -159,37 +159,12 @@ def _error_findings(
     )
     name = "response" if context.response is None else f"“{context.response}”"
     middle = float(np.median(found))
+    off = f"Mean absolute error of the predicted {name} on bags that the fit has not seen"
+    new = f"{sentence(name)} of a new bag with the median prediction"
     return [
-        finding(
-            "R squared on bags that the fit has not seen",
-            score,
-            "number",
-            low=low,
-            high=high,
-            level=level,
-            trust=trust,
-            because=because,
-        ),
-        finding(
-            f"Mean absolute error of the predicted {name} on bags that the fit has not seen",
-            float(np.abs(error).mean()),
-            "number",
-            low=least,
-            high=most,
-            level=level,
-            trust=trust,
-            because=constant,
-        ),
-        finding(
-            f"{name[:1].upper()}{name[1:]} of a new bag with the median prediction",
-            middle,
-            "number",
-            low=middle - wide,
-            high=middle + wide,
-            level=level,
-            trust="moderate",
-            because=holds,
-        ),
+        finding("R squared on bags that the fit has not seen", score, "number", ends, level, trust, because),
+        finding(off, float(np.abs(error).mean()), "number", mean_error_interval(error, level), level, trust, constant),
+        finding(new, middle, "number", (middle - wide, middle + wide), level, "moderate", holds),
     ]
 
 
@@ -207,44 +182,25 @@ def _classification(
     actual = y.argmax(axis=1) if y.ndim == 2 else np.array([names.index(v) for v in y.tolist()])
     best = score.argmax(axis=1)
     right = int((best == actual).sum())
-    low, high = wilson_interval(right, len(y), context.level)
+    ends = wilson_interval(right, len(y), context.level)
     common = float(np.bincount(actual).max() / len(actual))
     frame = _bags(context).assign(actual=[classes[c] for c in actual], predicted=[classes[c] for c in best])
     for c, name in enumerate(classes):
         frame[f"score({name})"] = score[:, c]
     context.frames["estimates"] = frame
     summary.record = {"score": right / len(y), "score of a constant": common, "scored by": "accuracy"}
-    beats = low > common
+    beats = ends[0] > common
     because = f"Always predicting the most common class gives {100 * common:.0f}%; the interval " + (
         "excludes it." if beats else "includes it: the model may be no better."
     )
-    summary.findings = [
-        finding(
-            "Accuracy on bags that the fit has not seen",
-            right / len(y),
-            low=low,
-            high=high,
-            level=context.level,
-            trust=("high" if len(y) >= 100 else "moderate") if beats else "low",
-            because=because,
-        )
-    ]
+    what, trust = "Accuracy on bags that the fit has not seen", "high" if len(y) >= 100 else "moderate"
+    summary.findings = [finding(what, right / len(y), "share", ends, context.level, trust if beats else "low", because)]
     for c, name in enumerate(classes[:4]):
-        mine = actual == c
-        if mine.any():
-            hits = int((best[mine] == c).sum())
-            ends = wilson_interval(hits, int(mine.sum()), context.level)
-            summary.findings.append(
-                finding(
-                    f"Bags of class {name} that are recognised",
-                    hits / int(mine.sum()),
-                    low=ends[0],
-                    high=ends[1],
-                    level=context.level,
-                    trust="moderate" if int(mine.sum()) >= 30 else "low",
-                    because=f"{plural(int(mine.sum()), 'bag')} of this class.",
-                )
-            )
+        if n := int((actual == c).sum()):
+            hits = int((best[actual == c] == c).sum())
+            what, because = f"Bags of class {name} that are recognised", f"{plural(n, 'bag')} of this class."
+            ends, trust = wilson_interval(hits, n, context.level), "moderate" if n >= 30 else "low"
+            summary.findings.append(finding(what, hits / n, "share", ends, context.level, trust, because))
     numbers = diagnostics.confusion(actual, best, classes)
     shown = pd.DataFrame(numbers["counts"], columns=[f"predicted {c}" for c in classes])
     shown.insert(0, "actual", classes)

@@ -116,17 +116,15 @@ def _write_amounts(context: Context, tables: Tables) -> Summary:
         top = part.loc[part["mean"].idxmax()]
         what = f"Expected {label} where {_where(context, top)}, its highest level"
         because = f"Its lowest is {part['mean'].min():.4g}; levels of at least 2% of individuals are compared."
-        ends = {"low": float(top["low"]), "high": float(top["high"]), "level": context.level}
-        trust = "high" if top["low"] > part["mean"].min() else "moderate"
-        summary.findings.append(finding(what, float(top["mean"]), "number", **ends, trust=trust, because=because))
+        ends, trust = (top["low"], top["high"]), "high" if top["low"] > part["mean"].min() else "moderate"
+        summary.findings.append(finding(what, float(top["mean"]), "number", ends, context.level, trust, because))
     if context.truth is not None:
         rows, amounts = in_one_order(dict(zip(("rows", "amounts"), context.truth)))[0].values()
         score, because = model.score(rows, amounts), "0 is no better than a constant, 1 is perfect."
         summary.record["held out"] = {"R squared": score}
-        low, high = r_squared_interval(amounts, model.predict(rows), context.level)
-        ends = {"low": low, "high": high, "level": context.level, "trust": "high" if low > 0 else "low"}
-        shown = finding("R squared on rows that were not counted", score, "number", **ends, because=because)
-        summary.findings.insert(0, shown)
+        ends = r_squared_interval(amounts, model.predict(rows), context.level)
+        what, trust = "R squared on rows that were not counted", "high" if ends[0] > 0 else "low"
+        summary.findings.insert(0, finding(what, score, "number", ends, context.level, trust, because))
     summary.add(
         "estimates",
         table(_named(context, frame), f"Expected {label} at every level", {"count": "count"}, "estimates.csv"),
@@ -164,36 +162,19 @@ def _score_findings(context: Context, scores: Any) -> list[dict[str, Any]]:
     if scores is None:
         return []
     own, common, n = scores
-    low, high = wilson_interval(own["accuracy"] * n, n, context.level)
-    better = low > common
+    ends = wilson_interval(own["accuracy"] * n, n, context.level)
+    better = ends[0] > common
     because = f"Always predicting the most common class gives {100 * common:.1f}%; the interval " + (
         "excludes it." if better else "includes it: the model may be no better."
     )
-    out = [
-        finding(
-            "Accuracy on rows that were not counted",
-            own["accuracy"],
-            low=low,
-            high=high,
-            level=context.level,
-            trust=("high" if n >= 1000 else "moderate") if better else "low",
-            because=because,
-        )
-    ]
+    sure = "high" if n >= 1000 else "moderate"
+    what, trust = "Accuracy on rows that were not counted", sure if better else "low"
+    out = [finding(what, own["accuracy"], "share", ends, context.level, trust, because)]
     if "AUC" in own:
         ends = own["AUC interval"]
-        out.append(
-            finding(
-                "AUC on rows that were not counted",
-                own["AUC"],
-                "number",
-                low=ends[0],
-                high=ends[1],
-                level=context.level,
-                trust="high" if n >= 1000 and ends[0] > 0.5 else "moderate" if ends[0] > 0.5 else "low",
-                because="The probability that a random positive is ranked above a random negative; 0.5 is chance.",
-            )
-        )
+        what, trust = "AUC on rows that were not counted", sure if ends[0] > 0.5 else "low"
+        because = "The probability that a random positive is ranked above a random negative; 0.5 is chance."
+        out.append(finding(what, own["AUC"], "number", ends, context.level, trust, because))
     return out
 
 
@@ -214,22 +195,14 @@ def _contrasts(context: Context, part: Any, label: str, tables: Tables) -> list[
         share = float(np.clip(top["share"], 0.0, 1.0))  # noisy counts can be beyond
         if exact:
             words = "Counted, not estimated; the interval is for the population from which the individuals were drawn. "
-            low, high = wilson_interval(share * top["count"], top["count"], level)
-            more: dict[str, Any] = {"low": low, "high": high, "level": level}
+            ends = wilson_interval(share * top["count"], top["count"], level)
         else:
             half = float(ndtri(0.5 + level / 2) * top["error"])
             words = "Counted with noise; the interval allows for noise and sampling, not for picking the largest. "
-            more = {"low": max(share - half, 0.0), "high": min(share + half, 1.0), "level": level}
+            ends = max(share - half, 0.0), min(share + half, 1.0)
         lowest = f"{100 * max(bottom['share'], 0.0):.1f}%, where {_where(context, bottom)}."
-        out.append(
-            finding(
-                f"Share of {label} where {_where(context, top)}",
-                share,
-                trust="high" if exact else "low",
-                because=f"{words}The lowest share is {lowest}",
-                **more,
-            )
-        )
+        what, because = f"Share of {label} where {_where(context, top)}", f"{words}The lowest share is {lowest}"
+        out.append(finding(what, share, "share", ends, level, "high" if exact else "low", because))
     return out
 
 

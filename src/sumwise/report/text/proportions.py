@@ -218,10 +218,9 @@ def _findings(context: Context, frame: Any, focus: str, contrasts: list[Any]) ->
 
 
 def _finding(context: Context, what: str, row: Any, trust: str, because: str) -> dict[str, Any]:
-    inside: dict[str, Any] = {"low": float(row["low"]), "high": float(row["high"]), "level": context.level}
-    if "truth" in row:
-        inside["truth"] = float(row["truth"])
-    return finding(what, float(row["share"]), **inside, trust=trust, because=because)
+    known = {"truth": row["truth"]} if "truth" in row else {}
+    ends = row["low"], row["high"]
+    return finding(what, float(row["share"]), "share", ends, context.level, trust, because, **known)
 
 
 def _coverage(context: Context, frame: Any) -> str:

@@ -56,10 +56,11 @@ def findings(context: Context, curved: bool, voters: Turnout | None) -> list[dic
             because += (
                 f" Dependence on composition would have to reach {need} for “{doubt[r]['runner-up']}” to draw level."
             )
-        inside: dict[str, Any] = {"low": float(low[r, c]), "high": float(high[r, c]), "level": context.level}
+        inside = float(low[r, c]), float(high[r, c])
         if context.truth is not None:
-            inside["truth"] = float(context.truth[r, c])
-        out.append(finding(what, float(est.shares_[r, c]), **inside, **ends, trust=trust, because=because))
+            ends["truth"] = float(context.truth[r, c])
+        share = float(est.shares_[r, c])
+        out.append(finding(what, share, "share", inside, context.level, trust, because, **ends))
     if len(order) > 1 and all(f["value"] is not None for f in out[:2]):
         of_voters = voters is not None and len(real) > 1
         out.append(_difference(context, order, real, curved, of_voters))
@@ -90,18 +91,12 @@ def _difference(context: Context, order: np.ndarray, real: list[int], curved: bo
         if settled
         else "The interval includes 0: it is unclear whether the two groups differ."
     )
-    return finding(
+    what = (
         f"Difference between the groups “{est.row_names_[one]}” and “{est.row_names_[two]}”{among} in the share that "
-        f"{chose(est.col_names_, c)}",
-        value,
-        "points",
-        low=low,
-        high=high,
-        level=context.level,
-        **ends,
-        trust="moderate" if settled and not curved and not few else "low",
-        because=because,
+        f"{chose(est.col_names_, c)}"
     )
+    trust = "moderate" if settled and not curved and not few else "low"
+    return finding(what, value, "points", (low, high), context.level, trust, because, **ends)
 
 
 def _trust(context: Context, r: int, c: int, low: Any, high: Any, curved: bool) -> tuple[str, str]:
