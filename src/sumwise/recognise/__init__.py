@@ -17,6 +17,7 @@ from sumwise.recognise import tables
 from sumwise.recognise.guess import Guess
 from sumwise.recognise.margins import words as names
 from sumwise.recognise.nearest import nearest_form
+from sumwise.recognise.profile_file import is_called
 
 __all__ = ["Guess", "recognise"]
 
@@ -39,7 +40,7 @@ def recognise(profiles: list[Any], family: str | None = None) -> Guess:
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from sumwise.recognise.profile_file import profile_file
+    >>> from sumwise.recognise.profile_file import is_called, profile_file
     >>> from sumwise.recognise import recognise
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "votes.csv"
     >>> _ = path.write_text("precinct,young,old,yes,no\\nA,60,40,55,45\\nB,10,80,30,60\\n")
@@ -139,7 +140,7 @@ def _causes(profiles: list[Any]) -> list[str]:
 
 def _wide_times(profile: Any) -> list[str]:
     """A note on counts with a column for every time: week01, week02."""
-    named = [c.name for c in profile.columns if c.amounts is not None and re.fullmatch(TIMED, c.name, re.IGNORECASE)]
+    named = [c.name for c in profile.numeric if re.fullmatch(TIMED, c.name, re.IGNORECASE)]
     if len(named) < 3 or len(named) < 0.5 * len(profile.columns):
         return []
     return [
@@ -150,7 +151,7 @@ def _wide_times(profile: Any) -> list[str]:
 
 def _unlabelled(profile: Any) -> list[str]:
     """A note on cells without label sums, and on labels that are missing."""
-    count = next((c for c in profile.columns if c.amounts is not None and profile.is_called(c, tables.COUNTS)), None)
+    count = next((c for c in profile.numeric if is_called(c, tables.COUNTS)), None)
     texts = [c for c in profile.columns if c.texts is not None]
     if count is not None and texts and len(texts) == len(profile.columns) - 1:
         return [
@@ -165,7 +166,7 @@ def _unlabelled(profile: Any) -> list[str]:
 
 def _like_number(column: Any) -> str | None:
     """The first entry of a column of texts where most entries hold digits and no letters."""
-    texts = column.texts.dropna().unique().tolist()[:200]
+    texts = column.words[:200]
     plain = [
         t for t in texts if re.fullmatch(r"[\d\s.,'\"()*\[\]$€£~<>+\-\u2212]*\d[\d\s.,'\"()*\[\]$€£~<>+\-\u2212]*", t)
     ]

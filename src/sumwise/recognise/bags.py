@@ -11,7 +11,7 @@ import pandas as pd
 
 from sumwise.errors import DataError
 from sumwise.recognise.guess import Guess, refused
-from sumwise.recognise.profile_file import Column, FileProfile, is_row_number, is_weight, not_features
+from sumwise.recognise.profile_file import Column, FileProfile, is_called, is_row_number, is_weight, not_features
 
 BAGS = (
     "bag*", "puma*", "region*", "area*", "district*", "county*", "sample*", "molecule*", "patient*", "school*",
@@ -44,7 +44,7 @@ def bag_columns(profile: FileProfile) -> list[Column]:
         for c in profile.columns
         if FEWEST_BAGS <= c.distinct <= profile.n_rows / 2 and c.missing == 0 and (c.numbers is None or c.whole)
     ]
-    return sorted(fit, key=lambda c: (not profile.is_called(c, BAGS), c.numbers is not None, -c.distinct))
+    return sorted(fit, key=lambda c: (not is_called(c, BAGS), c.numbers is not None, -c.distinct))
 
 
 def _same_within(column: Column, bag: Column) -> bool:
@@ -58,13 +58,11 @@ def _with_response(profile: FileProfile) -> Guess | None:
         return None
     edges = (profile.columns[0], profile.columns[-1])
     for bag in bag_columns(profile):
-        if bag.distinct < 10 or (profile.header and not profile.is_called(bag, BAGS)):
+        if bag.distinct < 10 or (profile.header and not is_called(bag, BAGS)):
             continue
         for column in profile.columns:
-            fits = profile.is_called(column, LABELS) or (
-                column in edges and (not profile.header or profile.is_called(bag, BAGS))
-            )
-            if column is not bag and fits and not profile.is_called(column, BAGS) and _same_within(column, bag):
+            fits = is_called(column, LABELS) or (column in edges and (not profile.header or is_called(bag, BAGS)))
+            if column is not bag and fits and not is_called(column, BAGS) and _same_within(column, bag):
                 return _response(profile, bag, column)
     return None
 
@@ -79,9 +77,9 @@ def _by_structure(profile: FileProfile) -> Guess | None:
         if bag.texts is None or bag.distinct < FEW_BAGS or profile.n_rows < 5 * bag.distinct:
             continue
         same = [c for c in profile.columns if c is not bag and _same_within(c, bag)]
-        if len(same) != 1 or same[0].amounts is None or same[0].missing or profile.is_called(same[0], TOTALS):
+        if len(same) != 1 or same[0].amounts is None or same[0].missing or is_called(same[0], TOTALS):
             continue
-        measured = [c for c in profile.columns if c.amounts is not None and not c.whole and c is not same[0]]
+        measured = [c for c in profile.numeric if not c.whole and c is not same[0]]
         if same[0].distinct < 0.5 * bag.distinct or not measured or _is_crossed(profile, bag):
             continue
         ask = f"that {bag.name} names the bags was guessed: all rows of one have the same {same[0].name}."
@@ -100,16 +98,16 @@ def _response(profile: FileProfile, bag: Column, column: Column) -> Guess:
 
 def _with_label(profile: FileProfile) -> Guess | None:
     """Rows in bags with a label of their own."""
-    named = [c for c in bag_columns(profile) if profile.is_called(c, BAGS)]
+    named = [c for c in bag_columns(profile) if is_called(c, BAGS)]
     if not named or profile.n_rows < 50 * FEWEST_BAGS:
         return None
     bag = named[0]
-    if any(c.amounts is not None and profile.is_called(c, COUNTED) for c in profile.columns):
+    if any(c.amounts is not None and is_called(c, COUNTED) for c in profile.columns):
         return None  # rows are counts or percents of many people, not individuals
     few = [c for c in profile.columns if 2 <= c.distinct <= MOST_CODES and c is not bag and not _same_within(c, bag)]
     if not few or _is_crossed(profile, bag):
         return None
-    label = next((c for c in few if profile.is_called(c, LABELS)), None) or next(
+    label = next((c for c in few if is_called(c, LABELS)), None) or next(
         (c for c in reversed(few) if c.distinct == 2), few[-1]
     )
     data, comments = profile.opening()
@@ -118,7 +116,7 @@ def _with_label(profile: FileProfile) -> Guess | None:
     skip = {bag.name, label.name}
     unused = _common(profile, data, columns, comments, skip)
     ask = []
-    if not profile.is_called(label, LABELS):
+    if not is_called(label, LABELS):
         others = ", ".join(c.name for c in few if c is not label)
         ask.append(
             f"which column is the label was guessed; it may also be {others}." if others else "the label was guessed."
@@ -130,18 +128,9 @@ def _with_label(profile: FileProfile) -> Guess | None:
         )
     seen = f"{profile.n_rows:,} individuals in {bag.distinct:,} bags by {bag.name}"
     last = label is profile.columns[-1] and (label.texts is not None or label.distinct == 2)  # else one of several
-    known = profile.is_called(label, LABELS) or last
+    known = is_called(label, LABELS) or last
     score = 0.45 if bag.distinct < FEW_BAGS and known else 0.75  # few bags answer little: such rows make tables
-    return Guess(
-        "proportions",
-        score,
-        seen,
-        data,
-        columns,
-        comments=comments,
-        ask=ask,
-        unused=unused,
-    )
+    return Guess("proportions", score, seen, data, columns, comments=comments, ask=ask, unused=unused)
 
 
 def _is_crossed(profile: FileProfile, bag: Column) -> bool:
@@ -151,7 +140,7 @@ def _is_crossed(profile: FileProfile, bag: Column) -> bool:
     """
     keys = [c for c in profile.columns if c.missing == 0 and (c.texts is not None or c.whole) and c.distinct > 1]
     keys = sorted((c for c in keys if c.distinct <= profile.n_rows / 4), key=lambda c: -c.distinct)[:8]
-    scores = [c for c in profile.columns if c.amounts is not None and not c.whole]
+    scores = [c for c in profile.numeric if not c.whole]
     rows = pd.DataFrame({k: c.codes for k, c in enumerate(keys)})
     if bag not in keys or not scores or len(rows.drop_duplicates()) < profile.n_rows:
         return False
@@ -196,9 +185,9 @@ def _joined(people: FileProfile, results: FileProfile, bag: Column, key: Column,
     data, comments = people.opening()
     columns: dict[str, Any] = {"bag": bag.name}
     numbers = [c for c in results.columns if c is not key and c.amounts is not None]
-    found = [c for c in numbers if c.whole and not results.is_called(c, TOTALS)]
+    found = [c for c in numbers if c.whole and not is_called(c, TOTALS)]
     counts, whole = _without_sum(found)
-    if not _add_up(people, bag, results, key, counts):  # 0, 1, 2, ... may be a count, where the bags' sizes need it
+    if not np.allclose(*_sums(bag, key, counts)):  # 0, 1, 2, ... may be a count, where the bags' sizes need it
         counts, whole = _without_sum([c for c in found if not is_row_number(c)])
     ask = []
     refusal = _refuse_results(results, bag, numbers, counts)
@@ -216,17 +205,22 @@ def _joined(people: FileProfile, results: FileProfile, bag: Column, key: Column,
         columns |= {"counts": [c.name for c in counts]}
         if key.name != bag.name:
             columns["counts_bag"] = key.name
-        options = {"totals": "scale"}
         comments["options", "totals"] = (
             "counts are scaled to the number of individuals; rest keeps those who were not counted as a class"
         )
-        ask += _scaled(people, bag, results, key, counts)
-        unused = out | {c.name: _why_not(c, whole) for c in numbers if c not in counts}
-        return Guess("proportions", 0.9, seen, data, columns, options, comments, ask, unused=unused)
+        summed, sizes = _sums(bag, key, counts)
+        if not np.allclose(summed, sizes):
+            ask.append(
+                f"counts of a bag add up to {np.median(summed / sizes):,.3g} times its individuals in "
+                f"{people.path.name} (median): they are scaled to them (totals)."
+            )
+        why = "a total, a percent or a place, no count of a class"
+        unused = out | {c.name: "the sum of the others" if c is whole else why for c in numbers if c not in counts}
+        return Guess("proportions", 0.9, seen, data, columns, {"totals": "scale"}, comments, ask, unused=unused)
     rest = [c for c in results.columns if c is not key]
     if not rest:
         return None
-    response = next((c for c in rest if results.is_called(c, LABELS)), rest[0])
+    response = next((c for c in rest if is_called(c, LABELS)), rest[0])
     data["responses_file"] = str(results.path)
     columns["response"] = response.name
     if key.name != bag.name:
@@ -235,7 +229,7 @@ def _joined(people: FileProfile, results: FileProfile, bag: Column, key: Column,
     unused = out | others
     if others:
         ask.append(f"which column is the response was guessed; it may also be {', '.join(list(others)[:6])}.")
-    ask += _maybe_a_count(people, bag, results, key, [c for c in counts if c is response])
+    ask += _maybe_a_count(bag, key, [c for c in counts if c is response])
     return Guess("distribution", 0.9, seen, data, columns, {}, comments, ask, unused=unused)
 
 
@@ -251,13 +245,9 @@ def _is_sum(column: Column, counts: list[Column]) -> bool:
     return bool((np.abs(rest - column.amounts) <= 1e-6 * np.abs(column.amounts)).mean() > 0.8)
 
 
-def _why_not(column: Column, whole: Column | None) -> str:
-    return "the sum of the others" if column is whole else "a total, a percent or a place, no count of a class"
-
-
 def _refuse_results(results: FileProfile, bag: Column, numbers: list[Column], counts: list[Column]) -> Guess | None:
     """A refusal of results of bags that can be read in two ways, or hold numbers with signs."""
-    sizes = [c for c in numbers if c.whole and results.is_called(c, ("total*", "n", "size"))]
+    sizes = [c for c in numbers if c.whole and is_called(c, ("total*", "n", "size"))]
     if len(counts) == 1 and sizes and (counts[0].amounts <= sizes[0].amounts).mean() > 0.95:
         return refused(
             "proportions",
@@ -287,45 +277,22 @@ def _refuse_results(results: FileProfile, bag: Column, numbers: list[Column], co
     return None
 
 
-def _add_up(people: FileProfile, bag: Column, results: FileProfile, key: Column, counts: list[Column]) -> bool:
-    """Whether counts add up to the individuals of their bags, in every bag that both files have."""
-    both, found, sizes = _sums(people, bag, results, key, counts)
-    return bool(len(both)) and np.allclose(found, sizes)
-
-
-def _sums(
-    people: FileProfile, bag: Column, results: FileProfile, key: Column, counts: list[Column]
-) -> tuple[list[Any], np.ndarray, np.ndarray]:
-    """Bags that both files have, the sum of their counts, and their individuals."""
-    sizes = pd.Series([bag.value(i) for i in range(people.n_rows)]).value_counts()
-    sums = np.sum([c.amounts for c in counts], axis=0) if counts else np.zeros(results.n_rows)
-    found = pd.Series(sums, [key.value(i) for i in range(results.n_rows)])
+def _sums(bag: Column, key: Column, counts: list[Column]) -> tuple[np.ndarray, np.ndarray]:
+    """The sum of counts of every bag that both files have, and its individuals."""
+    sizes = pd.Series(bag.entries).value_counts()
+    found = pd.Series(np.sum([c.amounts for c in counts], axis=0) if counts else 0.0, key.entries)
     both = [name for name in found.index if name in sizes.index]
-    return both, np.asarray(found[both], dtype=float), np.asarray(sizes[both], dtype=float)
+    return np.asarray(found[both], dtype=float), np.asarray(sizes[both], dtype=float)
 
 
-def _maybe_a_count(
-    people: FileProfile, bag: Column, results: FileProfile, key: Column, response: list[Column]
-) -> list[str]:
+def _maybe_a_count(bag: Column, key: Column, response: list[Column]) -> list[str]:
     """A note on a response that may count the members of one class: whole numbers, none above the size of its bag."""
-    both, found, sizes = _sums(people, bag, results, key, response)
-    if not response or not both or found.max() <= 1 or found.min() < 0 or (found > sizes).any():
+    found, sizes = _sums(bag, key, response)
+    if not response or not len(found) or found.max() <= 1 or found.min() < 0 or (found > sizes).any():
         return []
     return [
         f"{response[0].name} is taken as a response of each {bag.name}. If it counts members of a class, add a column "
         "that counts the others: individuals are then classified from class counts."
-    ]
-
-
-def _scaled(people: FileProfile, bag: Column, results: FileProfile, key: Column, counts: list[Column]) -> list[str]:
-    """A note on counts that don't add up to the individuals of their bags."""
-    both, found, sizes = _sums(people, bag, results, key, counts)
-    if not both or np.allclose(found, sizes):
-        return []
-    ratio = float(np.median(found / sizes))
-    return [
-        f"counts of a bag add up to {ratio:,.3g} times its individuals in {people.path.name} (median): they are scaled "
-        "to them (totals)."
     ]
 
 
@@ -358,17 +325,12 @@ def _no_match(people: FileProfile, results: FileProfile) -> Guess | None:
 
 
 def _texts(column: Column) -> set[str]:
-    if column.numbers is None:
-        return set(column.texts.dropna().tolist())
-    return {f"{x:.15g}" for x in np.unique(column.numbers[~np.isnan(column.numbers)])}
+    return set(column.entries) - {""}
 
 
 def _common(profile: FileProfile, data: dict, columns: dict, comments: dict, skip: set[str]) -> dict[str, str]:
     """Missing words and codes; identifiers and weights are left out of the features, and returned with the reason."""
-    words = sorted({word for c in profile.columns for word in c.blanks})
-    if words:
-        data["missing"] = words
-        comments["data", "missing"] = "these stand for missing values"
+    profile.state_blanks(data, comments)
     out = not_features(profile, skip)
     if out:
         columns["features"] = [c.name for c in profile.columns if c.name not in skip and c.name not in out]

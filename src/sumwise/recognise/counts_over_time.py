@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 
 from sumwise.errors import DataError
-from sumwise.readers.numerals import is_withheld
-from sumwise.recognise.guess import Guess, refused
-from sumwise.recognise.margins.sums import clean_rows, sums_of_others
+from sumwise.recognise.guess import Guess, no_total, refused
+from sumwise.recognise.margins.sums import adds_up, clean_rows, sums_of_others
 from sumwise.recognise.margins.words import is_total_row
-from sumwise.recognise.profile_file import Column, FileProfile, is_row_number
+from sumwise.recognise.profile_file import Column, FileProfile, is_called, is_row_number
 from sumwise.time_order import time_scale
 
 TIMES = ("time*", "week*", "day*", "date*", "hour*", "month*", "year*", "step*", "t", "period*", "wk*")
@@ -61,11 +60,11 @@ def guess(profiles: list[FileProfile]) -> Guess | None:
 
 def _times(profile: FileProfile) -> list[Column]:
     """Columns that may hold times: by their names, or because they hold dates or hours."""
-    return [c for c in profile.columns if 2 <= c.distinct <= 1000 and (profile.is_called(c, TIMES) or _dates(c))]
+    return [c for c in profile.columns if 2 <= c.distinct <= 1000 and (is_called(c, TIMES) or _dates(c))]
 
 
 def _dates(column: Column) -> bool:
-    texts = [] if column.texts is None else column.texts.dropna().unique().tolist()
+    texts = column.words
     return not any(re.fullmatch(r"\D*\d+", t) for t in texts[:1]) and _on_a_scale(texts)  # "cell 7" is no time
 
 
@@ -81,7 +80,7 @@ def _counts(profile: FileProfile, other: FileProfile | None) -> Guess | None:
     times = _times(profile)
     for time in times:
         others = [c for c in profile.columns if c is not time and c.distinct >= 2]
-        for place in (c for c in others if profile.is_called(c, PLACES)):
+        for place in (c for c in others if is_called(c, PLACES)):
             count = _count(profile, (time, place))
             if count is None:
                 continue
@@ -92,10 +91,10 @@ def _counts(profile: FileProfile, other: FileProfile | None) -> Guess | None:
                 again = _with_season(profile, other, found, times) or _several_kinds(profile, found)
                 if again is not None:
                     return again
-        for place in _other_places(profile, others):  # called otherwise, but with one row at every time
+        for place in _other_places(others):  # called otherwise, but with one row at every time
             count = _count(profile, (time, place))
             full = _pairs(time, place) == profile.n_rows == time.distinct * place.distinct
-            if full and count is not None and profile.is_called(count, COUNTS):
+            if full and count is not None and is_called(count, COUNTS):
                 return _finished(profile, other, (time, place, count), gaps=False)
     return None
 
@@ -104,10 +103,10 @@ def _pairs(*columns: Column) -> int:
     return len(set(zip(*(c.codes.tolist() for c in columns))))
 
 
-def _other_places(profile: FileProfile, others: list[Column]) -> list[Column]:
+def _other_places(others: list[Column]) -> list[Column]:
     """The one column of texts, or of whole numbers that aren't the counts."""
     texts = [c for c in others if c.texts is not None and c.amounts is None]
-    codes = [c for c in others if c.numbers is not None and c.whole and not profile.is_called(c, (*COUNTS, *TIMES))]
+    codes = [c for c in others if c.numbers is not None and c.whole and not is_called(c, (*COUNTS, *TIMES))]
     return texts if len(texts) == 1 else codes if not texts and len(codes) == 1 else []
 
 
@@ -115,7 +114,7 @@ def _with_season(
     profile: FileProfile, other: FileProfile | None, found: tuple[Column, Column, Column], times: list[Column]
 ) -> Guess | None:
     """Two columns of time, such as day and hour: the longer is the season, whose times share their movement."""
-    places = {c.name: [k for k, word in enumerate(LONGEST_FIRST) if profile.is_called(c, (word,))] for c in times}
+    places = {c.name: [k for k, word in enumerate(LONGEST_FIRST) if is_called(c, (word,))] for c in times}
     rank = {name: min(some, default=len(LONGEST_FIRST)) for name, some in places.items()}
     time = max(times, key=lambda c: rank[c.name])
     for long in times:
@@ -140,7 +139,7 @@ def _several_kinds(profile: FileProfile, found: tuple[Column, Column, Column]) -
         if kind in found or kind.texts is None or not 2 <= kind.distinct <= 100:
             continue
         if _pairs(time, place, kind) == profile.n_rows:
-            names = kind.texts.dropna().unique().tolist()
+            names = kind.words
             return refused(
                 "collective",
                 0.8,
@@ -154,7 +153,7 @@ def _several_kinds(profile: FileProfile, found: tuple[Column, Column, Column]) -
 def _position(profile: FileProfile) -> list[Column]:
     """The columns of coordinates, degrees before projected ones; none unless there are two."""
     for first, second in ((FIRST[1:3], SECOND[1:2]), (FIRST, SECOND)):
-        found = [next((c for c in profile.columns if profile.is_called(c, words)), None) for words in (first, second)]
+        found = [next((c for c in profile.columns if is_called(c, words)), None) for words in (first, second)]
         if None not in found:
             return [c for c in found if c is not None]
     return []
@@ -184,8 +183,8 @@ def _same(codes: np.ndarray, others: np.ndarray) -> bool:
 
 def _times_in_columns(profile: FileProfile, other: FileProfile | None) -> Guess | None:
     """A row per place with its times in columns: week1, week2, week3."""
-    numeric = [c for c in profile.columns if c.amounts is not None]
-    dated = [c for c in numeric if (profile.is_called(c, TIMES) and time_scale([c.name])) or _dated(c.name)]
+    numeric = profile.numeric
+    dated = [c for c in numeric if (is_called(c, TIMES) and time_scale([c.name])) or _dated(c.name)]
     place = _place_of_rows(profile, dated)
     if len(dated) >= LEAST_TIMES and place is not None and time_scale([c.name for c in dated]) is not None:
         return _spread(profile, other, {"place": place.name, "times": [c.name for c in dated]})
@@ -194,8 +193,8 @@ def _times_in_columns(profile: FileProfile, other: FileProfile | None) -> Guess 
 
 def _places_in_columns(profile: FileProfile, other: FileProfile | None) -> Guess | None:
     """A row per time, with columns that a second file calls places."""
-    numeric = [c for c in profile.columns if c.amounts is not None]
-    listed = {} if other is None else {c.name: set(_values(c)) for c in other.columns if c.distinct == other.n_rows}
+    numeric = profile.numeric
+    listed = {} if other is None else {c.name: set(c.entries) for c in other.columns if c.distinct == other.n_rows}
     for time in _times(profile) if profile.n_rows >= 2 else []:
         names = [c.name for c in numeric if c is not time]
         key = next((k for k, held in listed.items() if len(names) >= 2 and set(names) <= held), None)
@@ -207,17 +206,13 @@ def _places_in_columns(profile: FileProfile, other: FileProfile | None) -> Guess
 def _place_of_rows(profile: FileProfile, dated: list[Column]) -> Column | None:
     """The column that names the place of each row: by its name, then texts; numbers of the rows come last."""
     free = [c for c in profile.columns if c not in dated and c.distinct == profile.n_rows and c.missing == 0]
-    rank = {c.name: (not profile.is_called(c, PLACES), c.texts is None, is_row_number(c)) for c in free}
+    rank = {c.name: (not is_called(c, PLACES), c.texts is None, is_row_number(c)) for c in free}
     return min(free, key=lambda c: rank[c.name], default=None)
 
 
 def _dated(name: str) -> bool:
     """Whether a column has a date as its name."""
     return any(c in name for c in "-/.") and _on_a_scale([name, name])
-
-
-def _values(column: Column) -> list[str]:
-    return [column.value(i) for i in range(len(column.codes))]
 
 
 def _spread(profile: FileProfile, other: FileProfile | None, columns: dict[str, Any]) -> Guess:
@@ -240,7 +235,7 @@ def _spread(profile: FileProfile, other: FileProfile | None, columns: dict[str, 
     options = _options(count, comments, ask)
     _ask_about_the_year(times, ask)
     used = {*counted, *(name for name in columns.values() if isinstance(name, str))}
-    rest = [c for c in profile.columns if c.amounts is not None and c.name not in used]
+    rest = [c for c in profile.numeric if c.name not in used]
     unused = {c.name: NO_PART for c in rest}
     return Guess("collective", 0.95, seen, data, columns, options, comments, ask, unused=unused)
 
@@ -251,14 +246,9 @@ def _leave_out_total_rows(
     """Leave out the row, if any, that is the sum of all others; refuse one that only its name calls a total."""
     counts = [profile[name] for name in counted]
     found = sums_of_others(counts, clean_rows(counts))
-    named = place.texts is not None and place.texts.fillna("").map(is_total_row).to_numpy(dtype=bool)
-    for i in [] if place.texts is None else np.flatnonzero(named).tolist():
+    for i in [] if place.texts is None else np.flatnonzero(list(map(is_total_row, place.entries))).tolist():
         if i not in found:
-            raise DataError(
-                f"{profile.path.name}: {place.name} {place.value(i)!r} reads like a total, and isn't the sum of the "
-                "others.",
-                hint="leave such rows out, or correct them.",
-            )
+            raise no_total(profile, place, place.value(i))
     if found:
         data["without"] = {place.name: place.value(found[0])}
         comments["data", "without"] = "the sum of all other places"
@@ -267,7 +257,7 @@ def _leave_out_total_rows(
 
 def _refuse_unordered(profile: FileProfile, time: Column) -> None:
     """Refuse times that are texts without a known order, where the alphabet isn't the order of the rows."""
-    listed = [] if time.texts is None else [str(t) for t in time.texts.dropna().unique().tolist()]
+    listed = time.words
     if listed == sorted(listed) or time_scale(listed) is not None:
         return
     raise DataError(
@@ -291,23 +281,9 @@ def _refuse_running_sums(profile: FileProfile, table: np.ndarray) -> None:
 
 def _count(profile: FileProfile, used: tuple[Column, ...]) -> Column | None:
     free = [c for c in profile.columns if c not in used and c.amounts is not None]
-    free = [c for c in free if not profile.is_called(c, (*FIRST, *SECOND, *TIMES))]
-    _refuse_withheld(profile, used)
-    return next((c for c in free if profile.is_called(c, COUNTS)), free[0] if len(free) == 1 else None)
-
-
-def _refuse_withheld(profile: FileProfile, used: tuple[Column, ...]) -> None:
-    """Refuse a column of counts so many of which are withheld that it was read as text."""
-    for c in profile.columns:
-        if c in used or c.amounts is not None or c.texts is None or not profile.is_called(c, COUNTS):
-            continue
-        bad = c.texts.fillna("").map(is_withheld).to_numpy(dtype=bool)
-        if bad.any():
-            raise DataError(
-                f"{profile.path.name}: column {c.name!r} is withheld in {int(bad.sum())} of {len(bad)} rows. First: "
-                f"{profile.row(int(np.argmax(bad)))} has {c.value(int(np.argmax(bad)))!r}.",
-                hint="leave such counts empty: they are then not observed.",
-            )
+    free = [c for c in free if not is_called(c, (*FIRST, *SECOND, *TIMES))]
+    profile.refuse_withheld(COUNTS, "leave such counts empty: they are then not observed.", used)
+    return next((c for c in free if is_called(c, COUNTS)), free[0] if len(free) == 1 else None)
 
 
 def _finished(
@@ -373,9 +349,9 @@ def _fill_gaps(found: tuple[Column, Column | None, Column], data: dict, comments
 
 def _unused(profile: FileProfile, found: tuple[Column, Column], columns: dict[str, Any]) -> dict[str, str]:
     """Columns of numbers that are not part of the counts, and why."""
-    rest = [c for c in profile.columns if c.amounts is not None and c not in found and c.name not in columns.values()]
+    rest = [c for c in profile.numeric if c not in found and c.name not in columns.values()]
     why = {True: f"another count; {found[1].name} is used", False: NO_PART}
-    return {c.name: why[profile.is_called(c, COUNTS)] for c in rest}
+    return {c.name: why[is_called(c, COUNTS)] for c in rest}
 
 
 def _has_missing_times(time: Column) -> bool:
@@ -406,14 +382,9 @@ def _add_position(profile: FileProfile, other: FileProfile | None, data: dict, c
 def _leave_out_totals(found: tuple[Column, Column, Column], data: dict, comments: dict, ask: list[str]) -> None:
     """Leave out places that are sums of all others, by their names; they would be counted twice."""
     time, place, count = found
-    if place.texts is None:
-        return
-    names = [name for name in place.texts.dropna().unique().tolist() if is_total_row(name)]
-    for name in names:
+    for name in filter(is_total_row, place.words):
         here = (place.texts == name).fillna(False).to_numpy(dtype=bool)
-        sums: Any = pd.Series(count.amounts[~here]).groupby(time.codes[~here]).sum()
-        own: Any = pd.Series(count.amounts[here]).groupby(time.codes[here]).sum()
-        if np.allclose(sums.reindex(own.index, fill_value=0), own, rtol=1e-6):
+        if adds_up(count.amounts, time.codes, here, ~here):
             data["without"] = {place.name: name}
             comments["data", "without"] = "the sum of all other places"
             ask.append(f"left out: the place {name!r}, which is the sum of all others.")
@@ -465,12 +436,8 @@ def _refuse_mistake(profile: FileProfile, count: Column, totals: np.ndarray, n_p
     from sumwise.collective.kernels.noise_scale import robust_sd
 
     if -count.amounts[bad].min() > 10 * max(robust_sd(totals, n_places), 0.5):
-        i = int(np.argmax(bad))
-        raise DataError(
-            f"{profile.path.name}: column {count.name!r} is negative in {int(bad.sum())} of {len(bad)} rows, and "
-            f"totals vary too little for noise of that size. First: {profile.row(i)} has {count.value(i)!r}.",
-            hint="correct such rows.",
-        )
+        what = "is negative, while totals vary too little for noise of that size,"
+        profile.refuse(count, bad, what, "correct such rows.")
 
 
 def _ask_about_the_year(n_times: int, ask: list[str]) -> None:

@@ -121,6 +121,14 @@ class Guess:
         return line if comment is None else f"{line}  # {' '.join(comment.split())}"
 
 
+def no_total(profile: Any, column: Any, name: str) -> DataError:
+    """A refusal of rows that are totals by their name and not by their numbers."""
+    return DataError(
+        f"{profile.path.name}: {column.name} {name!r} reads like a total, and isn't the sum of the others.",
+        hint="leave such rows out, or correct them.",
+    )
+
+
 def refused(family: str, score: float, message: str, hint: str) -> Guess:
     """A form that a file nearly has, and why it can't be fitted; raised unless another form is surer.
 

@@ -16,7 +16,7 @@ from sumwise.errors import DataError, SumwiseError
 from sumwise.recognise import Guess, recognise
 from sumwise.recognise.display_names import display_names
 from sumwise.recognise.profile_file import FileProfile, profile_file
-from sumwise.storage.atomic import new_file
+from sumwise.storage.atomic import write_text
 from sumwise.study.contests import contest_problems
 from sumwise.study.families import FAMILIES, study_class, study_of
 from sumwise.study.problem import Problem
@@ -64,9 +64,7 @@ class Suggestion:
 
     def write(self) -> Path:
         """Write the problem file."""
-        with new_file(self.path) as file:
-            file.write(self.text.encode())
-        return self.path
+        return write_text(self.path, self.text)
 
     def to_dict(self) -> dict[str, Any]:
         """What was read, for scripts."""

@@ -8,7 +8,7 @@ from typing import Any
 from sumwise.recognise import bags, counts_over_time, tables
 from sumwise.recognise.margins import words
 from sumwise.recognise.margins.long_columns import SIDES, VOTES, combinations
-from sumwise.recognise.profile_file import Column, FileProfile
+from sumwise.recognise.profile_file import Column, FileProfile, is_called
 
 FEWEST_ROWS = 100  # individuals from which on rows are counted or put into bags
 
@@ -52,7 +52,7 @@ def nearest_form(profiles: list[FileProfile], family: str | None = None) -> str:
 
 
 def _forms(profile: FileProfile) -> dict[str, tuple[str, list[Part]]]:
-    numbers = [c for c in profile.columns if c.amounts is not None]
+    numbers = profile.numeric
     return {
         "margins": ("ecological", _margins(numbers)),
         "margins in long form": ("ecological", _long(profile, numbers)),
@@ -77,9 +77,9 @@ def _margins(numbers: list[Column]) -> list[Part]:
 
 
 def _long(profile: FileProfile, numbers: list[Column]) -> list[Part]:
-    side = [c for c in profile.columns if c.distinct == 2 and words.called(c, SIDES)]
-    units = [c for c in profile.columns if words.called(c, words.UNITS) and 1 < c.distinct < profile.n_rows]
-    votes = [c for c in numbers if words.called(c, VOTES)]
+    side = [c for c in profile.columns if c.distinct == 2 and is_called(c, SIDES)]
+    units = [c for c in profile.columns if is_called(c, words.UNITS) and 1 < c.distinct < profile.n_rows]
+    votes = [c for c in numbers if is_called(c, VOTES)]
     return [
         _part("unit", units, "a column of units, each in several rows"),
         _part("side", side, "a column called side with two values, groups and outcomes"),
@@ -88,10 +88,10 @@ def _long(profile: FileProfile, numbers: list[Column]) -> list[Part]:
 
 
 def _over_time(profile: FileProfile, numbers: list[Column]) -> list[Part]:
-    called = [c for c in profile.columns if profile.is_called(c, counts_over_time.TIMES)]
+    called = [c for c in profile.columns if is_called(c, counts_over_time.TIMES)]
     times = [c for c in called if c.distinct > 1]
-    places = [c for c in profile.columns if profile.is_called(c, counts_over_time.PLACES) and c not in times]
-    counts = [c for c in numbers if profile.is_called(c, counts_over_time.COUNTS)]
+    places = [c for c in profile.columns if is_called(c, counts_over_time.PLACES) and c not in times]
+    counts = [c for c in numbers if is_called(c, counts_over_time.COUNTS)]
     several = [c for c in places if c.distinct > 1]
     if times and several and combinations([times[0], several[0]]) < 0.5 * profile.n_rows:
         times = several = []  # individuals, of whom many have the same
@@ -103,9 +103,9 @@ def _over_time(profile: FileProfile, numbers: list[Column]) -> list[Part]:
 
 
 def _bags(profile: FileProfile) -> list[Part]:
-    called = [c for c in profile.columns if profile.is_called(c, bags.BAGS)]
+    called = [c for c in profile.columns if is_called(c, bags.BAGS)]
     held = [c for c in called if bags.FEWEST_BAGS <= c.distinct <= profile.n_rows / 2]
-    labels = [c for c in profile.columns if profile.is_called(c, bags.LABELS) and c not in called and c.distinct > 1]
+    labels = [c for c in profile.columns if is_called(c, bags.LABELS) and c not in called and c.distinct > 1]
     few = "" if profile.n_rows >= FEWEST_ROWS else f", and more than {profile.n_rows} rows"
     one_each = f"several rows for each {called[0].name!r}" if called else "a column that names the bag of each row"
     return [
@@ -115,8 +115,8 @@ def _bags(profile: FileProfile) -> list[Part]:
 
 
 def _cells(profile: FileProfile, numbers: list[Column]) -> list[Part]:
-    counts = [c for c in numbers if profile.is_called(c, tables.COUNTS)]
-    sums = [c for c in numbers if profile.is_called(c, tables.SUMS)]
+    counts = [c for c in numbers if is_called(c, tables.COUNTS)]
+    sums = [c for c in numbers if is_called(c, tables.SUMS)]
     levels = [c for c in profile.columns if c.texts is not None and c.amounts is None]
     return [
         _part("count", counts, "a column count"),
@@ -126,7 +126,7 @@ def _cells(profile: FileProfile, numbers: list[Column]) -> list[Part]:
 
 
 def _individuals(profile: FileProfile) -> list[Part]:
-    called = [c for c in profile.columns if profile.is_called(c, tables.LABELS)]
+    called = [c for c in profile.columns if is_called(c, tables.LABELS)]
     few = [c for c in called if 2 <= c.distinct <= tables.MOST_CLASSES and c.missing == 0]
     rows = profile.columns if profile.n_rows >= FEWEST_ROWS else ()
     lacking = f"a column label with 2 to {tables.MOST_CLASSES} values"

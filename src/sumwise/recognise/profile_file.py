@@ -78,6 +78,16 @@ class Column:
         """Which of its values each row has, as numbers from 0; -1 where it is missing."""
         return pd.factorize(self.texts if self.numbers is None else pd.Series(self.numbers))[0]
 
+    @property
+    def words(self) -> list[str]:
+        """Its distinct texts, in the order of the file; none where all are numbers."""
+        return [] if self.texts is None else [str(text) for text in self.texts.dropna().unique().tolist()]
+
+    @property
+    def entries(self) -> list[str]:
+        """All entries as text, empty where they are missing."""
+        return [self.value(i) for i in range(len(self.codes))]
+
     def value(self, i: int) -> str:
         """One entry as text; empty where it is missing."""
         if self.numbers is None:
@@ -138,10 +148,38 @@ class FileProfile:
     def __getitem__(self, name: str) -> Column:
         return next(column for column in self.columns if column.name == name)
 
-    @staticmethod
-    def is_called(column: Column, words: tuple[str, ...]) -> bool:
-        """Whether a column's name holds one of these words; a star stands for any ending."""
-        return any(has_word(column.name, word) for word in words)
+    @property
+    def numeric(self) -> list[Column]:
+        """The columns of numbers, with those in which a few entries are none."""
+        return [column for column in self.columns if column.amounts is not None]
+
+    def state_blanks(self, data: dict[str, Any], comments: dict[tuple[str, str], str]) -> None:
+        """Name the words that stand for missing values in [data]."""
+        words = sorted({word for c in self.columns for word in c.blanks})
+        if words:
+            data["missing"] = words
+            comments["data", "missing"] = "these stand for missing values"
+
+    def refuse(self, column: Column, bad: np.ndarray, what: str, hint: str) -> None:
+        """Refuse a column that is wrong in some rows, with the first of them; nothing where there are none."""
+        if bad.any():
+            i = int(np.argmax(bad))
+            raise DataError(
+                f"{self.path.name}: column {column.name!r} {what} in {int(bad.sum())} of {len(bad)} rows. First: "
+                f"{self.row(i)} has {column.value(i)!r}.",
+                hint=hint,
+            )
+
+    def refuse_withheld(self, words: tuple[str, ...], hint: str, used: tuple[Column, ...] = ()) -> None:
+        """Refuse a column called like counts that was read as text, since so many of them are withheld."""
+        for c in self.columns:
+            if c not in used and c.amounts is None and is_called(c, words):
+                self.refuse(c, c.texts.fillna("").map(is_withheld).to_numpy(dtype=bool), "is withheld", hint)
+
+
+def is_called(column: Column, words: tuple[str, ...]) -> bool:
+    """Whether a column's name holds one of these words; a star stands for any ending."""
+    return any(has_word(column.name, word) for word in words)
 
 
 def name_parts(name: str) -> list[str]:
@@ -320,7 +358,7 @@ def is_identifier(profile: FileProfile, column: Column) -> bool:
         return False
     if column.amounts is None:
         return True
-    return column.whole and (profile.is_called(column, IDS) or is_row_number(column) or _is_long_code(column))
+    return column.whole and (is_called(column, IDS) or is_row_number(column) or _is_long_code(column))
 
 
 def is_weight(column: Column) -> bool:

@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sumwise.errors import DataError
-from sumwise.readers.numerals import is_withheld
 from sumwise.recognise.bags import COUNTED
 from sumwise.recognise.guess import Guess
 from sumwise.recognise.margins.words import is_total_row
-from sumwise.recognise.profile_file import Column, FileProfile, not_features
+from sumwise.recognise.profile_file import Column, FileProfile, is_called, not_features
 
 COUNTS = ("count", "counts", "n", "impressions", "displays", "people", "freq*")
 SUMS = ("label_sum", "clicks", "conversions", "positives", "sales", "label sum")
@@ -37,12 +35,14 @@ def guess(profiles: list[FileProfile]) -> list[Guess]:
 
 
 def _cells(profile: FileProfile) -> Guess | None:
-    numbers = [c for c in profile.columns if c.amounts is not None]
-    count = next((c for c in numbers if profile.is_called(c, COUNTS)), None)
-    total = next((c for c in numbers if c is not count and profile.is_called(c, SUMS)), None)
+    numbers = profile.numeric
+    count = next((c for c in numbers if is_called(c, COUNTS)), None)
+    total = next((c for c in numbers if c is not count and is_called(c, SUMS)), None)
     guessed = count is None or total is None
     if guessed:
-        _refuse_withheld(profile, total)
+        if total is not None or any(is_called(c, SUMS) for c in profile.columns):
+            hint = "leave such counts empty, and give what is known of them in columns low and high."
+            profile.refuse_withheld(COUNTS, hint)
         count, total = _by_rows(profile)
     if count is None or total is None:
         return None
@@ -99,21 +99,6 @@ def _is_ratio(column: Column, profile: FileProfile, rate: np.ndarray) -> bool:
     return column.distinct > 0.2 * profile.n_rows or any(same.mean() > 0.9 for same in alike)
 
 
-def _refuse_withheld(profile: FileProfile, total: Column | None) -> None:
-    """Refuse cells whose counts were read as text, since some are withheld."""
-    column = next((c for c in profile.columns if c.amounts is None and profile.is_called(c, COUNTS)), None)
-    if column is None or (total is None and not any(profile.is_called(c, SUMS) for c in profile.columns)):
-        return
-    bad = column.texts.fillna("").map(is_withheld).to_numpy(dtype=bool)
-    if bad.any():
-        i = int(np.argmax(bad))
-        raise DataError(
-            f"{profile.path.name}: column {column.name!r} is withheld in {int(bad.sum())} of {len(bad)} rows. First: "
-            f"{profile.row(i)} has {column.value(i)!r}.",
-            hint="leave such counts empty, and give what is known of them in columns low and high.",
-        )
-
-
 def _noisy(profile: FileProfile) -> bool:
     """Whether cells state their noise, which makes counts negative and sums larger than counts."""
     return any(c.name == "noise" for c in profile.columns)
@@ -127,14 +112,9 @@ def _check_cells(
     if not _noisy(profile):
         below = [(c, c.amounts < 0) for c in found]
         for column, bad in [*below, (total, ~fits)]:
-            if bad.any():
-                what = "is negative" if column.amounts[bad][0] < 0 else f"exceeds {count.name}"
-                raise DataError(
-                    f"{profile.path.name}: column {column.name!r} {what} in {int(bad.sum())} of {len(bad)} rows. "
-                    f"First: {profile.row(int(np.argmax(bad)))}.",
-                    hint="correct such rows; noisy tables have columns noise and scale.",
-                )
-    totals = [(a, name) for a in attributes if profile[a].texts is not None for name in _total_names(profile[a])]
+            what = "is negative" if (column.amounts[bad] < 0).any() else f"exceeds {count.name}"
+            profile.refuse(column, bad, what, "correct such rows; noisy tables have columns noise and scale.")
+    totals = [(a, name) for a in attributes for name in filter(is_total_row, profile[a].words)]
     if not totals:
         return []
     if all(any(profile[a].value(i) == name for a, name in totals) for i in range(profile.n_rows)):
@@ -143,10 +123,6 @@ def _check_cells(
         return [f"{shown} is taken to mean that a table is not by that attribute; no row has all attributes."]
     data["without"] = [{a: name} for a, name in totals]
     return [f"left out: rows of totals ({', '.join(f'{a} = {name}' for a, name in totals[:5])})."]
-
-
-def _total_names(column: Column) -> list[str]:
-    return [name for name in column.texts.dropna().unique().tolist() if is_total_row(name)]
 
 
 def _rows(profile: FileProfile) -> Guess | None:
@@ -158,12 +134,10 @@ def _rows(profile: FileProfile) -> Guess | None:
         return 2 <= c.distinct <= MOST_CLASSES and c.missing == 0
 
     edge = profile.columns[-1]
-    label = next(
-        (c for c in profile.columns if profile.is_called(c, LABELS) and may_be(c)), edge if may_be(edge) else None
-    )
+    label = next((c for c in profile.columns if is_called(c, LABELS) and may_be(c)), edge if may_be(edge) else None)
     if label is None:
         return None
-    if any(c.amounts is not None and profile.is_called(c, COUNTED) for c in profile.columns):
+    if any(c.amounts is not None and is_called(c, COUNTED) for c in profile.columns):
         return None  # rows are counts or percents of many people
     out, person = not_features(profile, {label.name}), _person(profile, label)
     if len({label.name, *out, *([] if person is None else [person.name])}) == len(profile.columns):
@@ -176,14 +150,11 @@ def _rows(profile: FileProfile) -> Guess | None:
         "rows are counted into tables of pairs; the fit sees the tables only. To give tables away: sumwise aggregate, "
         "then sumwise release"
     )
-    words = sorted({word for c in profile.columns for word in c.blanks})
-    if words:
-        data["missing"] = words
-        comments["data", "missing"] = "these stand for missing values"
+    profile.state_blanks(data, comments)
     columns: dict[str, Any] = {"label": label.name}
     ask = _same_but_case(label) + ([] if person is None else [_several_rows(profile, label, person)])
     others = [c.name for c in profile.columns if c is not label and c.distinct == 2 and c.missing == 0]
-    if others and not profile.is_called(label, LABELS):
+    if others and not is_called(label, LABELS):
         ask.append(f"which column is the label was guessed; it may also be {', '.join(others)}.")
     if out:
         columns["attributes"] = [c.name for c in profile.columns if c is not label and c.name not in out]
@@ -215,7 +186,7 @@ def _several_rows(profile: FileProfile, label: Column, person: Column) -> str:
 def _same_but_case(label: Column) -> list[str]:
     """A note on classes whose names differ only in capitals or spaces."""
     found: dict[str, list[str]] = {}
-    for name in [] if label.texts is None else label.texts.dropna().unique().tolist():
+    for name in label.words:
         found.setdefault("".join(name.lower().split()), []).append(name)
     return [
         f"{' and '.join(map(repr, same))} are treated as different classes of {label.name}; if they are one, write "

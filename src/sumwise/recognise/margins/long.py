@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from sumwise.errors import DataError
-from sumwise.recognise.guess import APART, TOGETHER, Guess, refused
+from sumwise.recognise.guess import APART, TOGETHER, Guess, no_total, refused
 from sumwise.recognise.margins import words
 from sumwise.recognise.margins.long_columns import (
     VOTES,
@@ -20,7 +20,8 @@ from sumwise.recognise.margins.long_columns import (
 )
 from sumwise.recognise.margins.refusals import LEAST_OVER, MOST_OVER, count_all
 from sumwise.recognise.margins.sides import Side, relation
-from sumwise.recognise.profile_file import Column, FileProfile
+from sumwise.recognise.margins.sums import adds_up
+from sumwise.recognise.profile_file import Column, FileProfile, is_called
 
 CANDIDATES = ("candidate*", "party", "option", "choice", "name", "individual*")
 AREAS = (
@@ -122,7 +123,7 @@ def _is_area(column: Column, found: tuple[Column, ...]) -> bool:
     )
     inside = np.mean(of_units == 1) > 0.5
     same = np.sum(areas == column.distinct) >= SHARED * options.max()
-    return bool(same and (inside or words.called(column, AREAS)))
+    return bool(same and (inside or is_called(column, AREAS)))
 
 
 def _refuse_shares(profile: FileProfile, found: tuple[Column, ...], contest: list[Column]) -> DataError | None:
@@ -172,15 +173,9 @@ def _leave_out_totals(profile: FileProfile, found: tuple[Column, ...], data: dic
         total = column.texts.map(words.is_total_row, na_action="ignore").fillna(False).to_numpy(dtype=bool)
         if not total.any() or total.mean() > 0.5:
             continue
-        key = combined(within)
-        parts: Any = pd.Series(votes.amounts[~total]).groupby(key[~total]).sum()
-        own: Any = pd.Series(votes.amounts[total]).groupby(key[total]).sum()
         names = column.texts[total].unique().tolist()
-        if not np.allclose(parts.reindex(own.index, fill_value=0.0), own, rtol=1e-6):
-            raise DataError(
-                f"{profile.path.name}: {column.name} {names[0]!r} reads like a total, and isn't the sum of the others.",
-                hint="leave such lines out, or correct them.",
-            )
+        if not adds_up(votes.amounts, combined(within), total, ~total):
+            raise no_total(profile, column, names[0])
         left += [{column.name: name} for name in names]
     if left:
         data["without"] = left
@@ -232,10 +227,8 @@ def _mismatch(
 def refuse_half_long(profile: FileProfile) -> None:
     """Refuse one row per unit and candidate in which the groups are repeated, which no reader takes apart."""
     for unit in (c for c in profile.columns if words.names_unit(c) and 1 < c.distinct <= profile.n_rows / 2):
-        fixed = [c for c in profile.columns if c.amounts is not None and words.like_group(c) and _is_fixed(c, unit)]
-        votes = [
-            c for c in profile.columns if c.amounts is not None and words.called(c, VOTES) and not _is_fixed(c, unit)
-        ]
+        fixed = [c for c in profile.numeric if words.like_group(c) and _is_fixed(c, unit)]
+        votes = [c for c in profile.numeric if is_called(c, VOTES) and not _is_fixed(c, unit)]
         texts = [c for c in profile.columns if c.texts is not None and c is not unit]
         options = [c for c in texts if combinations([unit, c]) > 0.95 * profile.n_rows]
         if len(fixed) > 1 and votes and options and profile.n_rows > 1.5 * unit.distinct:
@@ -250,10 +243,10 @@ def refuse_half_long(profile: FileProfile) -> None:
 def outcomes_alone(profile: FileProfile) -> Guess | None:
     """A refusal of one row per unit and candidate with its votes and nothing about groups: one side of margins."""
     units = [c for c in profile.columns if words.names_unit(c) and 1 < c.distinct <= profile.n_rows / 1.5]
-    votes = [c for c in profile.columns if c.amounts is not None and c.distinct > 2 and words.called(c, VOTES[:2])]
-    options = [c for c in profile.columns if c.texts is not None and words.called(c, CANDIDATES) and c not in units]
+    votes = [c for c in profile.numeric if c.distinct > 2 and is_called(c, VOTES[:2])]
+    options = [c for c in profile.columns if c.texts is not None and is_called(c, CANDIDATES) and c not in units]
     options = [c for c in options if c.amounts is None and c.distinct < profile.n_rows / 2]
-    options.sort(key=lambda c: next(k for k, word in enumerate(CANDIDATES) if words.called(c, (word,))))
+    options.sort(key=lambda c: next(k for k, word in enumerate(CANDIDATES) if is_called(c, (word,))))
     units.sort(key=lambda c: -c.distinct)
     if (
         not units

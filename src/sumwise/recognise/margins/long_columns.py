@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from sumwise.recognise.margins import words
-from sumwise.recognise.profile_file import Column, FileProfile, has_word
+from sumwise.recognise.profile_file import Column, FileProfile, has_word, is_called
 
 SIDES = ("side", "kind", "margin", "type", "dimension", "axis")
 OPTIONS = ("option", "k", "name", "category", "choice", "level", "label")
@@ -34,17 +34,15 @@ def long_columns(profile: FileProfile) -> tuple[Found, bool] | None:
 
 def _by_names(profile: FileProfile) -> Found | None:
     """The columns by their names, or since both sides of a unit have the same votes."""
-    votes = [c for c in profile.columns if c.amounts is not None and words.called(c, VOTES)]
+    votes = [c for c in profile.numeric if is_called(c, VOTES)]
     sides = [c for c in profile.columns if c.distinct == 2 and c.texts is not None and c.missing == 0]
-    sides.sort(key=lambda c: not words.called(c, SIDES))
+    sides.sort(key=lambda c: not is_called(c, SIDES))
     for side, count in itertools.product(sides[:3], votes[:2]):
         free = [c for c in profile.columns if c not in (side, count) and c.missing == 0]
         units = sorted((c for c in free if words.names_unit(c)), key=lambda c: (c.name != "unit", -c.distinct))
-        options = [c for c in free if words.called(c, OPTIONS)] or [c for c in free if c.texts is not None]
+        options = [c for c in free if is_called(c, OPTIONS)] or [c for c in free if c.texts is not None]
         for unit, option in itertools.product(units[:3], options[:4]):
-            if unit is not option and (
-                words.called(side, SIDES) or _worded(unit, side) or _balanced(unit, side, count)
-            ):
+            if unit is not option and (is_called(side, SIDES) or _worded(unit, side) or _balanced(unit, side, count)):
                 return unit, side, option, count
     return None
 
@@ -52,8 +50,7 @@ def _by_names(profile: FileProfile) -> Found | None:
 def _worded(unit: Column, side: Column) -> bool:
     """Whether one value is a word for groups and the other for outcomes (race, party), and every unit has both."""
     lean = [
-        (any(has_word(name, w) for w in ROW_WORDS), any(has_word(name, w) for w in COL_WORDS))
-        for name in side.texts.dropna().unique().tolist()
+        (any(has_word(name, w) for w in ROW_WORDS), any(has_word(name, w) for w in COL_WORDS)) for name in side.words
     ]
     return sorted(lean) == [(False, True), (True, False)] and combinations([unit, side]) == 2 * unit.distinct
 
@@ -62,7 +59,7 @@ def _by_sums(profile: FileProfile) -> Found | None:
     """The columns whatever they are called: a key of the rows, in which both sides of a unit have the same votes."""
     keys = [c for c in profile.columns if c.missing == 0 and c.distinct > 1 and (c.numbers is None or c.whole)]
     sides = [c for c in keys if c.distinct == 2 and c.texts is not None and 0.02 < np.mean(c.codes == 0) < 0.98]
-    votes = [c for c in profile.columns if c.amounts is not None and c.distinct > 2]
+    votes = [c for c in profile.numeric if c.distinct > 2]
     for side, count in itertools.product(sides[:3], sorted(votes, key=lambda c: -c.distinct)[:3]):
         free = [c for c in keys if c not in (side, count)]
         units = [c for c in free if 3 <= c.distinct <= profile.n_rows / 3 and _balanced(c, side, count)]

@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 
 from sumwise.errors import DataError
-from sumwise.recognise.guess import TOGETHER, Guess
+from sumwise.recognise.guess import TOGETHER, Guess, no_total
 from sumwise.recognise.margins import words
 from sumwise.recognise.margins.long import CANDIDATES
 from sumwise.recognise.margins.long_columns import VOTES, combined
 from sumwise.recognise.margins.sides import Side, is_total, kind_of, relation
-from sumwise.recognise.profile_file import Column, FileProfile, name_parts
+from sumwise.recognise.margins.sums import adds_up
+from sumwise.recognise.profile_file import Column, FileProfile, is_called, name_parts
 
 OFFICES = ("office*", "contest*", "race", "election*", "year", "district*")
 COUNTS_ALL = ({"registered", "voters"}, {"ballots", "cast"}, {"total", "votes"}, {"turnout"}, {"total", "voters"})
@@ -44,7 +45,7 @@ def guess_outcome_rows(groups: FileProfile, votes: FileProfile) -> Guess | None:
         for c in groups.columns
         if c.amounts is not None and words.like_group(c) and kind_of(c) == "count" and not is_total(c)
     ]
-    sides = [c for c in sides if not words.called(c, words.ERRORS)]
+    sides = [c for c in sides if not is_called(c, words.ERRORS)]
     if rows is None or len(sides) < 2:
         return None
     unit = rows.units[0] if len(rows.units) == 1 else rows.units
@@ -69,17 +70,17 @@ def guess_outcome_rows(groups: FileProfile, votes: FileProfile) -> Guess | None:
 
 def _rows(groups: FileProfile, votes: FileProfile) -> Rows | None:
     units = _units(groups, votes)
-    counts = [c for c in votes.columns if c.amounts is not None and c.distinct > 2 and words.called(c, VOTES)]
+    counts = [c for c in votes.numeric if c.distinct > 2 and is_called(c, VOTES)]
     if not units or not counts:
         return None
     free = [c for c in votes.columns if c.texts is not None and c.amounts is None and c.name not in units]
-    named = [c for c in free if words.called(c, CANDIDATES)]
-    named.sort(key=lambda c: next(k for k, word in enumerate(CANDIDATES) if words.called(c, (word,))))
+    named = [c for c in free if is_called(c, CANDIDATES)]
+    named.sort(key=lambda c: next(k for k, word in enumerate(CANDIDATES) if is_called(c, (word,))))
     if not named:
         return None
     option = named[0]
     rest = [c for c in votes.columns if c.name not in (*units, option.name, counts[0].name) and c.distinct > 1]
-    contest = [c for c in rest if words.called(c, OFFICES) and c.distinct < votes.n_rows / 2]
+    contest = [c for c in rest if is_called(c, OFFICES) and c.distinct < votes.n_rows / 2]
     others = [c for c in rest if c not in contest and c.amounts is None]
     rows = Rows(votes, units, option, counts[0], contest, others, np.zeros(votes.n_rows, dtype=bool))
     _leave_out(rows)
@@ -103,30 +104,20 @@ def _units(groups: FileProfile, votes: FileProfile) -> list[str] | None:
 def _leave_out(rows: Rows) -> None:
     """Rows of everybody in place of an office or candidate, and totals over units, candidates or ways to vote."""
     for column in (*rows.contest, rows.option):
-        _leave_values(rows, column, [v for v in _values(column) if set(name_parts(v)) in COUNTS_ALL])
+        _leave_values(rows, column, [v for v in column.words if set(name_parts(v)) in COUNTS_ALL])
     places = [rows.profile[name] for name in rows.units]
     keys = [*rows.contest, rows.option, *places, *rows.others]
     for column in (rows.option, *places, *rows.others):
-        if not (names := [v for v in _values(column) if words.is_total_row(v)]):
+        if not (names := [v for v in column.words if words.is_total_row(v)]):
             continue
         total = column.texts.isin(names).to_numpy(dtype=bool) & ~rows.left_out
         key = combined([c for c in keys if c is not column])
-        own: Any = pd.Series(rows.votes.amounts[total]).groupby(key[total]).sum()
         kept = ~total & ~rows.left_out
-        parts: Any = pd.Series(rows.votes.amounts[kept]).groupby(key[kept]).sum()
-        if not own.index.isin(parts.index).any():
+        if not np.isin(key[total], key[kept]).any():
             continue  # nothing is counted again: the lines of totals are all that there is
-        if not np.allclose(parts.reindex(own.index, fill_value=0.0), own, rtol=1e-6):
-            raise DataError(
-                f"{rows.profile.path.name}: {column.name} {names[0]!r} reads like a total, and isn't the sum of the "
-                "others.",
-                hint="leave such rows out, or correct them.",
-            )
+        if not adds_up(rows.votes.amounts, key, total, kept):
+            raise no_total(rows.profile, column, names[0])
         _leave_values(rows, column, names)
-
-
-def _values(column: Column) -> list[str]:
-    return [] if column.texts is None else list(map(str, column.texts.dropna().unique().tolist()))
 
 
 def _leave_values(rows: Rows, column: Column, names: list[str]) -> None:
@@ -151,7 +142,7 @@ def _ask_of_sums(found: Guess, rows: Rows) -> None:
             f"them. First: {rows.profile.row(int(np.flatnonzero(kept)[first]))}.",
             hint="delete what stands there twice, or name in a column what such rows are, as election day and mail.",
         )
-    listed = "; ".join(f"{c.name} ({', '.join(_values(c)[:MAX_LISTED])})" for c in apart[:2])
+    listed = "; ".join(f"{c.name} ({', '.join(c.words[:MAX_LISTED])})" for c in apart[:2])
     found.ask.append(f"rows of one {rows.option.name} in a unit are added up; they differ in {listed}.")
 
 
@@ -175,8 +166,9 @@ def _add_contests(found: Guess, rows: Rows, groups: FileProfile, sides: list[Col
 
 def _keys(found: Guess, rows: Rows, groups: FileProfile, sides: list[Column], some: np.ndarray) -> dict[str, str]:
     """What [data] says of one contest: units that only one file has, lines that are absent, people without a vote."""
-    here = [" / ".join(parts) for parts in zip(*(_texts(groups[name]) for name in rows.units))]
-    there = [" / ".join(parts) for parts in zip(*(_texts(rows.profile[name])[some] for name in rows.units))]
+    here = [" / ".join(parts) for parts in zip(*(groups[name].entries for name in rows.units))]
+    every = [" / ".join(parts) for parts in zip(*(rows.profile[name].entries for name in rows.units))]
+    there = [every[i] for i in some]
     name = " / ".join(v for c in rows.contest if (v := c.value(int(some[0]))))
     about = f"{name}: " if name else ""
     frame = pd.DataFrame({"u": there, "o": rows.option.codes[some], "v": rows.votes.amounts[some]})
@@ -211,7 +203,3 @@ def _keys(found: Guess, rows: Rows, groups: FileProfile, sides: list[Column], so
             f"{meaning.get(word, 'units where they differ are left out')} (mismatch = {word!r})."
         )
     return more
-
-
-def _texts(column: Column) -> np.ndarray:
-    return np.array([column.value(i) for i in range(len(column.codes))], dtype=object)

@@ -11,7 +11,7 @@ from sumwise.errors import DataError
 from sumwise.recognise.margins import refusals, words
 from sumwise.recognise.margins.sides import Sides
 from sumwise.recognise.margins.sums import clean_rows, subtotals, sums_of_others
-from sumwise.recognise.profile_file import Column, FileProfile
+from sumwise.recognise.profile_file import Column, FileProfile, is_called
 
 NAMED_TOTAL = "is a line of totals, by its name"
 
@@ -76,7 +76,7 @@ def _leave_out_sums(reading: Reading, used: list[Column]) -> None:
     added = used
     if reading.sides.groups.kind != "count":
         free = [c for c in reading.profile.columns if c.numbers is not None and c.whole]
-        added = [c for c in free if words.called(c, words.TOTALS)]
+        added = [c for c in free if is_called(c, words.TOTALS)]
         added += [c for side in reading.sides.contests if side.kind == "count" for c in side.columns]
     if not added:
         return

@@ -14,7 +14,7 @@ from sumwise.readers.numerals import is_withheld
 from sumwise.recognise.margins import words
 from sumwise.recognise.margins.sides import Side, Sides, is_total, kind_of
 from sumwise.recognise.margins.sums import clean_rows, families, sums
-from sumwise.recognise.profile_file import Column, FileProfile, has_word
+from sumwise.recognise.profile_file import Column, FileProfile, has_word, is_called
 
 WORDED = re.compile(r"[$€£~≈<>]?\s*\d[\d,. ]*\D{0,12}")  # one number, with words or signs about it
 THOUSANDS = re.compile(r"thousand|million|\(\s*['’]?000s?\s*\)|['’]000s?\b|\btsd\b|\bmio\b|\bmilliers\b", re.IGNORECASE)
@@ -36,8 +36,8 @@ def refuse_columns(profile: FileProfile, sides: Sides) -> None:
 
 def refuse_thousands(profile: FileProfile) -> None:
     """Refuse counts in thousands or millions, by their names, or by three decimals at most and sums that agree."""
-    named = [c.name for c in profile.columns if c.amounts is not None and THOUSANDS.search(c.name)]
-    small = [c for c in profile.columns if c.amounts is not None and not c.whole and _has_three_decimals(c)]
+    named = [c.name for c in profile.numeric if THOUSANDS.search(c.name)]
+    small = [c for c in profile.numeric if not c.whole and _has_three_decimals(c)]
     some = [c for c in small if kind_of(c) == "share"]
     if not named and len(some) > 1:
         rows = clean_rows(small)
@@ -60,7 +60,7 @@ def _refuse_withheld(profile: FileProfile, sides: Sides) -> None:
     """Refuse a column that belongs to a side by its name and was passed over, since so many counts are withheld."""
     used = sides.names
     for c in profile.columns:
-        marks = () if c.texts is None else tuple(w for w in c.texts.dropna().unique().tolist() if is_withheld(w))
+        marks = () if c.texts is None else tuple(w for w in c.words if is_withheld(w))
         if c.texts is None or c.name in used or not marks or not (words.like_group(c) or words.like_outcome(c)):
             continue
         bad = c.texts.isin(marks).to_numpy(dtype=bool)
@@ -152,7 +152,7 @@ def refuse_several_rows(profile: FileProfile, sides: Sides, keep: np.ndarray) ->
 
 def _or_a_file_each(profile: FileProfile, rows: list[int]) -> str:
     """A note on a year or an election in which the rows of a unit differ."""
-    timed = [c.name for c in profile.columns if words.called(c, TIMED) and len({c.value(i) for i in rows}) > 1]
+    timed = [c.name for c in profile.columns if is_called(c, TIMED) and len({c.value(i) for i in rows}) > 1]
     return f"; or write each {timed[0]} to a file of its own, if these are several elections" if timed else ""
 
 
@@ -182,7 +182,7 @@ def refuse_overlap(profile: FileProfile, sides: Sides, side: Side, keep: np.ndar
     if count_all(groups.names):
         return
     for c in profile.columns:
-        if c.amounts is None or c.name in sides.names or not words.called(c, words.TOTALS) or not is_total(c):
+        if c.amounts is None or c.name in sides.names or not is_called(c, words.TOTALS) or not is_total(c):
             continue
         rows = clean_rows([*groups.columns, *side.columns, c]) & keep & (c.amounts > 0)
         if not rows.any() or not (sums(side.columns)[rows] <= 1.05 * c.amounts[rows]).mean() > 0.9:

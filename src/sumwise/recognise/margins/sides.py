@@ -21,7 +21,7 @@ from sumwise.recognise.margins.sums import (
     sums,
     whole_runs,
 )
-from sumwise.recognise.profile_file import Column, FileProfile, has_word, name_parts
+from sumwise.recognise.profile_file import Column, FileProfile, has_word, is_called, name_parts
 
 ANOTHER_WAY = "another way to split people into groups; name it in groups to use it instead"
 LAST_DIGITS = 0.01  # people: sums of counts with decimals, such as of probabilities, that differ by less were rounded
@@ -78,11 +78,11 @@ class Sides:
 
 def find_sides(profile: FileProfile) -> Sides | None:
     """The groups and the outcomes, or None where the file has no two sides."""
-    pool = [c for c in profile.columns if c.amounts is not None and not words.called(c, words.PLACES)]
+    pool = [c for c in profile.numeric if not is_called(c, words.PLACES)]
     pool = [c for c in pool if np.isfinite(c.amounts).any() and np.nanmedian(c.amounts) >= 0]  # no count is below zero
     names = [c.name for c in pool]
-    errors = [c for c in pool if words.called(c, words.ERRORS) or words.stated_error(c, names)]
-    averages = [c for c in pool if words.called(c, words.AVERAGES)]
+    errors = [c for c in pool if is_called(c, words.ERRORS) or words.stated_error(c, names)]
+    averages = [c for c in pool if is_called(c, words.AVERAGES)]
     pool = [c for c in pool if c not in errors and c not in averages]
     if profile.n_rows < 2 or len(pool) < 2:
         return None
@@ -170,11 +170,7 @@ def kind_of(column: Column) -> str:
     fractional = bool((values != np.round(values)).any())
     if fractional and (values <= 1).mean() >= 0.9:
         return "share"
-    if (
-        (words.called(column, words.SHARES) or "%" in column.name)
-        and (values <= 100).mean() >= 0.9
-        and (values > 1).any()
-    ):
+    if (is_called(column, words.SHARES) or "%" in column.name) and (values <= 100).mean() >= 0.9 and (values > 1).any():
         return "percent"
     return "count"
 
@@ -186,7 +182,7 @@ def _same_names(shares: Side, counts: Side) -> bool:
 
 
 def _totals(pool: list[Column], kinds: dict[str, str]) -> list[Column]:
-    return [c for c in pool if words.called(c, words.TOTALS) and kinds[c.name] == "count"]
+    return [c for c in pool if is_called(c, words.TOTALS) and kinds[c.name] == "count"]
 
 
 def _perhaps_percents(pool: list[Column], kinds: dict[str, str], closed: list[Side]) -> None:
@@ -286,7 +282,7 @@ def _loose(pool: list[Column], kinds: dict[str, str], closed: list[Side], n_rows
             found += _all_others(groups, [c for c in plain if c in named or c in others])
     kept = [side for side in found if side.kind != "count" or len(side.columns) > 1 or _of_a_total(side, closed)]
     if not any(side.leaning <= 0 for side in (*closed, *kept)):
-        voted = [c for c in free if kinds[c.name] == "count" and words.called(c, words.VOTED)]
+        voted = [c for c in free if kinds[c.name] == "count" and is_called(c, words.VOTED)]
         kept += [Side(voted[:1], "count")] if voted else []
     return kept
 
@@ -302,7 +298,7 @@ def _within(groups: list[Column], others: list[Column]) -> list[Column]:
 def _of_a_total(side: Side, closed: list[Side]) -> bool:
     """Whether one column of counts is a group of people whom a total counts: the rest of it are all others."""
     column = side.columns[0]
-    if not words.like_group(column) or words.called(column, ("age*", "x")) or not column.whole:
+    if not words.like_group(column) or is_called(column, ("age*", "x")) or not column.whole:
         return False
     totals = [s.total.amounts for s in closed if s.total is not None and is_total(s.total) and s.leaning < 0]
     return any((column.amounts <= total).all() and column.amounts.sum() > 0.001 * total.sum() for total in totals)
@@ -333,7 +329,7 @@ def _with_neighbours(side: list[Column], columns: list[Column]) -> list[Column]:
     order = [c.name for c in columns]
     for c in columns:
         near = {abs(order.index(c.name) - order.index(s.name)) for s in side}
-        if c not in side and words.called(c, words.EITHER_SIDE) and 1 in near:
+        if c not in side and is_called(c, words.EITHER_SIDE) and 1 in near:
             side = [x for x in columns if x in side or x is c]
     return side
 
@@ -351,15 +347,15 @@ def _runs_on(column: Column) -> bool:
 
 def is_total(column: Column) -> bool:
     """Whether a name says that a column counts everybody, or all of some."""
-    return counts_all(column) or words.called(column, ("total*", "tot", "totpop", "totvap"))
+    return counts_all(column) or is_called(column, ("total*", "tot", "totpop", "totvap"))
 
 
 def counts_all(column: Column) -> bool:
     """Whether a name says that a column counts everybody: total votes, ballots cast; not dem_total."""
     parts = name_parts(column.name)
     known = [replace(column, name=p) for p in parts if not p.isdigit()]
-    return any(words.called(c, words.TOTALS) for c in known) and all(
-        words.called(c, (*words.TOTALS, *words.COUNTED)) for c in known
+    return any(is_called(c, words.TOTALS) for c in known) and all(
+        is_called(c, (*words.TOTALS, *words.COUNTED)) for c in known
     )
 
 
@@ -388,9 +384,7 @@ def _score(groups: Side, outcomes: Side) -> float | None:
     score += 1.5 * equal - 2.0 * (groups.leaning < 0)
     score += {"equal": 1.0, "shares": 0.5, "no_vote": 0.3, "rescale": 0.6, "far": -0.5}[fit.word]
     score += 0.3 * (_of_age(groups) and any(is_nonvoting(c.name) for c in outcomes.columns))
-    score -= 0.05 * all(
-        words.called(c, words.SEXES) for c in groups.columns
-    )  # beside race or age, rarely what is asked
+    score -= 0.05 * all(is_called(c, words.SEXES) for c in groups.columns)  # beside race or age, rarely what is asked
     if outcomes.closed:  # the same either way round, so that the order of the file decides where names don't
         return score - 0.001 * (len(groups.columns) + len(outcomes.columns))
     return score + 0.002 * min(len(outcomes.columns), 10)
@@ -398,7 +392,7 @@ def _score(groups: Side, outcomes: Side) -> float | None:
 
 def _are_electors(groups: Side, outcomes: Side) -> bool:
     """Whether one side adds up to those who may vote, and the other to fewer: whoever is missing didn't vote."""
-    electors = groups.total is not None and words.called(groups.total, words.ELECTORATE)
+    electors = groups.total is not None and is_called(groups.total, words.ELECTORATE)
     return electors and groups.leaning == 0 and relation(groups, outcomes).word == "no_vote"
 
 

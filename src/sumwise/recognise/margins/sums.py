@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from sumwise.frames.margins import rounding
 from sumwise.recognise.profile_file import Column
@@ -176,6 +178,13 @@ def sums_of_others(columns: list[Column], rows: np.ndarray) -> list[int]:
     i = int(np.argmax(values.sum(axis=1)))
     same = np.allclose(2 * values[i], values.sum(axis=0), rtol=1e-6, atol=2e-3 * values[i].max())
     return [int(np.flatnonzero(rows)[i])] if same and (values[i] > 0).sum() > 1 else []
+
+
+def adds_up(amounts: np.ndarray, key: np.ndarray, total: np.ndarray, parts: np.ndarray) -> bool:
+    """Whether the rows of totals are, for each value of a key, the sum of the rows that are their parts."""
+    own: Any = pd.Series(amounts[total]).groupby(key[total]).sum()
+    rest: Any = pd.Series(amounts[parts]).groupby(key[parts]).sum()
+    return np.allclose(rest.reindex(own.index, fill_value=0.0), own, rtol=1e-6)
 
 
 def subtotals(columns: list[Column], rows: np.ndarray) -> list[int]:

@@ -20,7 +20,7 @@ from sumwise.recognise.margins.sides import (
     kind_of,
 )
 from sumwise.recognise.margins.sums import AGREE, clean_rows, sums
-from sumwise.recognise.profile_file import Column, name_parts
+from sumwise.recognise.profile_file import Column, is_called, name_parts
 from sumwise.report.context import plural
 
 FEWEST_ABSTAIN = 0.02  # of everybody: in fewer, what is called abstention isn't
@@ -47,7 +47,7 @@ def check_percents(reading: Reading, side: Side, total: Column | None) -> None:
         own = is_total(c) and bool(set(name_parts(c.name)) & ends)  # pres_total, beside pres_dem
         if c.amounts is None or c.name in used or not c.whole:
             continue
-        if not (own or words.called(c, (*words.VOTED, "cast"))):
+        if not (own or is_called(c, (*words.VOTED, "cast"))):
             continue
         rows = np.isfinite(c.amounts) & np.isfinite(total.amounts) & reading.keep
         fewer = c.amounts[rows] < total.amounts[rows]
@@ -69,7 +69,7 @@ def check_percents(reading: Reading, side: Side, total: Column | None) -> None:
 def _refuse_turnout(reading: Reading, side: Side, total: Column) -> None:
     """Refuse percents that sum to 100 beside a turnout in percent: they are of the votes, and `total` counts others."""
     for c in reading.profile.columns:
-        if c.amounts is None or kind_of(c) not in ("share", "percent") or not words.called(c, words.TURNOUT):
+        if c.amounts is None or kind_of(c) not in ("share", "percent") or not is_called(c, words.TURNOUT):
             continue
         voted = float(np.nanmedian(c.amounts[reading.keep])) / {"percent": 100.0, "share": 1.0}[kind_of(c)]
         if 0 < voted < 1 - FEWEST_ABSTAIN:
@@ -176,7 +176,7 @@ def find_total(reading: Reading, side: Side) -> Column | None:
             return None if given is not groups.total and _counts_voters(reading, side) else given
     free = [c for c in reading.profile.columns if c.amounts is not None and c.distinct > 2]
     free = [c for c in free if c.name not in reading.sides.names]
-    free = [c for c in free if words.called(c, words.TOTALS) and np.nanmax(c.amounts) > 1]
+    free = [c for c in free if is_called(c, words.TOTALS) and np.nanmax(c.amounts) > 1]
     if groups.kind == side.kind == "count":
         rows = clean_rows([*groups.columns, *side.columns]) & reading.keep
         free = [c for c in free if _may_be_total(c, groups, rows)]
@@ -188,7 +188,7 @@ def find_total(reading: Reading, side: Side) -> Column | None:
         return (
             not (set(parts) & ends - {"vote", "votes", "pct"}),
             parts != [*starts],
-            not words.called(c, ("total*", "n")),
+            not is_called(c, ("total*", "n")),
         )
 
     return min(free, key=rank, default=None)

@@ -35,7 +35,7 @@ from sumwise.recognise.margins.totals import (
     people_per_unit,
     trusted_total,
 )
-from sumwise.recognise.profile_file import Column, FileProfile
+from sumwise.recognise.profile_file import Column, FileProfile, is_called
 
 BASES = re.compile(r"c?vap|citizens?|voting.?age|pop(ulation)?|reg(istered)?|voters?|[\W_\d]", re.IGNORECASE)
 ENOUGH = 3000  # rows that show which columns add up
@@ -129,7 +129,7 @@ def _unit(reading: Reading) -> dict[str, Any]:
     profile, keep = reading.profile, reading.keep
     used = reading.sides.names
     n = int(keep.sum())
-    free = [c for c in profile.columns if c.name not in used and not words.called(c, words.TOTALS)]
+    free = [c for c in profile.columns if c.name not in used and not is_called(c, words.TOTALS)]
     free = [c for c in free if (c.doubtful is None or words.names_unit(c)) and (c.codes[keep] >= 0).all()]
     alone = [c for c in free if len(np.unique(c.codes[keep])) == n]
     named = [c for c in alone if words.names_unit(c)] or [c for c in alone if c.texts is not None]
@@ -186,7 +186,7 @@ def _contest(reading: Reading, side: Side) -> dict[str, dict[str, Any]]:
     ask_of_whom(reading, total)
     everybody = total.name if total is not None else people_per_unit(reading, side)
     columns |= {} if everybody is None else {"total": everybody}
-    votes = side.kind == "count" and total is not None and words.called(total, words.ELECTORATE)
+    votes = side.kind == "count" and total is not None and is_called(total, words.ELECTORATE)
     rest = "no vote" if votes else "none of these"
     for name, part, key in (("all others", groups, "rest_group"), (rest, side, "rest_outcome")):
         if part is side and side.kind == groups.kind == "count" and (groups.closed or total is None):
@@ -261,7 +261,7 @@ def _perhaps_in_the_rest(reading: Reading) -> list[str]:
     summed = {name for name, why in reading.sides.unused.items() if why.startswith("the sum of")}
     named = [name for name in reading.sides.unused if not is_total(reading.profile[name]) and name not in summed]
     named = [name for name in named if not words.names_unit(reading.profile[name])]
-    named = [name for name in named if not words.called(reading.profile[name], words.PLACES)]
+    named = [name for name in named if not is_called(reading.profile[name], words.PLACES)]
     if not rests or not named:
         return []
     shares = [c for name in named if (c := reading.profile[name]).amounts is not None and kind_of(c) != "count"]
@@ -357,7 +357,7 @@ def _mismatch(
     if "mismatch" in first.given:
         return {"mismatch": first.given["mismatch"]}
     unit = found.columns["unit"]
-    ids = [[profile[unit].value(i) for i in range(profile.n_rows)] for profile in (first, second)]
+    ids = [profile[unit].entries for profile in (first, second)]
     place = {name: i for i, name in enumerate(ids[1])}
     both = [(i, place[name]) for i, name in enumerate(ids[0]) if name in place]
     if not both:

@@ -10,7 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from sumwise.nonvoting import HEADING, is_nonvoting
-from sumwise.recognise.profile_file import Column, FileProfile, has_word, name_parts
+from sumwise.recognise.profile_file import Column, FileProfile, has_word, is_called, name_parts
 
 UNITS = (
     "unit*", "precinct*", "district*", "county", "ward", "wards", "box", "mesa", "region*", "fips*", "id", "name",
@@ -85,11 +85,6 @@ TOTAL_ROW = re.compile(
 )
 
 
-def called(column: Column, words: tuple[str, ...]) -> bool:
-    """Whether a column's name has one of these words."""
-    return FileProfile.is_called(column, words)
-
-
 def names_unit(column: Column) -> bool:
     """Whether a column's name says that it holds names or numbers of units.
 
@@ -106,7 +101,7 @@ def names_unit(column: Column) -> bool:
     >>> names_unit(Column("Pct", np.array([61.0, 40.0, 38.0]), None, distinct=3, missing=0))
     False
     """
-    if called(column, UNITS):
+    if is_called(column, UNITS):
         return True
     found = PRECINCT.fullmatch(column.name.strip())
     if found is None or column.amounts is None:
@@ -137,17 +132,17 @@ def stated_error(column: Column, names: Iterable[str]) -> tuple[str, str] | None
 def like_group(column: Column) -> bool:
     """Whether a name says who people are."""
     bare = re.sub(r"[^\w+]+", " ", column.name).strip().lstrip("Xx ")
-    return called(column, GROUPS) or bool(AGES.fullmatch(bare)) or column.name.lower() in ("m", "f")
+    return is_called(column, GROUPS) or bool(AGES.fullmatch(bare)) or column.name.lower() in ("m", "f")
 
 
 def like_outcome(column: Column) -> bool:
     """Whether a name says what people chose."""
-    return called(column, OUTCOMES) or is_nonvoting(column.name) or CODED.fullmatch(column.name) is not None
+    return is_called(column, OUTCOMES) or is_nonvoting(column.name) or CODED.fullmatch(column.name) is not None
 
 
 def leaning(columns: list[Column]) -> float:
     """How much the names of a side read like groups (1) or like outcomes (-1)."""
-    plain = [c for c in columns if not called(c, EITHER_SIDE)] or columns
+    plain = [c for c in columns if not is_called(c, EITHER_SIDE)] or columns
     return sum(like_group(c) - like_outcome(c) * (not like_group(c)) for c in plain) / max(1, len(plain))
 
 
@@ -254,7 +249,7 @@ def _alike(found: dict[str, list[Column]], rest: list[set[str]]) -> bool:
 
 def cumulative(profile: FileProfile) -> list[str]:
     """A note on columns that grow from one to the next in every row: running sums of groups, perhaps."""
-    run = [c for c in profile.columns if c.amounts is not None and like_group(c)]
+    run = [c for c in profile.numeric if like_group(c)]
     if len(run) < 2 or profile.n_rows < 4:
         return []
     if all((b.amounts >= a.amounts).all() and (b.amounts > a.amounts).any() for a, b in itertools.pairwise(run)):
@@ -282,7 +277,7 @@ def transposed(profile: FileProfile) -> list[str]:
 
 def one_sided(profile: FileProfile) -> list[str]:
     """A note on a file with outcomes and no groups, or with groups and no outcomes; or with flows that are known."""
-    numbers = [c for c in profile.columns if c.amounts is not None]
+    numbers = profile.numeric
     if {"origin", "destination"} <= {c.name.lower() for c in profile.columns}:
         return ["It holds flows from origin to destination, which sumwise estimates from counts over time."]
     groups = [c.name for c in numbers if like_group(c)]
