@@ -247,10 +247,7 @@ def _individuals(bags: Bags, counts: np.ndarray, guessed: bool) -> Advice:
         )
     found = identifiability(bags, warn=False)
     n, able = len(found.features), int(found.answerable.sum())
-    why = [
-        default_method(bags, counts)[1],
-        f"{able} of {n} effects can be estimated from these counts alone.",
-    ]
+    why = [default_method(bags, counts)[1], f"{able} of {n} effects can be estimated from these counts alone."]
     cautions = []
     if able < n:
         cautions.append(found.verdict)

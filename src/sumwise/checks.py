@@ -404,8 +404,7 @@ def known(name: Hashable, options: Iterable[Hashable], what: str) -> None:
     listed = ", ".join(repr(o) for o in (close or options[:8]))
     more = f" and {len(options) - 8} more" if not close and len(options) > 8 else ""
     raise UnknownName(
-        f"There is no {what} {name!r}.",
-        hint=f"did you mean {listed}?" if close else f"there are {listed}{more}.",
+        f"There is no {what} {name!r}.", hint=f"did you mean {listed}?" if close else f"there are {listed}{more}."
     )
 
 
@@ -475,8 +474,7 @@ def generator(random_state: Any = None) -> np.random.Generator:
     if isinstance(random_state, (int, np.integer)) and not isinstance(random_state, bool) and random_state >= 0:
         return np.random.default_rng(int(random_state))
     raise DataError(
-        f"random_state is {random_state!r}.",
-        hint="give a whole number from 0, a numpy.random.Generator, or None.",
+        f"random_state is {random_state!r}.", hint="give a whole number from 0, a numpy.random.Generator, or None."
     )
 
 

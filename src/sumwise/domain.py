@@ -54,8 +54,7 @@ class Domain:
     def __post_init__(self):
         if not isinstance(self.spec, Mapping):
             raise DataError(
-                f"A domain is built from a {type(self.spec).__name__}.",
-                hint="give a dict: {'age': 10, 'sex': 2}.",
+                f"A domain is built from a {type(self.spec).__name__}.", hint="give a dict: {'age': 10, 'sex': 2}."
             )
         if not self.spec:
             raise DataError("A domain needs at least one attribute.")

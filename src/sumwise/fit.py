@@ -62,12 +62,7 @@ class Fit:
 
     def describe(self) -> dict[str, Any]:
         """Return the facts: objective, gap, steps, whether it converged."""
-        return {
-            "objective": self.objective,
-            "gap": self.gap,
-            "n_iter": self.n_iter,
-            "converged": self.converged,
-        }
+        return {"objective": self.objective, "gap": self.gap, "n_iter": self.n_iter, "converged": self.converged}
 
     def history_frame(self):
         """Return the history as a pandas frame, one row per step."""

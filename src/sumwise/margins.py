@@ -285,12 +285,7 @@ class Margins:
         return finding_html(words, pd.DataFrame(rows, columns=["side", "name", "people", "share"]))
 
     def _facts(self) -> dict[str, Any]:
-        return {
-            "units": self.n_units,
-            "rows": self.row_names,
-            "cols": self.col_names,
-            "total": float(self.rows.sum()),
-        }
+        return {"units": self.n_units, "rows": self.row_names, "cols": self.col_names, "total": float(self.rows.sum())}
 
     def _set(self, name: str, value: Any) -> None:
         object.__setattr__(self, name, value)

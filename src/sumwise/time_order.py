@@ -137,8 +137,7 @@ def _dated(texts: Sequence[str]) -> TimeScale | None:
     orders = {tuple(sorted(range(len(texts)), key=at.__getitem__)) for at in found.values()}
     if len(orders) > 1:
         raise DataError(
-            f"Times such as {texts[0]!r} may be day and month, or month and day.",
-            hint="write them as 2021-12-31.",
+            f"Times such as {texts[0]!r} may be day and month, or month and day.", hint="write them as 2021-12-31."
         )
     form, at = next(iter(found.items()))
     return TimeScale(at, lambda minutes: (START + timedelta(minutes=round(minutes))).strftime(form), "%Y" not in form)

@@ -69,11 +69,7 @@ class Dialect:
 
 
 DUCKDB = Dialect(
-    "duckdb",
-    "VARCHAR",
-    "CAST(('0x' || {}) AS BIGINT)",
-    "list_extract([{}], CAST({} AS BIGINT) + 1)",
-    backslash=False,
+    "duckdb", "VARCHAR", "CAST(('0x' || {}) AS BIGINT)", "list_extract([{}], CAST({} AS BIGINT) + 1)", backslash=False
 )
 SPARK = Dialect(
     "spark",

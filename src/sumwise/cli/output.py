@@ -102,6 +102,14 @@ def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
     console.print(table)
 
 
+def write_findings(summary: dict[str, Any]) -> None:
+    """Write what a summary found: its title, its first lines, and a line per finding."""
+    write(one_line(summary["title"]), style="bold")
+    found = [f"- {f['line']}" for f in summary["findings"]]
+    for line in (*summary["lead"], *found, *summary.get("checked", ())):
+        write(f"  {one_line(line)}")
+
+
 def complain(message: object) -> None:
     """Say in one red line on standard error what went wrong."""
     _console(stderr=True).print(one_line(message), style="bold red", markup=False, highlight=False, soft_wrap=True)
@@ -150,11 +158,7 @@ class Stages:
     """
 
     def __init__(
-        self,
-        quiet: bool = False,
-        write: Callable[[str], None] = _print,
-        first: float = FIRST,
-        between: float = BETWEEN,
+        self, quiet: bool = False, write: Callable[[str], None] = _print, first: float = FIRST, between: float = BETWEEN
     ):
         self.quiet, self.write = quiet, write
         self.first, self.between = first, between

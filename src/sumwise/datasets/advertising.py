@@ -15,15 +15,7 @@ from sumwise.errors import DataError, UnknownName
 
 ATTRIBUTION = (
     *("timestamp", "uid", "campaign", "conversion", "conversion_timestamp", "conversion_id", "attribution"),
-    *(
-        "click",
-        "click_pos",
-        "click_nb",
-        "cost",
-        "cpo",
-        "time_since_last_click",
-        *(f"cat{i}" for i in range(1, 10)),
-    ),
+    *("click", "click_pos", "click_nb", "cost", "cpo", "time_since_last_click", *(f"cat{i}" for i in range(1, 10))),
 )
 HASHES = tuple(f"hash_{i}" for i in range(19))
 SINGLES = ("feature_value", "feature_id", "count", "click", "sale")
@@ -68,14 +60,7 @@ def criteo_attribution(
         ...
     sumwise.errors.DataError: There is no file 'criteo_attribution_dataset.tsv.gz'. ...
     """
-    return _stream(
-        path,
-        separator="\t",
-        layouts=[ATTRIBUTION],
-        columns=columns,
-        chunk_rows=chunk_rows,
-        source=_ATTRIBUTION_SOURCE,
-    )
+    return _stream(path, "\t", [ATTRIBUTION], columns, chunk_rows, _ATTRIBUTION_SOURCE)
 
 
 def adkdd_rows(
@@ -106,14 +91,7 @@ def adkdd_rows(
         ...
     sumwise.errors.DataError: There is no file 'small_train.csv'. ...
     """
-    return _stream(
-        path,
-        separator=",",
-        layouts=[(*HASHES, "click", "sale"), HASHES],
-        columns=columns,
-        chunk_rows=chunk_rows,
-        source=_ADKDD_SOURCE,
-    )
+    return _stream(path, ",", [(*HASHES, "click", "sale"), HASHES], columns, chunk_rows, _ADKDD_SOURCE)
 
 
 def adkdd_aggregates(path: str | PathLike, chunk_rows: int = 1_000_000) -> Iterator[pd.DataFrame]:
@@ -143,19 +121,11 @@ def adkdd_aggregates(path: str | PathLike, chunk_rows: int = 1_000_000) -> Itera
         ...
     sumwise.errors.DataError: There is no file 'aggregated_noisy_data_singles.csv.gz'. ...
     """
-    return _stream(
-        path,
-        separator=",",
-        layouts=[SINGLES, PAIRS],
-        columns=None,
-        chunk_rows=chunk_rows,
-        source=_ADKDD_SOURCE,
-    )
+    return _stream(path, ",", [SINGLES, PAIRS], None, chunk_rows, _ADKDD_SOURCE)
 
 
 def _stream(
     path: str | PathLike,
-    *,
     separator: str,
     layouts: Sequence[tuple[str, ...]],
     columns: Sequence[str] | None,

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from typing import Any
 
 import pandas as pd
 
-from sumwise.datasets.store import entry, read_csv, verified
+from sumwise.datasets.store import read_csv, read_document
 from sumwise.display import record_html
 
 DAYS_OF_A_WEEK = 7
@@ -62,6 +61,5 @@ def blackbirds() -> Blackbirds:
         bands[f"date_{end}"] = pd.to_datetime(bands[f"date_{end}"])
         day = bands[f"date_{end}"].dt.day_of_year
         bands[f"week_{end}"] = ((day - 1) // DAYS_OF_A_WEEK + 1).clip(upper=LAST_WEEK)
-    e = entry("blackbirds")
-    outlines = json.loads(verified(e, e.files[3]).read_text("utf-8"))
-    return Blackbirds(read_csv("blackbirds"), long[["week", "cell", "abundance"]], bands, outlines)
+    abundance = long[["week", "cell", "abundance"]]
+    return Blackbirds(read_csv("blackbirds"), abundance, bands, read_document("blackbirds", 3))

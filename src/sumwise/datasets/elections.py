@@ -70,11 +70,7 @@ def redistrict() -> Election:
     Margins(units=150, rows=[black, white, hispanic], cols=[dem, rep, novote], total=99,230)
     """
     return _counts(
-        "redistrict",
-        ["black", "white", "hispanic"],
-        ["dem", "rep", "novote"],
-        "precinct",
-        ["avgage", "perown"],
+        "redistrict", ["black", "white", "hispanic"], ["dem", "rep", "novote"], "precinct", ["avgage", "perown"]
     )
 
 

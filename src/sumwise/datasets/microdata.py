@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
@@ -10,22 +9,13 @@ from typing import Any
 import pandas as pd
 
 from sumwise.datasets.records import LabelledBags, Microdata, labelled_bags
-from sumwise.datasets.store import check_frame, entry, read_csv, verified
+from sumwise.datasets.store import check_frame, entry, read_csv, read_document, verified
 from sumwise.display import record_html
 from sumwise.domain import Domain
 from sumwise.errors import UnknownName
 
 ADULT_COLUMNS = [
-    *(
-        "age",
-        "workclass",
-        "fnlwgt",
-        "education",
-        "education_num",
-        "marital_status",
-        "occupation",
-        "relationship",
-    ),
+    *("age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation", "relationship"),
     *("race", "sex", "capital_gain", "capital_loss", "hours_per_week", "native_country", "income"),
 ]
 NUMBERS = ["age", "fnlwgt", "educational-num", "capital-gain", "capital-loss", "hours-per-week"]
@@ -146,9 +136,7 @@ def pums_ma() -> Microdata:
 
 def _pums(name: str) -> Microdata:
     frame = read_csv(name, text=["PUMA"], na_values=["N"], keep_default_na=False)
-    e = entry(name)
-    dictionary = json.loads(verified(e, e.files[1]).read_text(encoding="utf-8"))
-    return Microdata(name, frame, bag="PUMA", weight="PWGTP", dictionary=dictionary)
+    return Microdata(name, frame, bag="PUMA", weight="PWGTP", dictionary=read_document(name, 1))
 
 
 def adult_raw() -> Microdata:
@@ -189,9 +177,7 @@ def adult_coded() -> tuple[pd.DataFrame, Domain]:
     >>> datasets.adult_coded()[1].size(["age", "sex"])
     170
     """
-    e = entry("adult_coded")
-    sizes = json.loads(verified(e, e.files[1]).read_text(encoding="utf-8"))
-    return read_csv("adult_coded"), Domain(sizes)
+    return read_csv("adult_coded"), Domain(read_document("adult_coded", 1))
 
 
 def franco_variants() -> list[str]:
@@ -232,8 +218,7 @@ def franco(variant: str = "naive-large-equal-None-cluster-None-None") -> Labelle
     found = [asked] if asked in names else [name for name in names if name.startswith(asked)]
     if len(found) != 1:
         raise UnknownName(
-            f"The variant {variant!r} fits {len(found)} of {len(names)} names.",
-            hint=f"take one of {', '.join(names)}.",
+            f"The variant {variant!r} fits {len(found)} of {len(names)} names.", hint=f"take one of {', '.join(names)}."
         )
     frame = _read_parquet("franco", 0)
     features = [str(c) for c in frame.columns if c != "y"]
@@ -260,7 +245,5 @@ def franco_published() -> pd.DataFrame:
 
 
 def _read_parquet(name: str, number: int) -> Any:
-    e = entry(name)
-    file = e.files[number]
-    path = verified(e, file)
+    file, path = verified(name, number)
     return check_frame(pd.read_parquet(path), file, path)

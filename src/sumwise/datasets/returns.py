@@ -258,10 +258,7 @@ def county_2012_2016() -> pd.DataFrame:
     (3114, 28)
     """
     frame = read_csv(
-        "county_2012_2016",
-        text=["fips_code", "county_number"],
-        na_values=["#DIV/0!", ""],
-        keep_default_na=False,
+        "county_2012_2016", text=["fips_code", "county_number"], na_values=["#DIV/0!", ""], keep_default_na=False
     )
     return frame.assign(fips_code=frame["fips_code"].str.zfill(5))
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from sumwise.bags import Bags
 from sumwise.datasets.records import Split
-from sumwise.datasets.store import entry, read_csv, verified
+from sumwise.datasets.store import read_csv, verified
 from sumwise.errors import DataError
 
 _CLOUDS = {
@@ -37,8 +37,7 @@ def modelnet10() -> Split:
     >>> datasets.modelnet10().bags
     Bags(bags=3,991, rows=4,086,784, features=[x, y, z], sizes=1024 to 1024)
     """
-    e = entry("modelnet10")
-    path = verified(e, e.files[0])
+    _, path = verified("modelnet10")
     with np.load(path, allow_pickle=False) as archive:
         arrays = {name: archive[name] for name in archive.files}
     for name, shape in _CLOUDS.items():

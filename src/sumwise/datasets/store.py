@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import hashlib
+import json
 import os
 import tomllib
 import zlib
@@ -113,16 +114,9 @@ def catalogue() -> pd.DataFrame:
     >>> sets.loc[sets["name"] == "senc", "shape"].item()
     '212 precincts, 3 x 3, truth per precinct'
     """
+    facts = ("name", "family", "shape", "licence", "source")
     records = [
-        {
-            "name": e.name,
-            "family": e.family,
-            "shape": e.shape,
-            "licence": e.licence,
-            "source": e.source,
-            "files": [file.path for file in e.files],
-            "present": e.present,
-        }
+        {**{fact: getattr(e, fact) for fact in facts}, "files": [file.path for file in e.files], "present": e.present}
         for e in entries().values()
     ]
     return pd.DataFrame.from_records(records)
@@ -170,8 +164,10 @@ def _find(file: File) -> Path | None:
     return next((folder / file.path for folder in folders() if (folder / file.path).is_file()), None)
 
 
-def verified(e: Entry, file: File) -> Path:
-    """Where the file is, once its checksum has been compared."""
+def verified(name: str, number: int = 0) -> tuple[File, Path]:
+    """A file of a set and where it is, once its checksum has been compared."""
+    e = entry(name)
+    file = e.files[number]
     path = _find(file)
     if path is None:
         looked = ", ".join(str(folder) for folder in folders())
@@ -186,7 +182,7 @@ def verified(e: Entry, file: File) -> Path:
             f"The file {str(path)!r} of the data set {e.name!r} has sha256 {found}; expected {file.sha256}.",
             hint=f"get a fresh copy of the public original: {e.source}.",
         )
-    return path
+    return file, path
 
 
 def _digest(path: Path) -> str:
@@ -230,15 +226,18 @@ def read_csv(name: str, number: int = 0, text: Sequence[str] = (), **options: An
     **options
         Passed on to :func:`pandas.read_csv`.
     """
-    e = entry(name)
-    file = e.files[number]
-    path = verified(e, file)
+    file, path = verified(name, number)
     try:
         frame = pd.read_csv(path, dtype=dict.fromkeys(text, str), **options)
     except (ValueError, EOFError, zlib.error, gzip.BadGzipFile) as error:
         raise DataError(f"The file {str(path)!r} can't be read as CSV: {error}.") from error
     frame = frame.rename(columns=lambda c: "" if str(c).startswith("Unnamed: ") else c)
     return check_frame(frame, file, path)
+
+
+def read_document(name: str, number: int) -> Any:
+    """Read one JSON file of a set, verified."""
+    return json.loads(verified(name, number)[1].read_text("utf-8"))
 
 
 def _listed(e: Entry) -> str:

@@ -31,8 +31,7 @@ def matproii() -> Election:
     """
     df = read_csv("matproii")
     margins = _two_by_two(df, "x", "t", "n", names=(("black", "white"), ("registered", "not registered")))
-    yes = np.stack([df["tb"], df["tw"]], axis=1)
-    cells = margins.rows[:, :, None] * np.stack([yes, 1 - yes], axis=2)
+    cells = _cells(margins, df[["tb", "tw"]])
     return Election("matproii", margins, cells, cells.sum(axis=0), df)
 
 
@@ -58,9 +57,7 @@ def foreign_illiteracy_1930() -> Election:
     units = df["ICPSR"].astype(str).tolist()
     names = ("foreign born", "native"), ("illiterate", "literate")
     margins = _two_by_two(df, "X", "Y", None, names=names, units=units)
-    yes = np.stack([df["W1"], df["W2"]], axis=1)
-    cells = margins.rows[:, :, None] * np.stack([yes, 1 - yes], axis=2)
-    return Election("foreign_illiteracy_1930", margins, cells, None, df)
+    return Election("foreign_illiteracy_1930", margins, _cells(margins, df[["W1", "W2"]]), None, df)
 
 
 def lavoteall() -> Election:
@@ -79,9 +76,7 @@ def lavoteall() -> Election:
     """
     df = read_csv("lavoteall")
     return Election(
-        "lavoteall",
-        _two_by_two(df, "x", "t", "n", names=(("black", "not black"), ("voted", "not voted"))),
-        frame=df,
+        "lavoteall", _two_by_two(df, "x", "t", "n", names=(("black", "not black"), ("voted", "not voted"))), frame=df
     )
 
 
@@ -159,6 +154,12 @@ def house_pres_1988() -> Election:
     units = df["DIST"].astype(str).tolist()
     names = ("Dukakis", "Bush"), ("Democratic", "Republican")
     return Election("house_pres_1988", _two_by_two(df, "X", "Y", "N", names=names, units=units), frame=df)
+
+
+def _cells(margins: Margins, shares: Any) -> np.ndarray:
+    """True cells from each row's share of the first column."""
+    yes = shares.to_numpy()
+    return margins.rows[:, :, None] * np.stack([yes, 1 - yes], axis=2)
 
 
 def _two_by_two(df: Any, x: str, t: str, n: str | None, *, names: Names, units: Any = None) -> Margins:

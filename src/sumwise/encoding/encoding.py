@@ -10,13 +10,7 @@ import numpy as np
 
 from sumwise import checks, frames
 from sumwise.display import facts_html
-from sumwise.encoding.learning import (
-    FrameSummary,
-    fitted_rule,
-    held_out_frame,
-    learned_names,
-    parsed_spec,
-)
+from sumwise.encoding.learning import FrameSummary, fitted_rule, held_out_frame, learned_names, parsed_spec
 from sumwise.encoding.merged import ALL_RULES
 from sumwise.encoding.rules import Cross, Levels, Target, cross_cell
 from sumwise.encoding.values import Unseen, count_unseen, looked_up, report_unseen

@@ -72,8 +72,7 @@ def kind_of(values: tuple, name: str) -> str:
     kinds = {"bool" if isinstance(v, bool) else "text" if isinstance(v, str) else "number" for v in values}
     if len(kinds) > 1:
         raise DataError(
-            f"Column {name!r} mixes {' and '.join(sorted(kinds))} levels.",
-            hint="turn all of them into text first.",
+            f"Column {name!r} mixes {' and '.join(sorted(kinds))} levels.", hint="turn all of them into text first."
         )
     return kinds.pop() if kinds else "text"
 

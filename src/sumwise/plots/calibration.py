@@ -30,12 +30,11 @@ def plot_calibration(tables: Mapping[str, Any], ax: Any = None) -> Any:
     >>> plot_calibration({"model": calibration([0, 1, 0, 1], [0.2, 0.4, 0.5, 0.9], bins=2)}).get_ylabel()
     'observed share'
     """
-    import matplotlib.pyplot as plt
     import numpy as np
 
-    from sumwise.plots.labels import fitted, legend_above, percent_axes
+    from sumwise.plots.labels import axes_or_new, fitted, legend_above, percent_axes
 
-    ax = plt.subplots(figsize=(5, 5))[1] if ax is None else ax
+    ax = axes_or_new(ax, 5, 5)
     for name, table in tables.items():
         ax.errorbar(table["predicted"], table["observed"], yerr=2 * table["error"], marker="o", label=name, capsize=2)
     ax.set(xlabel="predicted share", ylabel="observed share")

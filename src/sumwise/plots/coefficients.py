@@ -31,13 +31,12 @@ def plot_coefficients(frame: Any, ax: Any = None) -> Any:
     >>> [label.get_text() for label in ax.get_yticklabels()], ax.get_xlabel()
     (['sex=f', 'age'], 'coefficient of class 1 (log-odds)')
     """
-    import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import short, tips
+    from sumwise.plots.labels import axes_or_new, short, tips
 
     size = frame["coefficient"].abs().to_numpy()
     shown = frame.iloc[np.argsort(-size, kind="stable")[:MOST_BARS]]
-    ax = plt.subplots(figsize=(6.5, 0.9 + 0.3 * len(shown)))[1] if ax is None else ax
+    ax = axes_or_new(ax, 6.5, 0.9 + 0.3 * len(shown))
     classes = frame["class"].unique().tolist() if "class" in frame else []
     words = [c for c in shown.columns if c != "coefficient" and (c != "class" or len(classes) > 1)]
     names = [": ".join(_text(row[c], c) for c in words) for _, row in shown.iterrows()]

@@ -31,12 +31,11 @@ def plot_confusion(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     >>> plot_confusion({"counts": [[3, 1], [0, 4]], "classes": ["a", "b"]}).get_ylabel()
     'actual'
     """
-    import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import short, tips
+    from sumwise.plots.labels import axes_or_new, short, tips
 
     counts = np.asarray(numbers["counts"], dtype=float)
-    ax = plt.subplots(figsize=(4, 4))[1] if ax is None else ax
+    ax = axes_or_new(ax, 4, 4)
     share = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1.0)
     ax.pcolormesh(share, cmap="Blues", vmin=0, vmax=1, edgecolors="white", linewidth=1)
     for i, row in enumerate(counts):

@@ -32,13 +32,12 @@ def plot_connectivity(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     >>> ax.get_xlabel()
     'region of arrival'
     """
-    import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import NARROW_FIGURE, short
+    from sumwise.plots.labels import NARROW_FIGURE, axes_or_new, short
 
     shares = np.asarray(numbers["shares"], dtype=float)
     names = [short(r, 18) for r in numbers["regions"]]
-    ax = plt.subplots(figsize=(1.5 + 0.8 * len(names), 1.3 + 0.6 * len(names)))[1] if ax is None else ax
+    ax = axes_or_new(ax, 1.5 + 0.8 * len(names), 1.3 + 0.6 * len(names))
     ax.pcolormesh(shares, cmap="cividis_r", vmin=0.0, vmax=1.0, edgecolors="white", linewidth=0.6)
     sign = "" if len(names) > 5 and float(ax.figure.get_size_inches()[0]) < NARROW_FIGURE else "%"
     for i, j in np.ndindex(shares.shape):

@@ -98,13 +98,12 @@ def _margins(margins: Margins, ax: Any, row: Any = None, col: Any = None) -> Any
 
 
 def _bags(bags: Bags, ax: Any, x: Any = 0, y: Any = None) -> Any:
-    import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import tips
+    from sumwise.plots.labels import axes_or_new, tips
 
     names = [str(f) for f in bags.features]
     first = names.index(x) if x in names else int(x)
-    ax = plt.subplots(figsize=(6, 4.5))[1] if ax is None else ax
+    ax = axes_or_new(ax, 6, 4.5)
     full = bags.drop_empty()
     means = np.add.reduceat(full.values * full.weights[:, None], full.offsets[:-1], axis=0)
     means = means / np.add.reduceat(full.weights, full.offsets[:-1])[:, None]
@@ -129,11 +128,10 @@ def _tables(tables: Tables, ax: Any, table: int = 0) -> Any:
 
 def heat_map(values: np.ndarray, rows: Any, columns: Any, names: tuple[str, str, str], ax: Any = None) -> Any:
     """Draw a matrix with its rows downwards; `names` are those of the rows, the columns and the values."""
-    import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import short
+    from sumwise.plots.labels import axes_or_new, short
 
-    ax = plt.subplots(figsize=(7, 5))[1] if ax is None else ax
+    ax = axes_or_new(ax, 7, 5)
     cells = ax.pcolormesh(values, cmap="Blues", edgecolors="white", linewidth=0.3)
     for axis, labels, turn in ((ax.yaxis, rows, 0), (ax.xaxis, columns, 45)):
         every = max(1, len(labels) // 30)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from sumwise.plots.labels import axes_or_new
+
 
 def plot_convergence(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """Draw what `diagnostics.convergence` returns, on logarithmic axes.
@@ -34,9 +36,8 @@ def plot_convergence(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     >>> plot_convergence(convergence({"dual": fit})).get_xlabel()
     'CPU seconds'
     """
-    import matplotlib.pyplot as plt
 
-    ax = plt.subplots(figsize=(6, 4))[1] if ax is None else ax
+    ax = axes_or_new(ax, 6, 4)
     for name, x, above in zip(numbers["names"], numbers["x"], numbers["above"]):
         ax.plot(np.asarray(x, dtype=float), np.asarray(above, dtype=float), label=name)
     ax.set(xscale="log", yscale="log", ylabel="objective above the best", xlabel=numbers["by"])

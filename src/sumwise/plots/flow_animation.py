@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 from sumwise import checks
 from sumwise.errors import DataError
+from sumwise.storage.atomic import new_file
 
 
 def animate_flows(
@@ -75,8 +75,7 @@ def animate_flows(
         figure.savefig(held, format="png", dpi=dpi)
         plt.close(figure)
         pictures.append(Image.open(held).convert("P", palette=Image.Palette.ADAPTIVE))
-    temporary = path.with_name(f".{path.name}.new")
     more = {"append_images": pictures[1:], "duration": int(1000 * seconds), "loop": 0}
-    pictures[0].save(temporary, format="GIF", save_all=True, **more)
-    os.replace(temporary, path)
+    with new_file(path) as file:
+        pictures[0].save(file, format="GIF", save_all=True, **more)
     return path

@@ -39,12 +39,11 @@ def plot_flows(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     >>> ax.get_title()
     't0 to t1'
     """
-    import matplotlib.pyplot as plt
     from matplotlib.colors import LinearSegmentedColormap, LogNorm
 
-    from sumwise.plots.labels import NARROW_FIGURE, short, tips
+    from sumwise.plots.labels import NARROW_FIGURE, axes_or_new, short, tips
 
-    ax = plt.subplots(figsize=(5, 5))[1] if ax is None else ax
+    ax = axes_or_new(ax, 5, 5)
     ax.scatter(*np.asarray(numbers["positions"], dtype=float).T, s=8, color="#a8a8a8", zorder=0)
     starts, moves = (np.asarray(numbers[k], dtype=float).reshape(-1, 2) for k in ("starts", "moves"))
     counts = np.asarray(numbers["counts"], dtype=float)
@@ -53,14 +52,7 @@ def plot_flows(numbers: Mapping[str, Any], ax: Any = None) -> Any:
         colours = LinearSegmentedColormap.from_list("few to many", COLOURS)
         look: dict[str, Any] = {"cmap": colours, "norm": LogNorm(*ends)}
         arrows = ax.quiver(
-            *starts.T,
-            *moves.T,
-            np.maximum(counts, 0.1),
-            angles="xy",
-            scale_units="xy",
-            scale=1.0,
-            width=0.008,
-            **look,
+            *starts.T, *moves.T, np.maximum(counts, 0.1), angles="xy", scale_units="xy", scale=1.0, width=0.008, **look
         )
         dots = ax.scatter(*starts.T, s=6 + 60 * counts / counts.max(), c=np.maximum(counts, 0.1), zorder=2, **look)
         tips(dots, [f"{n:,.1f} individuals; mean move {np.hypot(*m):.3g}" for n, m in zip(counts, moves)])

@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from sumwise.plots import labels as look
+from sumwise.plots.labels import percent
+
 
 def plot_intervals(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """Draw what `diagnostics.interval_numbers` returns: one line per group and outcome.
@@ -35,13 +38,10 @@ def plot_intervals(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     >>> plot_intervals(interval_numbers(Bounds().fit(Margins([[60, 40]], [[80, 20]])))).get_xlabel()
     'share of the group'
     """
-    import matplotlib.pyplot as plt
-
-    from sumwise.plots.labels import legend_above, line_inches, line_names, percent, percent_axes, share_ends, tips
 
     share = np.asarray(numbers["share"])
-    labels = line_names(numbers)
-    ax = plt.subplots(figsize=(6, 0.8 + line_inches(labels) * share.size))[1] if ax is None else ax
+    labels = look.line_names(numbers)
+    ax = look.axes_or_new(ax, 6, 0.8 + look.line_inches(labels) * share.size)
     y = np.arange(share.size)[::-1]
     ax.hlines(
         y,
@@ -56,7 +56,7 @@ def plot_intervals(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     names = [f"{g}: {o}" for g in numbers["groups"] for o in numbers["outcomes"]]
     if numbers.get("bounds_only"):
         (marks,) = ax.plot(np.concatenate(ends[2:]), np.tile(y, 2), "|", color="#0072B2", markersize=9)
-        tips(marks, 2 * [f"{n} {percent(c)} to {percent(d)}" for n, c, d in zip(names, *ends[2:])])
+        look.tips(marks, 2 * [f"{n} {percent(c)} to {percent(d)}" for n, c, d in zip(names, *ends[2:])])
     else:
         shown = f"{100 * numbers['level']:g}% interval"
         ax.hlines(y, ends[0], ends[1], color="#0072B2", linewidth=2.5, label=shown)
@@ -66,9 +66,9 @@ def plot_intervals(numbers: Mapping[str, Any], ax: Any = None) -> Any:
             f"{n} {percent(s)} ({percent(a)} to {percent(b)}; bounds {percent(c)} to {percent(d)})"
             for n, s, a, b, c, d in rows
         ]
-        tips(dots, said)
-    ax.set(xlim=share_ends(share, *ends), yticks=y, yticklabels=labels)
+        look.tips(dots, said)
+    ax.set(xlim=look.share_ends(share, *ends), yticks=y, yticklabels=labels)
     ax.set(xlabel="share of the group", ylim=(-0.7, share.size - 0.3))
-    percent_axes(ax.xaxis)
-    legend_above(ax)
+    look.percent_axes(ax.xaxis)
+    look.legend_above(ax)
     return ax

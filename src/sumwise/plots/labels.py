@@ -147,6 +147,13 @@ def tips(artist: Any, words: Sequence[str]) -> Any:
     return artist
 
 
+def axes_or_new(ax: Any, width: float, height: float) -> Any:
+    """The axes that are given, or new ones of this size in inches."""
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=(width, height))[1] if ax is None else ax
+
+
 def percent(value: float) -> str:
     """A share as people read it."""
     return f"{100 * value:.1f}%"

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sumwise.extras import require
-from sumwise.plots.labels import tips
+from sumwise.plots.labels import NARROW, axes_or_new, short, tips, wrapped_names
 
 EARTH = 6371.0088  # km
 ROUND_STEPS = (1.0, 2.0, 5.0, 10.0)
@@ -182,9 +182,8 @@ class MapFrame:
     """
 
     def __init__(self, numbers: Mapping[str, Any], outlines: Any, projection: Any, ax: Any):
-        import matplotlib.pyplot as plt
 
-        self.ax: Any = plt.subplots(figsize=(6.4, 5.2))[1] if ax is None else ax
+        self.ax: Any = axes_or_new(ax, 6.4, 5.2)
         self.lonlat = bool(numbers.get("lonlat", True))
         self.projector = None
         if projection is not None and self.lonlat:
@@ -209,15 +208,11 @@ class MapFrame:
 
     def colours(self, shown: Any, label: str) -> Any:
         """A bar of colours with its label: beside the map, or below it on a phone, where width is scarce."""
-        from sumwise.plots.labels import NARROW_FIGURE
-
         place = "bottom" if self.ax.figure.get_size_inches()[0] < NARROW_FIGURE else "right"
         return self.ax.figure.colorbar(shown, ax=self.ax, label=label, shrink=0.7, location=place)
 
     def finish(self, title: str) -> Any:
         """Limits around the places, equal scales, a scale bar and labels; returns the axes."""
-        from sumwise.plots.labels import short, wrapped_names
-
         low, high = self.places.min(axis=0), self.places.max(axis=0)
         room = 0.06 * np.maximum(high - low, (high - low).max() * 0.2 or 1.0)
         degrees = self.lonlat and self.projector is None
@@ -246,8 +241,6 @@ class MapFrame:
 
     def _name_places(self, shrink: float) -> None:
         """The names of few places beside them, where they touch neither a place nor another name."""
-        from sumwise.plots.labels import short
-
         (left, right), (low, high) = self.ax.get_xlim(), self.ax.get_ylim()
         wide, tall = self.ax.figure.get_size_inches() * 72 * 0.62  # about the points that the map itself has
         scale = min(wide / ((right - left) * shrink), tall / (high - low))

@@ -38,14 +38,13 @@ def plot_methods(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     >>> ax.get_xlabel()
     'share of the group'
     """
-    import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import legend_above, line_names, percent, percent_axes, share_ends, tips
+    from sumwise.plots.labels import axes_or_new, legend_above, line_names, percent, percent_axes, share_ends, tips
 
     shares = np.asarray(numbers["shares"], dtype=float)
     shares = shares.reshape(len(shares), -1)
     low, high = (np.asarray(numbers[k], dtype=float).ravel() for k in ("low", "high"))
-    ax = plt.subplots(figsize=(6, 0.8 + 0.3 * low.size))[1] if ax is None else ax
+    ax = axes_or_new(ax, 6, 0.8 + 0.3 * low.size)
     y = np.arange(low.size)[::-1]
     shown = f"{100 * numbers['level']:g}% interval"
     ax.hlines(y, low, high, color="#b9b9b9", alpha=0.7, linewidth=9, label=shown)

@@ -33,12 +33,11 @@ def plot_polarisation(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     >>> plot_polarisation(numbers).get_xlabel()
     'group less all others (percentage points)'
     """
-    import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import line_inches, line_names, tips
+    from sumwise.plots.labels import axes_or_new, line_inches, line_names, tips
 
     gap, low, high = (np.asarray(numbers[k], dtype=float).ravel() for k in ("gap", "low", "high"))
-    ax = plt.subplots(figsize=(6, 0.8 + line_inches(line_names(numbers)) * gap.size))[1] if ax is None else ax
+    ax = axes_or_new(ax, 6, 0.8 + line_inches(line_names(numbers)) * gap.size)
     y = np.arange(gap.size)[::-1]
     ax.axvline(0, color="0.4", linewidth=1, linestyle="--")
     ax.hlines(y, low, high, color="#0072B2", linewidth=2)

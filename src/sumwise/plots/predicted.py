@@ -35,11 +35,10 @@ def plot_predicted(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     >>> plot_predicted(predicted_numbers([1, 2], [1.5, 2.5], "age")).get_xlabel()
     'actual age'
     """
-    import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import fitted, percent, percent_axes, tips
+    from sumwise.plots.labels import axes_or_new, fitted, percent, percent_axes, tips
 
-    ax = plt.subplots(figsize=(5, 5))[1] if ax is None else ax
+    ax = axes_or_new(ax, 5, 5)
     a, p = (np.asarray(numbers[k], dtype=float) for k in ("actual", "predicted"))
     drawn = [numbers[k] for k in ("low", "high") if numbers.get(k) is not None]
     ends = fitted(a, p, *drawn)

@@ -28,12 +28,11 @@ def plot_sensitivity_contours(numbers: Mapping[str, Any], ax: Any = None) -> Any
     >>> plot_sensitivity_contours(numbers | {"first": "yes", "second": "no"}).get_xlabel()
     'points more for yes in units of young alone'
     """
-    import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import short
+    from sumwise.plots.labels import axes_or_new, short
 
     gap = 100 * np.asarray(numbers["gap"], dtype=float)
-    ax = plt.subplots(figsize=(5.5, 4.2))[1] if ax is None else ax
+    ax = axes_or_new(ax, 5.5, 4.2)
     x, y = (100 * np.asarray(numbers[key], dtype=float) for key in ("first_slope", "second_slope"))
     reach = max(float(np.abs(gap).max()), 1e-4)
     step = next((s for s in (0.5, 1, 2, 5, 10, 20) if 7 * s >= reach), 40)  # of round numbers, at most 14 colours

@@ -32,11 +32,10 @@ def plot_share_density(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     >>> plot_share_density(numbers).get_xlabel()
     'share for yes over all units'
     """
-    import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import legend_above, percent_axes, short
+    from sumwise.plots.labels import axes_or_new, legend_above, percent_axes, short
 
-    ax = plt.subplots(figsize=(6, 3.5))[1] if ax is None else ax
+    ax = axes_or_new(ax, 6, 3.5)
     for name, density in zip(numbers["groups"], numbers["density"]):
         (line,) = ax.plot(numbers["grid"], density, label=short(name))
         ax.fill_between(numbers["grid"], density, alpha=0.2, color=line.get_color())

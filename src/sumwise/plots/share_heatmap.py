@@ -40,15 +40,14 @@ def plot_share_heatmap(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     >>> plot_share_heatmap({"share": [[0.2, 0.8]], "groups": ["a"], "outcomes": ["x", "y"]}).get_ylabel()
     'group'
     """
-    import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import NARROW_FIGURE, distinct, percent, tips
+    from sumwise.plots.labels import NARROW_FIGURE, axes_or_new, distinct, percent, tips
 
     share, names = np.asarray(numbers["share"], dtype=float), [numbers["groups"], numbers["outcomes"]]
     labels = ["group", "outcome"]
     if turned(share.shape):
         share, names, labels = share.T, names[::-1], labels[::-1]
-    ax = plt.subplots(figsize=(1.5 + 0.6 * share.shape[1], 1.2 + 0.32 * share.shape[0]))[1] if ax is None else ax
+    ax = axes_or_new(ax, 1.5 + 0.6 * share.shape[1], 1.2 + 0.32 * share.shape[0])
     top = max(float(np.nanmax(share)), 1e-3)
     cells = ax.pcolormesh(share, cmap="Blues", vmin=0, vmax=top, edgecolors="white", linewidth=0.5)
     narrow = float(ax.figure.get_size_inches()[0]) < NARROW_FIGURE

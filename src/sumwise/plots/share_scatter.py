@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks, frames
-from sumwise.plots.labels import percent_axes
+from sumwise.plots.labels import axes_or_new, percent_axes
 from sumwise.plots.methods import COLOURS, MARKERS
 
 
@@ -32,12 +32,11 @@ def plot_share_scatter(table: Any, by: str | None = None, ax: Any = None) -> Any
     >>> plot_share_scatter({"sex": ["m", "f"], "predicted": [0.4, 0.5], "polled": [0.44, 0.56]}, "sex").get_xlabel()
     'polled share'
     """
-    import matplotlib.pyplot as plt
 
     points = frames.to_pandas(table)
     for column in ("predicted", "polled", *([] if by is None else [by])):
         checks.known(column, list(points.columns), "column")
-    ax = plt.subplots(figsize=(5, 5))[1] if ax is None else ax
+    ax = axes_or_new(ax, 5, 5)
     ax.plot([0, 1], [0, 1], color="0.7", linewidth=1, zorder=1)
     for line in (ax.axvline, ax.axhline):  # majorities are right in the lower left and the upper right quarter
         line(0.5, color="0.9", linewidth=1, zorder=0)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from sumwise.plots.labels import axes_or_new
+
 STYLES = ("-", "--", "-.", ":")
 
 
@@ -34,12 +36,11 @@ def plot_similarity(numbers: Any, varied: str = "mean", ax: Any = None) -> Any:
     >>> plot_similarity(similarity_numbers({"W2": WassersteinKernel()}), "deviation").get_xlabel()
     'standard deviation of the other bag'
     """
-    import matplotlib.pyplot as plt
 
     from sumwise import checks
 
     checks.choice(varied, "varied", ("mean", "deviation"))
-    ax = plt.subplots(figsize=(6, 4))[1] if ax is None else ax
+    ax = axes_or_new(ax, 6, 4)
     part = numbers[numbers["varied"] == varied]
     for k, (name, line) in enumerate(part.groupby("kernel", sort=False)):
         ax.plot(line["value"], line["similarity"], STYLES[k % len(STYLES)], color=f"C{k}", label=name)

@@ -32,12 +32,11 @@ def plot_subgroups(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     >>> plot_subgroups(numbers).get_xlabel()
     'share'
     """
-    import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import legend_above, line_names, percent, percent_axes, share_ends, tips
+    from sumwise.plots.labels import axes_or_new, legend_above, line_names, percent, percent_axes, share_ends, tips
 
     share, low, high = (np.asarray(numbers[k], dtype=float) for k in ("share", "low", "high"))
-    ax = plt.subplots(figsize=(6, 0.9 + 0.28 * share.size))[1] if ax is None else ax
+    ax = axes_or_new(ax, 6, 0.9 + 0.28 * share.size)
     y = np.arange(share.size)[::-1]
     ax.hlines(y, low, high, color="#0072B2", linewidth=2, label=f"{100 * numbers['level']:g}% interval")
     (dots,) = ax.plot(share, y, "o", color="#D55E00", markersize=6, label="estimate")

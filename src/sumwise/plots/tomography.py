@@ -31,12 +31,11 @@ def plot_tomography(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     >>> plot_tomography(tomography(Margins([[50, 50]], [[75, 25]], row_names=["a", "b"]))).get_xlabel()
     'share of a for col0'
     """
-    import matplotlib.pyplot as plt
     from matplotlib.collections import LineCollection
 
-    from sumwise.plots.labels import legend_above, percent, percent_axes, short, tips
+    from sumwise.plots.labels import axes_or_new, legend_above, percent, percent_axes, short, tips
 
-    ax = plt.subplots(figsize=(5, 5))[1] if ax is None else ax
+    ax = axes_or_new(ax, 5, 5)
     grey = {"colors": "#9a9a9a", "linewidths": 0.6, "alpha": 0.7, "zorder": 1, "label": "possible shares of a unit"}
     ax.add_collection(LineCollection(list(numbers["lines"]), **grey))
     if "segments" in numbers:

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from sumwise.plots.labels import axes_or_new
+
 
 def plot_training_curve(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     """Draw what `diagnostics.training_curve` returns.
@@ -31,9 +33,8 @@ def plot_training_curve(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     >>> plot_training_curve({"names": ["EM"], "values": [[-3.0, -2.0]], "what": "objective"}).get_ylabel()
     'objective'
     """
-    import matplotlib.pyplot as plt
 
-    ax = plt.subplots(figsize=(6, 3))[1] if ax is None else ax
+    ax = axes_or_new(ax, 6, 3)
     for name, values in zip(numbers["names"], numbers["values"]):
         y = np.asarray(values, dtype=float)
         ax.plot(np.arange(len(y)) + 1, y, label=name, marker="." if len(y) < 30 else None)

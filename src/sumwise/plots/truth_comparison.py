@@ -31,12 +31,11 @@ def plot_findings(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     >>> plot_findings({"names": ["heads"], "off": [5.0], "low": [-10.0], "high": [20.0]}).get_xlabel()
     'off the truth, in percent of it'
     """
-    import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import short
+    from sumwise.plots.labels import axes_or_new, short
 
     off, low, high = (np.asarray(numbers[k], dtype=float) for k in ("off", "low", "high"))
-    ax = plt.subplots(figsize=(6, 0.8 + 0.3 * off.size))[1] if ax is None else ax
+    ax = axes_or_new(ax, 6, 0.8 + 0.3 * off.size)
     y = np.arange(off.size)[::-1]
     ax.axvline(0, color="0.4", linewidth=1, linestyle="--")
     ax.hlines(y, low, high, color="#0072B2", linewidth=2)

@@ -39,9 +39,9 @@ def plot_unit_map(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     from matplotlib.collections import PathCollection
     from matplotlib.path import Path
 
-    from sumwise.plots.labels import tips
+    from sumwise.plots.labels import axes_or_new, tips
 
-    ax = plt.subplots(figsize=(6.4, 5.2))[1] if ax is None else ax
+    ax = axes_or_new(ax, 6.4, 5.2)
     paths = [Path.make_compound_path(*(Path(np.asarray(ring, dtype=float)) for ring in s)) for s in numbers["shapes"]]
     values = np.array([np.nan if v is None else v for v in numbers["values"]], dtype=float)
     colours = plt.get_cmap(COLOURS[str(numbers["what"])]).with_extremes(bad="0.85")

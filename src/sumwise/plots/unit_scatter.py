@@ -37,11 +37,10 @@ def plot_unit_scatter(numbers: Mapping[str, Any], ax: Any = None, bounds: bool =
     >>> plot_unit_scatter(unit_scatter(m)).get_ylabel()
     'share of yes in the unit'
     """
-    import matplotlib.pyplot as plt
 
-    from sumwise.plots.labels import fitted, legend_above, percent, percent_axes, short, tips
+    from sumwise.plots.labels import axes_or_new, fitted, legend_above, percent, percent_axes, short, tips
 
-    ax = plt.subplots(figsize=(5.5, 4.5))[1] if ax is None else ax
+    ax = axes_or_new(ax, 5.5, 4.5)
     if bounds:
         ax.vlines(
             numbers["x"],

@@ -14,8 +14,6 @@ import json
 import math
 import os
 import secrets
-import stat
-import tempfile
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -26,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sumwise.errors import DataError
-from sumwise.storage.atomic import open_lock
+from sumwise.storage.atomic import new_file, open_lock
 from sumwise.storage.documents import read_json
 from sumwise.table import Table
 from sumwise.tables import Tables
@@ -241,17 +239,10 @@ def _state() -> Path:
 
 
 def _write_json(path: Path, data: Any) -> None:
-    mode = stat.S_IMODE(os.stat(path).st_mode) if path.exists() else 0o600
-    with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=path.name, delete=False, encoding="utf-8") as out:
-        try:
-            json.dump(data, out, indent=1)
-            out.flush()
-            os.chmod(out.name, mode)
-            os.fsync(out.fileno())
-            os.replace(out.name, path)
-        except BaseException:
-            os.unlink(out.name)
-            raise
+    with new_file(path) as out:
+        if not path.exists():
+            os.chmod(out.name, 0o600)  # its owner's; an older one keeps its mode
+        out.write(json.dumps(data, indent=1).encode())
 
 
 def _entry(given: Any) -> dict[str, Any]:

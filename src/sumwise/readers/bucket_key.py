@@ -12,7 +12,7 @@ from typing import Any
 from sumwise import checks
 from sumwise.errors import DataError, sentence
 from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Noise, Poisson
-from sumwise.storage.documents import read_json, read_toml
+from sumwise.storage.documents import read_json, read_named, read_toml
 
 NOISES = {"geometric": Geometric, "laplace": Laplace, "gaussian": Gaussian, "poisson": Poisson}
 ROLES = ("attribute", "measure", "table")
@@ -263,10 +263,7 @@ def _load(source: str | PathLike) -> tuple[dict, str]:
         raise DataError(f"The key is of type {type(source).__name__}.", hint="give a dict, or a TOML or JSON file.")
     path = Path(source)
     name = f"the key file {str(path)!r}"
-    try:
-        data = read_json(path) if path.suffix == ".json" else read_toml(path)
-    except (OSError, ValueError) as error:
-        raise DataError(f"{sentence(name)} can't be read: {error}.") from None
+    data = read_named(read_json if path.suffix == ".json" else read_toml, path, "key file")
     if not isinstance(data, dict):
         raise DataError(f"{sentence(name)} holds no entries.")
     return data, name

@@ -247,10 +247,7 @@ def write_margins(margins: Margins, path: str | PathLike, shape: str = "long") -
 
 def _long_frame(margins: Margins) -> pd.DataFrame:
     pieces = []
-    for side, values, names in (
-        ("row", margins.rows, margins.row_names),
-        ("col", margins.cols, margins.col_names),
-    ):
+    for side, values, names in (("row", margins.rows, margins.row_names), ("col", margins.cols, margins.col_names)):
         n, k = values.shape
         pieces.append(
             pd.DataFrame(

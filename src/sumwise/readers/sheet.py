@@ -101,17 +101,17 @@ class Sheet:
 
         ``{}`` in the hint stands for the first text among numbers.
         """
-        series, absent = self.frame[column], self.missing(column)
-        found = pd.unique(pd.Series([str(x).strip() for x in series[~absent].tolist()], dtype=object)).tolist()
+        texts = np.array([str(x).strip() for x in self.frame[column].tolist()], dtype=object)
+        there = ~self.missing(column)
+        found = list(dict.fromkeys(texts[there].tolist()))
         if any(len(t) > 1 and t[0] == "0" and t[1].isdigit() for t in found):
             return True
         styles = styles_for(self.decimal)
         good = [any(style.number(t) is not None for style in styles) for t in found]
         if any(good) and not all(good):
             odd = found[good.index(False)]
-            bad = ~absent & (series.astype(str).str.strip() == odd).to_numpy(dtype=bool)
             what = f"column {column!r} mixes numbers with text ({odd[:40]!r})"
-            self.refuse(bad, what, hint.replace("{}", odd[:40]))
+            self.refuse(there & (texts == odd), what, hint.replace("{}", odd[:40]))
         return not (good and all(good))
 
     def numbers(self, columns: Sequence, *, missing: bool = False, negative: bool = False) -> np.ndarray:

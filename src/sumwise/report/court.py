@@ -114,10 +114,7 @@ class Pages:
 
 
 def court_edition(
-    report: Any,
-    case: Mapping[str, Any] | None = None,
-    model: Any = None,
-    provenance: Mapping[str, Any] | None = None,
+    report: Any, case: Mapping[str, Any] | None = None, model: Any = None, provenance: Mapping[str, Any] | None = None
 ) -> str:
     """Return a report on margins as one HTML page that can be printed and filed.
 

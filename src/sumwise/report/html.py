@@ -73,11 +73,7 @@ def page(
     }
     drawings = _Drawings([block["numbers"] for block in blocks if block["kind"] == "figure"], found, twice)
     environment = templates()
-    environment.filters |= {
-        "cell": typographic(cell),
-        "defined": defined,
-        "minus": typographic(str),
-    }
+    environment.filters |= {"cell": typographic(cell), "defined": defined, "minus": typographic(str)}
     environment.globals |= {
         "draw": drawings.draw,
         "strip": strip,

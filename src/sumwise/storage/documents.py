@@ -7,11 +7,13 @@ import hashlib
 import json
 import re
 import tomllib
-from os import PathLike
+from collections.abc import Callable
+from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
 from sumwise import checks
+from sumwise.errors import DataError
 
 HALF_A_PAIR = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -29,6 +31,14 @@ def read_toml(path: str | PathLike) -> dict[str, Any]:
     """The TOML of a file; a pipe or a device is a DataError."""
     checks.ordinary_file(path)
     return parse_toml(Path(path).read_text("utf-8-sig"))
+
+
+def read_named(read: Callable[[Any], Any], path: str | PathLike, what: str = "file", hint: str | None = None) -> Any:
+    """What `read_json` or `read_toml` gives; a DataError that names the file where it can't be read."""
+    try:
+        return read(path)
+    except (OSError, ValueError) as error:
+        raise DataError(f"The {what} {fspath(path)!r} can't be read: {error}.", hint=hint) from None
 
 
 def parse_json(text: str, **hooks: Any) -> Any:

@@ -235,10 +235,12 @@ def election(
     sizes = _sizes(n_regions, n_individuals)
     for name, value, low in (
         ("n_classes", n_classes, 2), ("n_continuous", n_continuous, 0), ("n_categorical", n_categorical, 0),
-        ("n_test", n_test, 1),
+        ("n_test", n_test, 1), ("mean_weight", mean_weight, 1), ("separation", separation, 0), ("signal", signal, 0),
+        ("region_effect", region_effect, 0), ("weight_spread", weight_spread, 0),
     ):  # fmt: skip
-        checks.at_least(value, name, low)
-    _check_scales(separation, signal, region_effect, mean_weight, weight_spread)
+        checks.at_least(value, name, low, whole_number=name.startswith("n_"))
+    if separation >= 1:
+        raise DataError(f"separation is {separation!r}; it must be below 1.")
     dtype = float_dtype(dtype)
 
     people = Population.draw(n_regions, n_continuous, n_categorical, separation, rng)
@@ -291,16 +293,6 @@ def _sizes(n_regions: Any, n_individuals: Any) -> np.ndarray:
             hint="give one size of at least 1 per region.",
         )
     return sizes
-
-
-def _check_scales(separation: Any, signal: Any, region_effect: Any, mean_weight: Any, weight_spread: Any) -> None:
-    checks.at_least(mean_weight, "mean_weight", 1, whole_number=False)
-    checks.at_least(separation, "separation", 0, whole_number=False)
-    checks.at_least(signal, "signal", 0, whole_number=False)
-    checks.at_least(region_effect, "region_effect", 0, whole_number=False)
-    checks.at_least(weight_spread, "weight_spread", 0, whole_number=False)
-    if separation >= 1:
-        raise DataError(f"separation is {separation!r}; it must be below 1.")
 
 
 def _softmax_regression(

@@ -64,12 +64,7 @@ class GaussianRegions(Record):
 
 
 def gaussian(
-    experiment: int = 1,
-    n_bags: int = 1000,
-    *,
-    n_features: int = 10,
-    coefficients: Any = None,
-    random_state: Any = None,
+    experiment: int = 1, n_bags: int = 1000, *, n_features: int = 10, coefficients: Any = None, random_state: Any = None
 ) -> GaussianRegions:
     """Draw one of the four Gaussian experiments: regions of two categories, and their votes.
 
@@ -140,14 +135,7 @@ def gaussian(
     names = [*(f"x{d + 1}" for d in range(n_features)), "category"]
     bags = Bags(values, np.concatenate([[0], np.cumsum(sizes.sum(axis=1))]), features=names)
     return GaussianRegions(
-        bags,
-        *_shares(labels, sizes),
-        *_shares(probabilities, sizes),
-        ~in_b,
-        labels,
-        probabilities,
-        beta,
-        variances,
+        bags, *_shares(labels, sizes), *_shares(probabilities, sizes), ~in_b, labels, probabilities, beta, variances
     )
 
 

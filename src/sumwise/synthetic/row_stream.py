@@ -13,6 +13,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.domain import Domain
 from sumwise.errors import DataError
+from sumwise.storage.atomic import new_file
 from sumwise.synthetic.record import Record
 from sumwise.synthetic.row_model import BLOCK, RowModel
 from sumwise.tables import Table, Tables
@@ -101,19 +102,13 @@ class Rows(Record):
         """
         import pyarrow.parquet as pq
 
-        path = Path(path)
-        partial = path.with_name(path.name + ".partial")
         chunks = self.chunks(chunk_rows, format="arrow", probability=probability)
         first = next(chunks)
-        try:
-            with pq.ParquetWriter(partial, first.schema) as writer:
-                writer.write_batch(first)
-                for batch in chunks:
-                    writer.write_batch(batch)
-            partial.replace(path)
-        finally:
-            partial.unlink(missing_ok=True)
-        return path
+        with new_file(path) as file, pq.ParquetWriter(file, first.schema) as writer:
+            writer.write_batch(first)
+            for batch in chunks:
+                writer.write_batch(batch)
+        return Path(path)
 
     def probabilities(self, x: Any) -> np.ndarray:
         """Return the true P(label = 1 | x) of a frame with the attributes' columns or a matrix of codes (m, d)."""

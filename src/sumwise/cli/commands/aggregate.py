@@ -183,27 +183,31 @@ def _value(text: str, kind: str, condition: str) -> Any:
 
 def _encoding(source: str, encode: str | None, encoding: str | None, label: str | None, options: dict[str, Any]) -> Any:
     from sumwise.encoding import Encoding
-    from sumwise.storage.documents import read_json, read_toml
+    from sumwise.storage.documents import read_json, read_named
 
     if encode is not None and encoding is not None:
         raise DataError("Both --encode and --encoding are given.", hint="learn rules, or use those of earlier tables.")
-    path = encode or encoding
-    if path is None:
-        return None
-    try:
-        data = read_toml(path) if encode else read_json(path)
-    except (OSError, ValueError) as error:
-        raise DataError(f"The file {path!r} can't be read: {error}.") from None
     if encoding is not None:
-        return Encoding.from_dict(data)
+        return Encoding.from_dict(read_named(read_json, encoding))
+    if encode is None:
+        return None
     from sumwise.aggregate import fit_encoding
+
+    data = read_rules(encode)
 
     label = data.pop("label") if isinstance(data.get("label"), str) else label
     held_out = data.pop("held_out") if isinstance(data.get("held_out"), list) else None
     if held_out:
-        _check_held_out(source, held_out, path, **options)
-    spec = {name: rule["at"] if isinstance(rule, dict) and set(rule) == {"at"} else rule for name, rule in data.items()}
-    return fit_encoding(source, spec, label, held_out, **options)
+        _check_held_out(source, held_out, encode, **options)
+    return fit_encoding(source, data, label, held_out, **options)
+
+
+def read_rules(path: str) -> dict[str, Any]:
+    """The rules of a TOML file, as `Encoding.fit` takes them."""
+    from sumwise.storage.documents import read_named, read_toml
+
+    given = read_named(read_toml, path).items()
+    return {name: rule["at"] if isinstance(rule, dict) and set(rule) == {"at"} else rule for name, rule in given}
 
 
 def _check_held_out(

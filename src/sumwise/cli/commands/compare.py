@@ -33,9 +33,5 @@ def command(
     if quiet:
         output.write(str(folder / "report.html"))
         return
-    output.write(output.one_line(summary["title"]), style="bold")
-    for line in summary["lead"]:
-        output.write(f"  {output.one_line(line)}")
-    for found in summary["findings"]:
-        output.write(f"  - {output.one_line(found['line'])}")
+    output.write_findings(summary)
     output.write(f"\nThe report: {folder / 'report.html'}")

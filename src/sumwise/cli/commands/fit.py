@@ -71,13 +71,7 @@ def show(result: dict[str, Any], json: bool, quiet: bool = False) -> None:
     if quiet:
         output.write(f"{Path(result['folder']) / 'report.html'}")
         return
-    output.write(output.one_line(result["title"]), style="bold")
-    for line in result["lead"]:
-        output.write(f"  {output.one_line(line)}")
-    for found in result["findings"]:
-        output.write(f"  - {output.one_line(found['line'])}")
-    for line in result.get("checked", ()):
-        output.write(f"  {output.one_line(line)}")
+    output.write_findings(result)
     place = Path(result["folder"])
     page = place / "report.html" if (place / "report.html").exists() else place / "*" / "report.html"
     output.write(f"\nThe report: {page}")

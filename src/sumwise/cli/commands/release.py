@@ -204,18 +204,14 @@ class Release:
 def _private_encoding(
     rows: str, encode: str | None, options: Release, levels: Any, person: str | None, ledger: Any
 ) -> Any:
+    from sumwise.cli.commands.aggregate import read_rules
     from sumwise.privacy import PersonBounds
     from sumwise.privacy.private_levels import learned_privately
     from sumwise.readers.files import open_sheet
-    from sumwise.storage.documents import read_toml
 
     if encode is None:
         return None
-    try:
-        spec = read_toml(encode)
-    except (OSError, ValueError) as error:
-        raise DataError(f"The file {encode!r} can't be read: {error}.") from None
-    spec = {n: rule["at"] if isinstance(rule, dict) and set(rule) == {"at"} else rule for n, rule in spec.items()}
+    spec = read_rules(encode)
     frame = open_sheet(rows, None, None).frame
     bounds, what = PersonBounds(options.rows or 1, replace=options.replace), f"levels of {Path(rows).name}"
     return learned_privately(frame, spec, levels, bounds, ledger, person=person, what=what)

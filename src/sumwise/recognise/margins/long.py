@@ -10,14 +10,7 @@ import pandas as pd
 from sumwise.errors import DataError
 from sumwise.recognise.guess import APART, TOGETHER, Guess, no_total, refused
 from sumwise.recognise.margins import words
-from sumwise.recognise.margins.long_columns import (
-    VOTES,
-    Found,
-    combinations,
-    combined,
-    long_columns,
-    side_names,
-)
+from sumwise.recognise.margins.long_columns import VOTES, Found, combinations, combined, long_columns, side_names
 from sumwise.recognise.margins.refusals import LEAST_OVER, MOST_OVER, count_all
 from sumwise.recognise.margins.sides import Side, relation
 from sumwise.recognise.margins.sums import adds_up

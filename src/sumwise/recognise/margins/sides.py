@@ -11,16 +11,7 @@ from sumwise.errors import DataError
 from sumwise.frames.margins import rounding
 from sumwise.nonvoting import is_nonvoting
 from sumwise.recognise.margins import words
-from sumwise.recognise.margins.sums import (
-    AGREE,
-    clean_rows,
-    families,
-    matrix,
-    nested_sums,
-    parts_of,
-    sums,
-    whole_runs,
-)
+from sumwise.recognise.margins.sums import AGREE, clean_rows, families, matrix, nested_sums, parts_of, sums, whole_runs
 from sumwise.recognise.profile_file import Column, FileProfile, has_word, is_called, name_parts
 
 ANOTHER_WAY = "another way to split people into groups; name it in groups to use it instead"

@@ -12,13 +12,7 @@ from sumwise.nonvoting import is_nonvoting
 from sumwise.recognise.margins import refusals, words
 from sumwise.recognise.margins.reading import Reading
 from sumwise.recognise.margins.refusals import MOST_OVER, count_all, people_per_vote
-from sumwise.recognise.margins.sides import (
-    FEW,
-    Relation,
-    Side,
-    is_total,
-    kind_of,
-)
+from sumwise.recognise.margins.sides import FEW, Relation, Side, is_total, kind_of
 from sumwise.recognise.margins.sums import AGREE, clean_rows, sums
 from sumwise.recognise.profile_file import Column, is_called, name_parts
 from sumwise.report.context import plural

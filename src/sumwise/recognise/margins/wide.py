@@ -15,16 +15,7 @@ from sumwise.errors import DataError
 from sumwise.recognise.guess import TOGETHER, Guess
 from sumwise.recognise.margins import refusals, words
 from sumwise.recognise.margins.reading import Reading, leave_out_repeated, leave_out_totals, left_out_key
-from sumwise.recognise.margins.sides import (
-    ANOTHER_WAY,
-    Side,
-    Sides,
-    find_sides,
-    is_total,
-    kind_of,
-    relation,
-    split,
-)
+from sumwise.recognise.margins.sides import ANOTHER_WAY, Side, Sides, find_sides, is_total, kind_of, relation, split
 from sumwise.recognise.margins.sums import clean_rows, sums
 from sumwise.recognise.margins.totals import (
     ask_of_whom,

@@ -59,29 +59,27 @@ def write(context: Context) -> Summary:
     model = context.model
     model.check_data(context.data)
     flows, places = model.flows(least=MIN_LISTED_FLOW), model.to_frame()
+    moves: Any = flows[flows["from"] != flows["to"]]
+    moves = moves.sort_values("count", ascending=False, kind="stable")
     context.frames |= {"estimates": flows, "places": places}
     times = _called(model.times_[0], context.time_name, model.times_[-1])
     title = context.titled(f"Movement between {plural(len(model.places_), 'place')}, {times}")
     summary = Summary(title, "collective", context.method)
     stay = model.staying()
-    summary.record = {
-        "times": len(model.times_),
-        "places": len(model.places_),
-        "population": model.n_,
-        "staying": stay,
-    }
-    intervals = context.step("intervals", lambda: _intervals(model, flows, context.level))
-    summary.findings = _findings(context, flows, stay, intervals)
+    summary.record = {"times": len(model.times_), "places": len(model.places_), "population": model.n_, "staying": stay}
+    intervals = context.step("intervals", lambda: _intervals(model, moves, context.level))
+    summary.findings = _findings(context, moves, stay, intervals)
     summary.lead = _lead(context, stay)
     outlines = {} if context.outlines is None else {"outlines": rings(context.outlines)}  # of all maps
-    maps = _flow_figure(context, flows, outlines), _route_figure(context, outlines)
+    maps = _flow_figure(context, moves, outlines), _route_figure(context, outlines)
     summary.add("found", *maps, _connectivity_figure(context))
     found, why = intervals
     largest = f"The largest flows between places, with {context.percent} intervals"
     summary.add("estimates", text(why) if found is None else table(found, largest, COUNTS, about=EXCHANGE))
-    moves = _moving(flows).head(MOST_ROWS)
     few = len(moves) <= FEW_ROWS
-    listed = table(moves, "Flows between places, largest first", COUNTS, "estimates.csv", not few, EXCHANGE)
+    listed = table(
+        moves.head(MOST_ROWS), "Flows between places, largest first", COUNTS, "estimates.csv", not few, EXCHANGE
+    )
     summary.add("estimates" if few else "appendix", listed)
     summary.add("appendix", table(places, "Every time and place", COUNTS, "places.csv", folded=True))
     if context.truth is not None:
@@ -92,8 +90,8 @@ def write(context: Context) -> Summary:
     _agreement(context, summary)
     _uncertainty(context, summary, outlines)
     context.convergence(summary)
-    given = {k: v if isinstance(v, bool) else str(v) for k, v in model.get_params(deep=False).items() if v is not None}
-    given.pop("places", None)
+    params = {k: v for k, v in model.get_params(deep=False).items() if v is not None and k != "places"}
+    given = {k: v if isinstance(v, bool) else str(v) for k, v in params.items()}
     more = {"noise": str(model.noise_), "weight of movement": model.weight_, "places": str(model.places_)}
     summary.add("certainty", facts({**given, **more}, "Settings"))
     assumed = bullets(_assumed(model), f"{context.method} assumes")
@@ -133,18 +131,13 @@ def _lead(context: Context, stay: np.ndarray) -> list[str]:
     return out
 
 
-def _moving(flows: pd.DataFrame) -> pd.DataFrame:
-    moves: Any = flows[flows["from"] != flows["to"]]
-    return moves.sort_values("count", ascending=False, kind="stable")
-
-
-def _intervals(model: FlowModel, flows: pd.DataFrame, level: float) -> tuple[pd.DataFrame | None, str]:
+def _intervals(model: FlowModel, moves: pd.DataFrame, level: float) -> tuple[pd.DataFrame | None, str]:
     """Intervals of the largest moves, or why there are none."""
     if model.seasons_ is not None:
         return None, "Intervals are those of single seasons: see model.seasons_."
     if model.nodes_.size > MOST_CELLS:
         return None, "Intervals were not computed for data of this size; model.interval gives those of any flow."
-    top = _moving(flows).head(INTERVALS)
+    top = moves.head(INTERVALS)
     if top.empty:
         return None, "Nobody moves, so there are no intervals for moves."
     at = {name: k for k, name in enumerate(model.places_.names)}
@@ -161,7 +154,7 @@ def _intervals(model: FlowModel, flows: pd.DataFrame, level: float) -> tuple[pd.
     return top.assign(low=found.low, high=found.high), ""
 
 
-def _findings(context: Context, flows: pd.DataFrame, stay: np.ndarray, intervals: Any) -> list[dict[str, Any]]:
+def _findings(context: Context, moves: pd.DataFrame, stay: np.ndarray, intervals: Any) -> list[dict[str, Any]]:
     model, found = context.model, intervals[0]
     shares = None if model.scores_ is None or "plausible" not in model.scores_ else model.scores_
     kept = [] if shares is None else shares.loc[shares["plausible"], "staying"].tolist()
@@ -187,7 +180,7 @@ def _findings(context: Context, flows: pd.DataFrame, stay: np.ndarray, intervals
     if not known:
         because = "Without coordinates every move is as likely as any other: another movement gives other flows."
     fewest = {MOVES["equal"], MOVES["distance"]} & set(_assumed(model))
-    rows = (_moving(flows) if found is None else found).head(4).to_dict("records")
+    rows = (moves if found is None else found).head(4).to_dict("records")
     for row in rows:
         lower, upper = model.flow_bounds(row["from"], row["to"], row["time"])
         bounds = {"lower_bound": lower, "upper_bound": upper, "implied_by": implied_by}
@@ -219,7 +212,7 @@ def _called(name: Any, word: str, end: Any = None, between: str = "to") -> str:
     return f"{start} {between} {until}"
 
 
-def _flow_figure(context: Context, flows: pd.DataFrame, outlines: dict[str, Any]) -> dict[str, Any] | None:
+def _flow_figure(context: Context, moves: pd.DataFrame, outlines: dict[str, Any]) -> dict[str, Any] | None:
     model = context.model
     if model.places_.distances is not None:  # a map needs coordinates
         return None
@@ -235,7 +228,7 @@ def _flow_figure(context: Context, flows: pd.DataFrame, outlines: dict[str, Any]
         labels.append(_called(edge[0], context.time_name, edge[1]))
         numbers = diagnostics.flow_numbers(counts, edge, where["positions"])
         frames.append({**numbers, "title": labels[-1], **where})
-    data = table(_moving(flows).head(MOST_ROWS), "Flows", COUNTS)
+    data = table(moves.head(MOST_ROWS), "Flows", COUNTS)
     return figure("map_flows", frames, caption, data, labels=labels)
 
 

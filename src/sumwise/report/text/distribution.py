@@ -50,8 +50,7 @@ def write(context: Context) -> Summary:
         raise DataError("A report on a method for bags needs the bags and their responses.", hint="give (bags, y).")
     bags, y = context.data[0], np.asarray(context.data[1])
     predicted = context.step(
-        "predict held-out bags",
-        lambda: diagnostics.cross_predict(context.model, bags, y, FOLDS, context.random_state),
+        "predict held-out bags", lambda: diagnostics.cross_predict(context.model, bags, y, FOLDS, context.random_state)
     )
     classes = _classes(context, y)
     response = context.response or "response"
@@ -77,9 +76,7 @@ def write(context: Context) -> Summary:
     name = embedding if embedding in ASSUMED else context.method
     assumed = ASSUMED.get(name, ["The response is a function of the distribution of the features over a bag."])
     summary.add(
-        "assumptions",
-        bullets(assumed + SHARED, f"{_method(context)} assumes"),
-        bullets(RISKS, "What could go wrong"),
+        "assumptions", bullets(assumed + SHARED, f"{_method(context)} assumes"), bullets(RISKS, "What could go wrong")
     )
     return summary
 
@@ -120,12 +117,7 @@ def _regression(context: Context, summary: Summary, y: np.ndarray, predicted: np
     own = getattr(context.model, "predict_interval", None)
     frame = _bags(context).assign(actual=actual, predicted=found, low=found - wide, high=found + wide)
     context.frames["estimates"] = frame
-    summary.record = {
-        "score": score,
-        "score of a constant": 0.0,
-        "scored by": "R squared",
-        "half width": wide,
-    }
+    summary.record = {"score": score, "score of a constant": 0.0, "scored by": "R squared", "half width": wide}
     summary.findings = _error_findings(context, actual, found, score, wide)
     name = context.response or "response"
     numbers = diagnostics.predicted_numbers(actual, found, name, frame["low"], frame["high"])

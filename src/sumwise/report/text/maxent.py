@@ -58,12 +58,7 @@ def write(context: Context) -> Summary:
     title = context.titled(f"Predicting {shown.get(given, given)} from {listed(_attributes(context))}")
     summary = Summary(title, "maxent", context.method)
     people = float(model.n_) if tables.n is None else tables.n  # noisy tables state no total
-    summary.record = {
-        "tables": len(tables),
-        "people": people,
-        "attributes": len(model.domain_),
-        "classes": names,
-    }
+    summary.record = {"tables": len(tables), "people": people, "attributes": len(model.domain_), "classes": names}
     part = frame[frame["class"] == focus]
     first = part[part["attribute"] == part["attribute"].iloc[0]]
     share = float((first["count"] * first["share"].fillna(0)).sum() / first["count"].sum())

@@ -50,13 +50,7 @@ def write(context: Context) -> Summary:
     frame = context.step(
         "subgroup shares",
         lambda: diagnostics.subgroup_shares(
-            context.model,
-            bags,
-            context.data[1],
-            context.groups or {},
-            classes,
-            context.level,
-            context.random_state,
+            context.model, bags, context.data[1], context.groups or {}, classes, context.level, context.random_state
         ),
     )
     labels = None if context.truth is None else np.asarray(context.truth, dtype=int)

@@ -248,11 +248,7 @@ class Collective(Study):
         times = "regular" if self.problem.data.get("times") == "regular" else wide
         with self.problem.blamed():
             return estimator.fit(
-                self.data,
-                times=times,
-                absent="zero" if absent == "zero" else "unobserved",
-                tracks=self.tracks,
-                **named,
+                self.data, times=times, absent="zero" if absent == "zero" else "unobserved", tracks=self.tracks, **named
             )
 
     # --- out

@@ -71,14 +71,11 @@ class Distribution(Study):
             else:
                 self._other_response(sheet, apart, str(bag), str(response))
             self.check_names([*sheet.columns, *({response} - {*sheet.columns})])
-        self.data = self.bags, self._target()
+        y = self.response
+        if self.classes is not None:  # 0 and 1, or a column for each of more than two classes
+            y = y.astype(float) if len(self.classes) == 2 else np.eye(len(self.classes))[y]
+        self.data = self.bags, y
         self.details |= {"classes": self.classes, "response": self.named(str(response)), "names": p.names}
-
-    def _target(self) -> np.ndarray:
-        """The response as numbers: classes as 0 and 1, one column each where there are more than two."""
-        if self.classes is None:
-            return self.response
-        return self.response.astype(float) if len(self.classes) == 2 else np.eye(len(self.classes))[self.response]
 
     def _own_response(self, sheet: Sheet, response: str) -> None:
         texts = level_texts(sheet, response)

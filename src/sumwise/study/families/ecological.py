@@ -18,7 +18,7 @@ from sumwise.margins import ROWS_TOTAL, Margins
 from sumwise.readers import read_margins
 from sumwise.readers.margins import in_order, option_columns
 from sumwise.readers.sheet import Sheet
-from sumwise.storage.documents import read_json
+from sumwise.storage.documents import read_json, read_named
 from sumwise.study.families.base import Study
 from sumwise.study.sources import join, named_together, numbered_again, only_rows, open_source
 
@@ -98,10 +98,7 @@ class Ecological(Study):
         path = Path(str(given["file"]))
         path = path if path.is_absolute() or p.path is None else p.path.parent / path
         with p.blamed(("map", "file")):
-            try:
-                read = read_json(path)
-            except (OSError, ValueError) as error:
-                raise DataError(f"The map {str(path)!r} can't be read: {error}.", hint="give a GeoJSON file.") from None
+            read = read_named(read_json, path, "map", "give a GeoJSON file.")
             from sumwise.diagnostics import unit_shapes
 
             self.details["shapes"] = unit_shapes(read, list(self.margins.units), given["key"])

@@ -63,14 +63,7 @@ def write(context: Context) -> Summary:
         f"the assumptions of {context.method}."
     ]
     impossible = impossible if beyond else []
-    cautions = [
-        *context.cautions,
-        *doubts(m),
-        *impossible,
-        *small_groups(est),
-        *alike_units(m),
-        *curved,
-    ]
+    cautions = [*context.cautions, *doubts(m), *impossible, *small_groups(est), *alike_units(m), *curved]
     away = no_candidates(m.col_names)
     some_voted = any(away) and not all(away) and context.method != "Bounds" and min(est.shares_.shape) > 1
     voters = turnout(est, level=context.level, random_state=context.random_state) if some_voted else None
