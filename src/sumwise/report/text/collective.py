@@ -59,8 +59,7 @@ def write(context: Context) -> Summary:
     model = context.model
     model.check_data(context.data)
     flows, places = model.flows(least=MIN_LISTED_FLOW), model.to_frame()
-    moves: Any = flows[flows["from"] != flows["to"]]
-    moves = moves.sort_values("count", ascending=False, kind="stable")
+    moves = flows.loc[flows["from"] != flows["to"]].sort_values("count", ascending=False, kind="stable")
     context.frames |= {"estimates": flows, "places": places}
     times = _called(model.times_[0], context.time_name, model.times_[-1])
     title = context.titled(f"Movement between {plural(len(model.places_), 'place')}, {times}")
