@@ -483,12 +483,8 @@ def _row_weights(given: Any, offsets: np.ndarray, ids: np.ndarray) -> np.ndarray
         return None
     above = np.concatenate([[0], np.cumsum(weights > 0)])  # sums of the weights themselves would lose small ones
     zero = (np.diff(above[offsets]) == 0) & (np.diff(offsets) > 0)
-    if zero.any():
-        i = int(np.argmax(zero))
-        raise DataError(
-            f"All weights are zero in {int(zero.sum())} of {len(zero)} bags. First: bag {checks.plain(ids[i])!r}.",
-            hint="drop such bags, or give a row a weight above zero.",
-        )
+    hint = "drop such bags, or give a row a weight above zero."
+    checks.nowhere(zero, "All weights are zero in {} bags", lambda i: f"bag {checks.plain(ids[i])!r}", hint)
     return weights
 
 

@@ -10,7 +10,7 @@ import datetime
 import decimal
 import difflib
 import os
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,6 +31,7 @@ __all__ = [
     "mapping",
     "name_of_column",
     "names",
+    "nowhere",
     "ordinary_file",
     "positive",
     "same_length",
@@ -215,6 +216,23 @@ def same_length(**sized: Any) -> int:
     return next(iter(lengths.values()))
 
 
+def nowhere(bad: np.ndarray, what: str, first: Callable[..., str], hint: str | None = None) -> None:
+    """Check that nothing is bad; else say how often it is (``{}`` in `what`) and where it is first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import checks
+    >>> checks.nowhere(np.array([False, True]), "{} bags are empty", lambda i: f"bag {i}", "leave them out.")
+    Traceback (most recent call last):
+    sumwise.errors.DataError: 1 of 2 bags are empty. First: bag 1. Hint: leave them out.
+    """
+    if bad.any():
+        at = (int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
+        said = what.replace("{}", f"{int(bad.sum()):,} of {bad.size:,}")
+        raise DataError(f"{said}. First: {first(*at)}.", hint=hint)
+
+
 def same_totals(rows: np.ndarray, cols: np.ndarray, units: Sequence | np.ndarray) -> None:
     """Check that row and column totals of every unit agree within a relative 1e-9.
 
@@ -228,14 +246,12 @@ def same_totals(rows: np.ndarray, cols: np.ndarray, units: Sequence | np.ndarray
     """
     by_rows, by_cols = rows.sum(axis=1), cols.sum(axis=1)
     bad = np.abs(by_rows - by_cols) > TOTALS_RTOL * np.maximum(by_rows, by_cols)
-    if bad.any():
-        i = int(np.argmax(bad))
-        raise DataError(
-            f"Row and column totals differ in {int(bad.sum())} of {len(bad)} units. First: unit {plain(units[i])!r} "
-            f"has {by_rows[i]:.10g} by rows, {by_cols[i]:.10g} by columns.",
-            hint="drop such units, add a 'not counted' column, or build with Margins.from_frame(..., "
-            "mismatch='rescale' or 'no_vote').",
-        )
+    nowhere(
+        bad,
+        "Row and column totals differ in {} units",
+        lambda i: f"unit {plain(units[i])!r} has {by_rows[i]:.10g} by rows, {by_cols[i]:.10g} by columns",
+        "drop such units, add a 'not counted' column, or Margins.from_frame(..., mismatch='rescale' or 'no_vote').",
+    )
 
 
 def names(given: Iterable | None, n: int, what: str, default: str) -> tuple:
@@ -309,9 +325,8 @@ def identifiers(given: Any, n: int, what: str) -> np.ndarray:
     if len(array) != n:
         raise DataError(f"{what} has {len(array)} entries for {n} units.")
     nothing = ("NoneType", "NAType", "NaTType")
-    missing = [i for i, x in enumerate(array.tolist()) if type(x).__name__ in nothing or x != x]
-    if missing:
-        raise DataError(f"{what} is missing at {len(missing)} of {n} places. First: position {missing[0]}.")
+    missing = np.array([type(x).__name__ in nothing or x != x for x in array.tolist()], dtype=bool)
+    nowhere(missing, f"{what} is missing at {{}} places", lambda i: f"position {i}")
     unique(array.tolist(), what)
     return frozen(array)
 

@@ -362,13 +362,13 @@ def refuse_far(bags: Bags) -> Bags:
     suspects = np.flatnonzero((np.maximum(np.abs(low), np.abs(high)) > FARTHEST * least) & (high > low))
     centre, scale = centre_and_scale(bags.values[:, suspects])
     far = np.abs(centre) > FARTHEST * scale
-    if far.any():
-        j = int(np.argmax(far))
-        raise DataError(
-            f"{int(far.sum())} of {low.size} columns lie too far from zero for their spread: rounding would hide how "
-            f"rows differ. First: {bags.features[suspects[j]]!r}, at {centre[j]:.4g} ± {scale[j]:.2g}.",
-            hint="subtract a typical value, the same in training and prediction.",
-        )
+    checks.nowhere(
+        far,
+        f"{int(far.sum())} of {low.size} columns lie too far from zero for their spread: rounding would hide how rows "
+        "differ",
+        lambda j: f"{bags.features[suspects[j]]!r}, at {centre[j]:.4g} ± {scale[j]:.2g}",
+        "subtract a typical value, the same in training and prediction.",
+    )
     return bags
 
 

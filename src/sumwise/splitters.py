@@ -208,12 +208,8 @@ class SpatialBagKFold(BagKFold):
 
 def _means(bags: Bags, columns: list[int]) -> np.ndarray:
     """Mean of some columns over each bag's rows."""
-    empty = np.flatnonzero(bags.sizes == 0)
-    if empty.size:
-        raise DataError(
-            f"{empty.size} of {len(bags)} bags are empty and have no place. First: bag {bags.ids[empty[0]]}.",
-            hint="leave them out, or give coordinates as an array.",
-        )
+    hint = "leave them out, or give coordinates as an array."
+    checks.nowhere(bags.sizes == 0, "{} bags are empty and have no place", lambda i: f"bag {bags.ids[i]}", hint)
     values = np.asarray(bags.values[:, columns], dtype=float)
     return np.add.reduceat(values, bags.offsets[:-1], axis=0) / bags.sizes[:, None]
 

@@ -274,14 +274,12 @@ def check_exact_sums(counts: np.ndarray, sums: np.ndarray, name: str, cell: Any 
     binary = sums.ndim == counts.ndim
     whole = sums if binary else sums.sum(axis=-1)
     bad = whole - counts > RTOL * np.maximum(counts, 1.0) if binary else np.abs(whole - counts) > RTOL * (1 + counts)
-    if bad.any():
-        at = np.unravel_index(int(np.argmax(bad)), bad.shape)
-        what = "exceed the counts" if binary else "over all classes differ from the counts"
-        raise DataError(
-            f"{name} {what} in {int(bad.sum())} of {bad.size} cells. First: cell {tuple(map(int, cell(at)))} has "
-            f"{whole[at]:.10g} against {counts[at]:.10g}.",
-            hint="correct them, or state the noise of the table.",
-        )
+    checks.nowhere(
+        bad,
+        f"{name} {'exceed the counts' if binary else 'over all classes differ from the counts'} in {{}} cells",
+        lambda *at: f"cell {tuple(map(int, cell(at)))} has {whole[at]:.10g} against {counts[at]:.10g}",
+        "correct them, or state the noise of the table.",
+    )
 
 
 def _cell_bounds(given: Any, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:

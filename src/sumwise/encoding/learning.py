@@ -315,13 +315,12 @@ class FrameSummary:
 def binary(raw: Any, name: str) -> np.ndarray:
     """A label column as 0.0 and 1.0; anything else is refused with its row."""
     y = numbers_of(raw, name)
-    bad = np.flatnonzero(~np.isin(y, (0.0, 1.0)))
-    if len(bad):
-        raise DataError(
-            f"Label {name!r} must be 0 or 1; {len(bad)} of {len(y)} rows are not. "
-            f"First: row {bad[0]} has {checks.plain(raw.iloc[bad[0]])!r}.",
-            hint="turn the label into 0 and 1 first.",
-        )
+    checks.nowhere(
+        ~np.isin(y, (0.0, 1.0)),
+        f"Label {name!r} must be 0 or 1; {{}} rows are not",
+        lambda i: f"row {i} has {checks.plain(raw.iloc[i])!r}",
+        "turn the label into 0 and 1 first.",
+    )
     return y
 
 

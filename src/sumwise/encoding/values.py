@@ -162,13 +162,12 @@ def numbers_of(values: Any, name: str) -> np.ndarray:
     if pd.api.types.is_complex_dtype(values.dtype):
         raise DataError(f"Column {name!r} holds complex numbers.", hint="cut points need real ones.")
     numeric: Any = pd.to_numeric(values, errors="coerce")
-    bad = np.flatnonzero((numeric.isna() & ~values.isna()).to_numpy())
-    if len(bad):
-        raise DataError(
-            f"Column {name!r} has {len(bad)} of {len(values)} values that are not numbers. "
-            f"First: row {bad[0]} has {checks.plain(values.iloc[bad[0]])!r}.",
-            hint="use 'levels' for text, or clean the column.",
-        )
+    checks.nowhere(
+        (numeric.isna() & ~values.isna()).to_numpy(),
+        f"Column {name!r} has {{}} values that are not numbers",
+        lambda i: f"row {i} has {checks.plain(values.iloc[i])!r}",
+        "use 'levels' for text, or clean the column.",
+    )
     return numeric.to_numpy(dtype=np.float64, na_value=np.nan)
 
 

@@ -154,12 +154,8 @@ def _bag_codes(column: Any, name: str) -> tuple[np.ndarray, list]:
 
     frames.scalars_only(column, name)
     missing = column.isna().to_numpy()
-    if missing.any():
-        raise DataError(
-            f"Column {name!r} (the bag) is missing in {int(missing.sum())} of {len(column)} rows. First: row "
-            f"{int(np.argmax(missing))}.",
-            hint="drop such rows, or put them into a bag of their own.",
-        )
+    hint = "drop such rows, or put them into a bag of their own."
+    checks.nowhere(missing, f"Column {name!r} (the bag) is missing in {{}} rows", lambda i: f"row {i}", hint)
     codes, found = pd.factorize(column)  # in the order of first appearance
     return codes.astype(np.int64), found.tolist()
 

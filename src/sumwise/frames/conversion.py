@@ -133,12 +133,9 @@ def codes_and_levels(column: Any, name: str, levels: Sequence | None = None) -> 
 
     scalars_only(column, name)
     missing = column.isna().to_numpy()
-    if missing.any() and not (levels is not None and None in levels):
-        raise DataError(
-            f"Column {name!r} is missing in {int(missing.sum())} of {len(column)} rows. First: row "
-            f"{int(np.argmax(missing))}.",
-            hint="drop or fill such rows, or make missing a level with an Encoding.",
-        )
+    if levels is None or None not in levels:
+        hint = "drop or fill such rows, or make missing a level with an Encoding."
+        checks.nowhere(missing, f"Column {name!r} is missing in {{}} rows", lambda i: f"row {i}", hint)
     if levels is not None:
         return _codes_in(column, name, levels), tuple(levels)
     if isinstance(column.dtype, pd.CategoricalDtype):

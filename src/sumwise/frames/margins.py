@@ -301,13 +301,10 @@ def _warn_far_apart(sums: np.ndarray, target: np.ndarray, units: np.ndarray, whi
 
 
 def _refuse(bad: np.ndarray, units: np.ndarray, what: str, sums: np.ndarray, target: np.ndarray) -> None:
-    if not bad.any():
-        return
-    i = int(np.argmax(bad))
     listed = ", ".join(repr(checks.plain(u)) for u in units[np.flatnonzero(bad)[:5]])
-    raise DataError(
-        f"{sentence(what)} in {int(bad.sum())} of {len(bad)} units ({listed}"
-        f"{', ...' if bad.sum() > 5 else ''}). First: unit {checks.plain(units[i])!r} has {sums[i]:.10g} against "
-        f"{target[i]:.10g}.",
-        hint=REST_HINT if "don't" in what else "correct or drop these units.",
+    checks.nowhere(
+        bad,
+        f"{sentence(what)} in {{}} units ({listed}{', ...' if bad.sum() > 5 else ''})",
+        lambda i: f"unit {checks.plain(units[i])!r} has {sums[i]:.10g} against {target[i]:.10g}",
+        REST_HINT if "don't" in what else "correct or drop these units.",
     )

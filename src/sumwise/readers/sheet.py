@@ -196,33 +196,19 @@ class Sheet:
         return np.asarray(frames.column_values(series), dtype=float)
 
     def _refuse(self, bad: np.ndarray, column: Any, what: str, hint: str) -> None:
-        if not bad.any():
-            return
-        i = int(np.argmax(bad))
-        value = checks.plain(self.frame[column].iloc[i])
-        shown = "" if what == "is missing" else f" has {str(value)[:60]!r}"
-        raise DataError(
-            f"{self.name}: column {column!r} {what} in {int(bad.sum())} of {len(bad)} rows. "
-            f"First: {self.row(i)}{shown}.{self._more(bad)}",
-            hint=hint,
-        )
+        self.refuse(bad, f"column {column!r} {what}", hint, None if what == "is missing" else column)
 
-    def refuse(self, bad: np.ndarray, what: str, hint: str) -> None:
-        """Raise a DataError that names the first bad row, if there is one."""
-        if bad.any():
-            first = self.row(int(np.argmax(bad)))
-            raise DataError(
-                f"{self.name}: {what} in {int(bad.sum())} of {len(bad)} rows. First: {first}.{self._more(bad)}",
-                hint=hint,
-            )
+    def refuse(self, bad: np.ndarray, what: str, hint: str, shown: Any = None) -> None:
+        """Raise a DataError that names the bad rows, if there are any, with the first entry of the column `shown`."""
 
-    def _more(self, bad: np.ndarray) -> str:
-        """Words for the bad rows after the first."""
-        others = np.flatnonzero(bad)[1:]
-        if not len(others):
-            return ""
-        listed = ", ".join(self.row(int(i)) for i in others[:MOST_LISTED])
-        return f" Then: {listed}{', ...' if len(others) > MOST_LISTED else ''}."
+        def first(i: int) -> str:
+            value = "" if shown is None else f" has {str(checks.plain(self.frame[shown].iloc[i]))[:60]!r}"
+            others = np.flatnonzero(bad)[1:]
+            listed = ", ".join(self.row(int(k)) for k in others[:MOST_LISTED])
+            then = f". Then: {listed}{', ...' if len(others) > MOST_LISTED else ''}" if listed else ""
+            return f"{self.row(i)}{value}{then}"
+
+        checks.nowhere(bad, f"{self.name}: {what} in {{}} rows", first, hint)
 
     @contextmanager
     def blamed(self) -> Iterator[None]:

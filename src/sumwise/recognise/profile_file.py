@@ -162,13 +162,8 @@ class FileProfile:
 
     def refuse(self, column: Column, bad: np.ndarray, what: str, hint: str) -> None:
         """Refuse a column that is wrong in some rows, with the first of them; nothing where there are none."""
-        if bad.any():
-            i = int(np.argmax(bad))
-            raise DataError(
-                f"{self.path.name}: column {column.name!r} {what} in {int(bad.sum())} of {len(bad)} rows. First: "
-                f"{self.row(i)} has {column.value(i)!r}.",
-                hint=hint,
-            )
+        what = f"{self.path.name}: column {column.name!r} {what} in {{}} rows"
+        checks.nowhere(bad, what, lambda i: f"{self.row(i)} has {column.value(i)!r}", hint)
 
     def refuse_withheld(self, words: tuple[str, ...], hint: str, used: tuple[Column, ...] = ()) -> None:
         """Refuse a column called like counts that was read as text, since so many of them are withheld."""
