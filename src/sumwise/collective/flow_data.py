@@ -97,15 +97,14 @@ def _without_impossible(read: FlowData) -> FlowData:
     if read.mask is not None:
         read.mask = np.asarray(read.mask) > 0
         wrong = ~read.mask & (np.nan_to_num(read.counts) > 0)
-        if wrong.any():
-            s, t, k = np.argwhere(wrong)[0]
-            raise DataError(
-                f"{int(wrong.sum())} counts are above zero where the mask says that nobody can be. First: "
-                f"{read.counts[s, t, k]:g} at {read.places.names[k]!r}, time {read.times[t]!r}.",
-                hint="open the mask there, or correct the counts.",
-            )
+        checks.nowhere(
+            wrong,
+            "{} counts are above zero where the mask says that nobody can be",
+            lambda s, t, k: f"{read.counts[s, t, k]:g} at {read.places.names[k]!r}, time {read.times[t]!r}",
+            "open the mask there, or correct the counts.",
+        )
         if not read.mask.any(axis=2).all():
-            s, t = np.argwhere(~read.mask.any(axis=2))[0]
+            t = np.argwhere(~read.mask.any(axis=2))[0, 1]
             raise DataError(f"The mask leaves no place at time {read.times[t]!r}.")
         read.counts = np.where(read.mask, read.counts, np.nan)
     return read
@@ -158,14 +157,13 @@ def _from_frame(frame: Any, places: Places | None, columns: Columns, times: Any,
     named = [c for c in wanted if c is not None]
     data = to_pandas(frame, [*named, *more], "the frame of counts")
     keys = [c for c in (columns.season, columns.time, columns.place) if c is not None]
-    twice = data.duplicated(keys)
-    if twice.any():
-        first = data[twice].iloc[0]
-        raise DataError(
-            f"{int(twice.sum())} pairs of time and place have two rows. First: {first[columns.time]!r} at "
-            f"{first[columns.place]!r}.",
-            hint="add them up, name the right columns, or name the column of seasons (or days) with season=.",
-        )
+    twice = data.duplicated(keys).to_numpy()
+    checks.nowhere(
+        twice,
+        "{} rows repeat a pair of time and place",
+        lambda i: f"{data[columns.time].iloc[i]!r} at {data[columns.place].iloc[i]!r}",
+        "add them up, name the right columns, or name the column of seasons (or days) with season=.",
+    )
     listed = times_in_order(data[columns.time], times)
     made = _default_places(places, list(dict.fromkeys(data[columns.place].tolist())))
     seasons = None if columns.season is None else sorted(data[columns.season].unique().tolist())

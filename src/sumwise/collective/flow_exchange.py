@@ -55,13 +55,12 @@ def od_table(given: Any, places: Places) -> np.ndarray:
         out = np.zeros((n, n))
         flow = checks.counts(data["flow"].to_numpy(dtype=float), "flow")
         again = data.duplicated(["origin", "destination"]).to_numpy()
-        if again.any():
-            pair = data.loc[again, ["origin", "destination"]].iloc[0].tolist()
-            raise DataError(
-                f"{int(again.sum()):,} of {len(data):,} rows repeat a pair of origin and destination. First: "
-                f"{pair[0]!r} to {pair[1]!r}.",
-                hint="add such rows up, or keep the rows of one time.",
-            )
+        checks.nowhere(
+            again,
+            "{} rows repeat a pair of origin and destination",
+            lambda i: "{!r} to {!r}".format(*data[["origin", "destination"]].iloc[i].tolist()),
+            "add such rows up, or keep the rows of one time.",
+        )
         out[places.index(data["origin"]), places.index(data["destination"])] = flow
         return out
     data = given if isinstance(given, pd.DataFrame) else None

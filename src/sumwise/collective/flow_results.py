@@ -89,12 +89,8 @@ class FlowResults(Estimator):
             )
         starts, ends = (np.array([self._time(t) for t in given]) for given in (tracks.from_time, tracks.to_time))
         lengths = (ends - starts) % len(self.times_) if self.cyclic else ends - starts
-        if (lengths < 0).any():
-            k = int(np.argmax(lengths < 0))
-            raise DataError(
-                f"{int((lengths < 0).sum())} tracks end before they begin. First: number {k}.",
-                hint="swap the sightings, or set cyclic=True where the last time leads to the first.",
-            )
+        hint = "swap the sightings, or set cyclic=True where the last time leads to the first."
+        checks.nowhere(lengths < 0, "{} tracks end before they begin", lambda k: f"number {k}", hint)
         return self.places_.index(tracks.from_place), starts, self.places_.index(tracks.to_place), lengths
 
     def chain(self, kind: int) -> MoveChain:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from sumwise import checks
 from sumwise.domain import Domain
 from sumwise.errors import DataError
 from sumwise.noise import Exact, Poisson
@@ -98,12 +99,8 @@ def _check_seen(tables: Tables, where: str) -> None:
             known |= np.isfinite(table.bounds[1])
         for axis in range(known.ndim):
             seen |= known.any(axis=tuple(k for k in range(known.ndim) if k != axis))
-    if not seen.all():
-        raise DataError(
-            f"{where}{int((~seen).sum())} of {len(seen)} cells were observed in no week. "
-            f"First: cell {int(np.argmin(seen))}.",
-            hint="drop such cells, or fill them in before the fit.",
-        )
+    hint = "drop such cells, or fill them in before the fit."
+    checks.nowhere(~seen, f"{where}{{}} cells were observed in no week", lambda k: f"cell {k}", hint)
 
 
 def _check_total(table: Table, n: float, where: str) -> None:

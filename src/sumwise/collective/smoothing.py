@@ -210,12 +210,8 @@ def _read(counts: Any, positions: Any, times: Any):
         raise DataError(f"counts are negative: {y[tuple(where)]:g} at time {where[0]}, cell {where[1]}.")
     if len(y) < 2:
         raise DataError(f"There are counts of {len(y)} time.", hint="moves need at least two times.")
-    empty = np.flatnonzero(np.isnan(y).all(axis=0))
-    if len(empty):
-        raise DataError(
-            f"{len(empty)} of {y.shape[1]} cells were never observed. First: cell {empty[0]}.",
-            hint="drop such cells, or merge them with their neighbours.",
-        )
+    hint = "drop such cells, or merge them with their neighbours."
+    checks.nowhere(np.isnan(y).all(axis=0), "{} cells were never observed", lambda k: f"cell {k}", hint)
     place = checks.finite(positions, "positions", ndim=2)
     when = checks.finite(np.arange(len(y)) if times is None else times, "times", ndim=1)
     if len(place) != y.shape[1] or len(when) != len(y):

@@ -32,13 +32,8 @@ def check_bags(bags: Any, least: int = 1) -> Bags:
     sumwise.errors.DataError: There are 2 bags; at least 3 are needed. Hint: a sample is a bag: one response each.
     """
     bags = as_bags(bags)
-    empty = bags.sizes == 0
-    if empty.any():
-        first = checks.plain(bags.ids[int(np.argmax(empty))])
-        raise DataError(
-            f"{int(empty.sum())} of {len(bags)} bags are empty. First: bag {first!r}.",
-            hint="use bags.drop_empty(), and the responses of those bags.",
-        )
+    hint = "use bags.drop_empty(), and the responses of those bags."
+    checks.nowhere(bags.sizes == 0, "{} bags are empty", lambda i: f"bag {checks.plain(bags.ids[i])!r}", hint)
     if len(bags) < least:
         raise DataError(
             f"There are {len(bags)} bags; at least {least} are needed.", hint="a sample is a bag: one response each."

@@ -297,13 +297,11 @@ def _checked_shares(array: np.ndarray) -> np.ndarray:
         array = np.column_stack([1.0 - array, array])
     if array.ndim != 2 or array.shape[1] < 2:
         raise DataError(f"y has shape {array.shape}.", hint="shares are (n_bags,) or (n_bags, n_classes).")
-    off = np.abs(array.sum(axis=1) - 1) > 1e-6
-    if off.any() or (array < 0).any() or (array > 1).any():
-        bad = off | (array < 0).any(axis=1) | (array > 1).any(axis=1)
-        i = int(np.argmax(bad))
-        raise DataError(
-            f"The shares of {int(bad.sum())} of {len(array)} bags don't lie in [0, 1] with sum 1. First: bag {i} has "
-            f"{array[i].tolist()}.",
-            hint="divide counts by their total.",
-        )
+    bad = (np.abs(array.sum(axis=1) - 1) > 1e-6) | (array < 0).any(axis=1) | (array > 1).any(axis=1)
+    checks.nowhere(
+        bad,
+        "The shares of {} bags don't lie in [0, 1] with sum 1",
+        lambda i: f"bag {i} has {array[i].tolist()}",
+        "divide counts by their total.",
+    )
     return array

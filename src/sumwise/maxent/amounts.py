@@ -106,13 +106,12 @@ def amount_sums(counts: Any, sums: Any, squares: Any = None, *, low: float, high
     n, s = (checks.finite(v, what) for v, what in ((counts, "counts"), (sums, "sums")))
     first = (s - low * n) / (high - low)
     outside = (first < -1e-9 * np.maximum(n, 1.0)) | (first > n + 1e-9 * np.maximum(n, 1.0))
-    if outside.any():
-        at = int(np.argmax(outside))
-        raise DataError(
-            f"In {int(outside.sum())} of {n.size} cells the sum isn't one of amounts between {low:g} and {high:g}. "
-            f"First: {n.flat[at]:g} amounts sum to {s.flat[at]:g}.",
-            hint="clip amounts before they are summed, or widen the range.",
-        )
+    checks.nowhere(
+        outside,
+        f"In {{}} cells the sum isn't one of amounts between {low:g} and {high:g}",
+        lambda *at: f"{n[at]:g} amounts sum to {s[at]:g}",
+        "clip amounts before they are summed, or widen the range.",
+    )
     if squares is None:
         return first
     second = (checks.finite(squares, "squares") - 2 * low * s + low**2 * n) / (high - low) ** 2

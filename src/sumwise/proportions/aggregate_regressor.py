@@ -378,14 +378,12 @@ def _without_implied(totals: np.ndarray, matrix: sparse.csr_array, ids: np.ndarr
     """Bags whose exact sums the others don't imply; an error where those that are implied are given otherwise."""
     kept, implied, largest = independent_sums(matrix, totals)
     off = np.abs(totals - implied) > 1e-6 * largest
-    if off.any():
-        first = int(np.argmax(off))
-        raise DataError(
-            f"{int(off.sum())} of {len(totals)} totals contradict those of bags with the same members. "
-            f"First: bag {checks.plain(ids[first])!r} has {totals[first]:.6g}; the others imply "
-            f"{implied[first]:.6g}.",
-            hint="noise=Gaussian(scale) where totals are rounded or noisy; members= says who each row is.",
-        )
+    checks.nowhere(
+        off,
+        "{} totals contradict those of bags with the same members",
+        lambda b: f"bag {checks.plain(ids[b])!r} has {totals[b]:.6g}; the others imply {implied[b]:.6g}",
+        "noise=Gaussian(scale) where totals are rounded or noisy; members= says who each row is.",
+    )
     return kept
 
 
@@ -412,12 +410,12 @@ def _people(values: np.ndarray, bags: Bags, members: Any) -> tuple[np.ndarray, s
         ids, first, index = np.unique(given, return_index=True, return_inverse=True)
         n = len(ids)
         differ = (values != values[first][index]).any(axis=1)
-        if differ.any():
-            who = checks.plain(given[int(np.argmax(differ))])
-            raise DataError(
-                f"{int(differ.sum())} rows have other features than an earlier row of the same person. First: {who!r}.",
-                hint="a person has the same features in every bag; members follow the rows of bags.values, bag by bag.",
-            )
+        checks.nowhere(
+            differ,
+            "{} rows have other features than an earlier row of the same person",
+            lambda i: repr(checks.plain(given[i])),
+            "a person has the same features in every bag; members follow the rows of bags.values, bag by bag.",
+        )
         values = values[first]
     if bags.weighted and members is not None:
         raise DataError("Rows that stand for several people can't be in several bags.", hint="leave weights out.")

@@ -112,12 +112,7 @@ def intervals(low: Any, high: Any) -> np.ndarray:
     lows, highs = checks.whole(low, "low", ndim=1), checks.whole(high, "high", ndim=1)
     checks.same_length(low=lows, high=highs)
     bad = lows > highs
-    if bad.any():
-        b = int(np.argmax(bad))
-        raise DataError(
-            f"low is above high in {int(bad.sum())} of {bad.size} bags. First: bag {b} from {lows[b]:g} "
-            f"to {highs[b]:g}."
-        )
+    checks.nowhere(bad, "low is above high in {} bags", lambda b: f"bag {b} from {lows[b]:g} to {highs[b]:g}")
     out = np.empty(lows.size, dtype=[("low", float), ("high", float)])
     out["low"], out["high"] = lows, highs
     return out
@@ -264,13 +259,12 @@ def _whole_bags_only(bags, totals, what):
 
 def _below(counts, limits, ids, what):
     over = counts > limits * (1.0 + 1e-9)
-    if over.any():
-        b = int(np.argmax(over))
-        raise DataError(
-            f"The count is above the bag's number of {what} in {int(over.sum())} of {over.size} bags. First: bag "
-            f"{checks.plain(ids[b])!r} has {counts[b]:g} of {limits[b]:g}.",
-            hint="totals='scale' keeps shares where counts are of a larger population.",
-        )
+    checks.nowhere(
+        over,
+        f"The count is above the bag's number of {what} in {{}} bags",
+        lambda b: f"bag {checks.plain(ids[b])!r} has {counts[b]:g} of {limits[b]:g}",
+        "totals='scale' keeps shares where counts are of a larger population.",
+    )
 
 
 def _plain(bags, given, totals):
@@ -319,14 +313,12 @@ def _complete(bags, given, limits, totals):
         _below(sums, limits, bags.ids, what)
         return np.column_stack([given, np.maximum(limits - sums, 0.0)])
     off = np.abs(sums - limits) > 1e-6 * np.maximum(limits, 1.0)
-    if off.any():
-        b = int(np.argmax(off))
-        raise DataError(
-            f"Class counts don't add up to the bag in {int(off.sum())} of {off.size} bags. First: bag "
-            f"{checks.plain(bags.ids[b])!r} has {limits[b]:g} {what} and counts that sum to {sums[b]:g}.",
-            hint="totals='scale' keeps shares; totals='rest' makes what is missing a last class "
-            "(those who didn't vote).",
-        )
+    checks.nowhere(
+        off,
+        "Class counts don't add up to the bag in {} bags",
+        lambda b: f"bag {checks.plain(bags.ids[b])!r} has {limits[b]:g} {what} and counts that sum to {sums[b]:g}",
+        "totals='scale' keeps shares; totals='rest' makes what is missing a last class (those who didn't vote).",
+    )
     return given
 
 

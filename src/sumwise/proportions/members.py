@@ -182,10 +182,10 @@ def _grouped(rows: Any, keys: dict, weights: np.ndarray) -> Members:
     groups["rows"] = np.bincount(codes, minlength=len(groups))
     groups["people"] = np.bincount(codes, weights, minlength=len(groups))
     nobody = groups["people"].to_numpy() <= 0
-    if nobody.any():
-        first = ", ".join(f"{name} {checks.plain(groups[name].iloc[int(np.argmax(nobody))])!r}" for name in keys)
-        raise DataError(
-            f"All weights are zero in {int(nobody.sum())} of {len(groups)} subgroups. First: {first}.",
-            hint="leave these rows out, or give positive weights.",
-        )
+    checks.nowhere(
+        nobody,
+        "All weights are zero in {} subgroups",
+        lambda i: ", ".join(f"{name} {checks.plain(groups[name].iloc[i])!r}" for name in keys),
+        "leave these rows out, or give positive weights.",
+    )
     return Members(rows, codes, weights, groups, tuple(keys))

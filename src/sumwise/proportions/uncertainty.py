@@ -272,11 +272,8 @@ def _grouped(groups: Any, bags: Bags) -> np.ndarray:
     if labels.ndim != 1:
         raise DataError(f"Groups have {labels.ndim} dimensions.", hint="one label per bag.")
     missing = np.array([x is None or x != x for x in labels.tolist()], dtype=bool)
-    if missing.any():
-        raise DataError(
-            f"The group is missing for {int(missing.sum())} of {len(labels)} bags. First: bag {int(missing.argmax())}.",
-            hint="name it, or leave these bags out here and in the fit.",
-        )
+    hint = "name it, or leave these bags out here and in the fit."
+    checks.nowhere(missing, "The group is missing for {} bags", lambda b: f"bag {b}", hint)
     return np.unique(labels[bags.sizes > 0].astype(str), return_inverse=True)[1]
 
 
