@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sumwise.extras import require
-from sumwise.plots.labels import NARROW, axes_or_new, short, tips, wrapped_names
+from sumwise.plots.labels import NARROW_FIGURE, axes_or_new, short, tips, wrapped_names
 
 EARTH = 6371.0088  # km
 ROUND_STEPS = (1.0, 2.0, 5.0, 10.0)
