@@ -216,7 +216,7 @@ def same_length(**sized: Any) -> int:
     return next(iter(lengths.values()))
 
 
-def nowhere(bad: np.ndarray, what: str, first: Callable[..., str], hint: str | None = None) -> None:
+def nowhere(bad: Any, what: str, first: Callable[..., str], hint: str | None = None) -> None:
     """Check that nothing is bad; else say how often it is (``{}`` in `what`) and where it is first.
 
     Examples
