@@ -11,6 +11,7 @@ from typing import Any
 
 from sumwise.aggregate.plan import CountPlan
 from sumwise.aggregate.sql import Column, condition
+from sumwise.aggregate.survey import summary_of
 from sumwise.errors import DataError
 
 
@@ -20,8 +21,7 @@ def bound_rows(plan: CountPlan, engine: Any, columns: Sequence[str]) -> None:
         return
     person: Column = engine.columns[plan.person]
     where = condition(engine.columns, plan.where, engine.dialect)
-    joined = f"{where} {'AND' if where else 'WHERE'} {person.missing()}"
-    missing = engine.table(f"SELECT count(*) AS n FROM {engine.dialect.source} AS s{joined}").to_pylist()[0]["n"]
+    missing = summary_of(engine, "count(*) AS n", where, person.missing())["n"]
     if missing:
         raise DataError(
             f"Column {plan.person!r}, which names persons, is missing in {int(missing)} rows.",

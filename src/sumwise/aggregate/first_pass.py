@@ -15,7 +15,7 @@ from sumwise.encoding import Encoding
 from sumwise.encoding.rules import Cross, Levels
 from sumwise.encoding.values import canonical, kind_of
 from sumwise.errors import DataError, UnknownName
-from sumwise.frames.tables import check_class_count
+from sumwise.frames.tables import check_classes
 
 MAX_CLASSES = 1000
 MAX_RANGE = 2**15
@@ -53,7 +53,7 @@ def check_rows(plan: CountPlan, engine: Any) -> int:
         if amount.kind not in ("number", "bool"):
             raise DataError(f"The amounts in column {amount.name!r} are {amount.kind}.", hint="amounts are numbers.")
         select.append(_sum(amount.missing(), "no_amount"))
-    found = engine.table(f"SELECT {', '.join(select)} FROM {engine.dialect.source} AS s{where}").to_pylist()[0]
+    found = summary_of(engine, ", ".join(select), where)
     n = int(found["n"])
     if not n:
         raise DataError(
@@ -84,8 +84,17 @@ def matching_rows(engine: Any, conditions: Sequence[tuple]) -> int:
     ...     first_pass.matching_rows(engine, [("a", ">", 5)])
     2
     """
-    where = condition(engine.columns, conditions, engine.dialect)
-    return int(engine.table(f"SELECT count(*) AS n FROM {engine.dialect.source} AS s{where}").to_pylist()[0]["n"])
+    return int(summary_of(engine, "count(*) AS n", condition(engine.columns, conditions, engine.dialect))["n"])
+
+
+def summary_of(engine: Any, select: str, where: str, more: str = "") -> dict[str, Any]:
+    """What a SELECT says of the rows under a WHERE clause and one condition more."""
+    return engine.table(f"SELECT {select} FROM {_rows(engine, where, more)}").to_pylist()[0]
+
+
+def _rows(engine: Any, where: str, more: str) -> str:
+    also = more and f" {'AND' if where else 'WHERE'} {more}"
+    return f"{engine.dialect.source} AS s{where}{also}"
 
 
 def _sum(predicate: str, name: str) -> str:
@@ -111,9 +120,7 @@ def check_present(engine: Any, names: Sequence[str], where: str) -> None:
     select = [_sum(c.missing(), f"m{i}") for i, c in enumerate(columns)]
     for i, c in enumerate(columns):
         select += [f"min({c.sql}) AS low{i}", f"max({c.sql}) AS high{i}"] if c.whole else []
-    found = engine.table(
-        f"SELECT count(*) AS n, {', '.join(select)} FROM {engine.dialect.source} AS s{where}"
-    ).to_pylist()[0]
+    found = summary_of(engine, f"count(*) AS n, {', '.join(select)}", where)
     for i, c in enumerate(columns):
         if found[f"m{i}"]:
             raise DataError(
@@ -257,19 +264,9 @@ def classes_of(plan: CountPlan, engine: Any) -> tuple | None:
     values = tuple(sorted(canonical(v) for v in engine.table(sql).column("v").to_pylist()))
     if set(values) <= {0, 1} and column.kind != "text":
         return None
-    if any(isinstance(v, float) for v in values):
-        first = next(v for v in values if isinstance(v, float))
-        raise DataError(
-            f"The label {plan.label!r} holds fractions, first {first}.",
-            hint="a label is 0 or 1, or one of a few classes.",
-        )
-    check_class_count(values, str(plan.label))
+    check_classes(values, str(plan.label))
     if len(values) > MAX_CLASSES:
         raise DataError(f"The label {plan.label!r} has more than {MAX_CLASSES} values.", hint="is it a label?")
-    if len(values) == 1:
-        raise DataError(
-            f"The label {plan.label!r} has the single value {values[0]!r}.", hint="a label needs two classes."
-        )
     return values
 
 
@@ -291,9 +288,7 @@ def refuse_unseen(encoding: Encoding, engine: Any, statement_of: Any) -> NoRetur
         statement = statement_of(name)
         column = engine.columns[rule.column]
         statement.add(column.value(engine.dialect), "v")
-        for lookup in statement.lookups:
-            engine.add_lookup(lookup)
-        inner = statement.text(engine.dialect.source)
+        inner = statement.on(engine)
         sql = f"SELECT v, count(*) AS n FROM ({inner}) AS u WHERE a0 IS NULL GROUP BY v ORDER BY n DESC, v LIMIT 1000"
         found = engine.table(sql).to_pylist()
         if found:
@@ -323,29 +318,24 @@ class EngineSummary:
     def __init__(self, engine: Any, column: str, where: str, label: str | None = None):
         self.engine, self.where, self.label = engine, where, label
         self.column: Column = engine.columns[column]
-        found = engine.table(
-            f"SELECT {_sum(self.column.missing(), 'm')} FROM {engine.dialect.source} AS s{where}"
-        ).to_pylist()[0]
-        self.n_missing = int(found["m"] or 0)
+        self.n_missing = int(self._summary(_sum(self.column.missing(), "m"), "")["m"] or 0)
 
-    def _kept(self) -> str:
-        return f"{self.where} {'AND' if self.where else 'WHERE'} NOT {self.column.missing()}"
+    def _summary(self, select: str, more: str) -> dict[str, Any]:
+        return summary_of(self.engine, select, self.where, more)
 
     def _number(self) -> str:
         if self.column.kind not in ("number", "bool"):
             raise DataError(f"Column {self.column.name!r} holds {self.column.kind}; cut points need numbers.")
         return f"CAST({self.column.sql} AS DOUBLE)"
 
-    def _above(self, limit: float) -> str:
+    def _above(self, limit: float = -np.inf) -> str:
         more = "" if limit == -np.inf else f" AND {self._number()} > {self.engine.dialect.literal(float(limit))}"
-        return self._kept() + more
+        return f"NOT {self.column.missing()}{more}"
 
     def range(self, above: float = -np.inf) -> tuple[float, float]:
         """Least and largest number of those above a limit; NaN where there is none."""
         x = self._number()
-        found = self.engine.table(
-            f"SELECT min({x}) AS low, max({x}) AS high FROM {self.engine.dialect.source} AS s{self._above(above)}"
-        ).to_pylist()[0]
+        found = self._summary(f"min({x}) AS low, max({x}) AS high", self._above(above))
         return (np.nan, np.nan) if found["low"] is None else (found["low"], found["high"])
 
     def quantiles(self, q: np.ndarray, above: float = -np.inf) -> np.ndarray:
@@ -353,9 +343,7 @@ class EngineSummary:
         function = "quantile_cont" if self.engine.dialect.name == "duckdb" else "percentile"
         array = f"[{', '.join(map(repr, q.tolist()))}]"
         array = array if self.engine.dialect.name == "duckdb" else f"array({array[1:-1]})"
-        source = f"{self.engine.dialect.source} AS s{self._above(above)}"
-        sql = f"SELECT {function}({self._number()}, {array}) AS q FROM {source}"
-        return np.array(self.engine.table(sql).column("q").to_pylist()[0])
+        return np.array(self._summary(f"{function}({self._number()}, {array}) AS q", self._above(above))["q"])
 
     def next_values(self, edges: np.ndarray) -> np.ndarray:
         """The least number that is no smaller than each edge."""
@@ -365,8 +353,7 @@ class EngineSummary:
         wanted = ", ".join(
             f"min(CASE WHEN {x} >= {literal(float(e))} THEN {x} END) AS v{i}" for i, e in enumerate(edges)
         )
-        found = self.engine.table(f"SELECT {wanted} FROM {self.engine.dialect.source} AS s{self._kept()}")
-        return np.array(list(found.to_pylist()[0].values()), dtype=float)
+        return np.array(list(self._summary(wanted, self._above()).values()), dtype=float)
 
     def value_counts(self, label: bool = False) -> tuple[list, np.ndarray, np.ndarray | None]:
         """Distinct values in order, their counts and label sums."""
@@ -376,7 +363,7 @@ class EngineSummary:
             self._check_binary(column)
             sums = f", sum(CAST({column.sql} AS INTEGER)) AS s"
         value = self.column.value(self.engine.dialect)
-        kept = f"{self.engine.dialect.source} AS s{self._kept()}"
+        kept = _rows(self.engine, self.where, self._above())
         found = self.engine.table(f"SELECT {value} AS v, count(*) AS n{sums} FROM {kept} GROUP BY {value}")
         values = [canonical(v) for v in found.column("v").to_pylist()]
         kind_of(tuple(values), self.column.name)
@@ -394,10 +381,7 @@ class EngineSummary:
         if column.kind in ("text", "other"):
             raise DataError(f"The label {column.name!r} must be 0 or 1; it is {column.kind}.")
         bad = f"({column.missing()} OR CAST({column.sql} AS DOUBLE) NOT IN (0, 1))"
-        where = f"{self.where} {'AND' if self.where else 'WHERE'} {bad}"
-        found = self.engine.table(
-            f"SELECT count(*) AS n, min({column.sql}) AS v FROM {self.engine.dialect.source} AS s{where}"
-        ).to_pylist()[0]
+        found = self._summary(f"count(*) AS n, min({column.sql}) AS v", bad)
         if found["n"]:
             raise DataError(
                 f"The label {column.name!r} must be 0 or 1; {found['n']} rows are not. One has {found['v']!r}.",

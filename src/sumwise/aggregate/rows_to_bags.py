@@ -93,10 +93,8 @@ def _sorted_into_bags(plan: CountPlan, engine: Any, classes: tuple | None) -> An
         statement.add(f"CAST({y} AS INTEGER)", "y")
     if plan.weight is not None:
         statement.add(f"CAST({columns[plan.weight].sql} AS DOUBLE)", "w")
-    for lookup in statement.lookups:
-        engine.add_lookup(lookup)
     order = ", ".join(str(i + 1) for i in range(len(statement.select)))
-    found = engine.table(f"{statement.text(engine.dialect.source)} ORDER BY {order}")
+    found = engine.table(f"{statement.on(engine)} ORDER BY {order}")
     return _bags(found, features, levels, classes)
 
 

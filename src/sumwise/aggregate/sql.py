@@ -178,6 +178,12 @@ class Statement:
         inner = f"SELECT {hint}{', '.join(self.select)} FROM {source} AS s{joins}{self.where}"
         return f"SELECT {', '.join(self.outer)} FROM ({inner}) AS p" if self.outer else inner
 
+    def on(self, engine: Any) -> str:
+        """The statement over the rows of an engine, which then knows the lookups."""
+        for lookup in self.lookups:
+            engine.add_lookup(lookup)
+        return self.text(self.dialect.source)
+
     def add(self, expression: str, name: str) -> None:
         """Select one more expression under a name."""
         self.select.append(f"{expression} AS {name}")

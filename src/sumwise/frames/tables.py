@@ -103,19 +103,17 @@ def label_codes(column: Any, name: str) -> tuple[np.ndarray, tuple | None]:
     codes, classes = frames.codes_and_levels(column, name)
     if set(classes) <= {0, 1} and not any(isinstance(c, str) for c in classes):
         return np.array(classes, dtype=float)[codes], None
-    if len(classes) == 1:
-        raise DataError(f"The label {name!r} has the single value {classes[0]!r}.", hint="a label needs two classes.")
-    check_class_count(classes, name)
-    if any(isinstance(c, float) and c != int(c) for c in classes):
-        raise DataError(
-            f"The label {name!r} holds fractions, first {next(c for c in classes if c != int(c))}.",
-            hint="a label is 0 or 1, or one of a few classes.",
-        )
+    check_classes(classes, name)
     return codes, classes
 
 
-def check_class_count(classes: Sequence, name: str) -> None:
-    """Refuse a label of numbers with so many values that it is an amount, or names rows."""
+def check_classes(classes: Sequence, name: str) -> None:
+    """Refuse a label of one value or of fractions, or of so many numbers that it is an amount, or names rows."""
+    if len(classes) == 1:
+        raise DataError(f"The label {name!r} has the single value {classes[0]!r}.", hint="a label needs two classes.")
+    if parts := [c for c in classes if isinstance(c, float) and c != int(c)]:
+        hint = "a label is 0 or 1, or one of a few classes."
+        raise DataError(f"The label {name!r} holds fractions, first {parts[0]}.", hint=hint)
     if len(classes) > MOST_NUMBERED_CLASSES and all(isinstance(c, int | float) for c in classes):
         raise DataError(
             f"The label {name!r} has {len(classes)} or more different numbers, first {classes[0]} and {classes[1]}: it "
