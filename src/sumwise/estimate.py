@@ -83,10 +83,17 @@ class Estimate:
     def __post_init__(self):
         if self.values is None:
             raise DataError("The values are None.", hint="give the estimates.")
-        for name in ARRAYS:
-            self._set_array(name)
-        self._check_pair("low", "high")
-        self._check_pair("lower_bound", "upper_bound")
+        arrays = {n: getattr(self, n) for n in ARRAYS if getattr(self, n) is not None}
+        for name, given in arrays.items():
+            array = checks.finite(given, name, allow_nan=True)
+            object.__setattr__(self, name, checks.frozen(array))
+            if array.shape != self.values.shape:
+                raise DataError(f"{name} has shape {array.shape}; the values have {self.values.shape}.")
+        for lower, upper in (("low", "high"), ("lower_bound", "upper_bound")):
+            if (lower in arrays) != (upper in arrays):
+                raise DataError(f"{lower} and {upper} go together; one of them is missing.")
+            if lower in arrays and (above := getattr(self, lower) > getattr(self, upper)).any():
+                raise DataError(f"{lower} is above {upper} in {int(above.sum())} of {above.size} places.")
         if (self.low is None) != (self.level is None):
             raise DataError("An interval needs its level, and a level its interval.", hint="give low, high and level.")
         if self.level is not None:
@@ -176,23 +183,6 @@ class Estimate:
             spans = f"{100 * wide.ravel()[k]:.1f} points" if self.name == "share" else f"{wide.ravel()[k]:.3g}"
             words += f" with {100 * (self.level or 0):g}% intervals; the widest spans {spans}"
         return finding_html(f"{words}.", self.to_frame(), most=200)
-
-    def _set_array(self, name: str) -> None:
-        given = getattr(self, name)
-        if given is None:
-            return
-        array = checks.finite(given, name, allow_nan=True)
-        if name != "values" and array.shape != self.values.shape:
-            raise DataError(f"{name} has shape {array.shape}; the values have {self.values.shape}.")
-        object.__setattr__(self, name, checks.frozen(array))
-
-    def _check_pair(self, lower: str, upper: str) -> None:
-        low, high = getattr(self, lower), getattr(self, upper)
-        if (low is None) != (high is None):
-            raise DataError(f"{lower} and {upper} go together; one of them is missing.")
-        if low is not None and (low > high).any():
-            n = int((low > high).sum())
-            raise DataError(f"{lower} is above {upper} in {n} of {low.size} places.")
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -33,9 +33,18 @@ def cell(value: Any, kind: str, digits: int | None = None) -> str:
         return ""
     if kind == "yes" or isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, (int, float)) and kind != "text":
-        return _number(value, kind, digits)
-    return str(value)
+    if not isinstance(value, (int, float)) or kind == "text":
+        return str(value)
+    write = {
+        "share": lambda: f"{100 * value:.{1 if digits is None else digits}f}%",
+        "points": lambda: f"{_signed(100 * value, 1 if digits is None else digits)} points",
+        "distance": lambda: f"{100 * value:.1f} points",
+        "p": lambda: "< 0.001" if value < 0.001 else f"{value:.3f}",
+        "chance": lambda: "> 99%" if value > 0.99 else "< 1%" if value < 0.01 else f"{100 * value:.0f}%",
+        "count": lambda: f"{value:,.0f}" if abs(value) >= 10 or value == round(value) else f"{value:.1f}",
+        "number": lambda: _significant(value) if digits is None else _fixed(value, digits),
+    }
+    return write.get(kind, write["number"])()
 
 
 def span(low: Any, high: Any, kind: str, digits: int | None = None, outward: bool = False) -> str:
@@ -113,20 +122,6 @@ def _real(value: Any) -> bool:
 
 def _decimals(size: float, significant: int) -> int:
     return min(max(0, significant - 1 - math.floor(math.log10(abs(size)))), 6)
-
-
-def _number(value: float, kind: str, digits: int | None) -> str:
-    write = {
-        "share": lambda: f"{100 * value:.{1 if digits is None else digits}f}%",
-        "points": lambda: f"{_signed(100 * value, 1 if digits is None else digits)} points",
-        "distance": lambda: f"{100 * value:.1f} points",
-        "p": lambda: "< 0.001" if value < 0.001 else f"{value:.3f}",
-        "chance": lambda: "> 99%" if value > 0.99 else "< 1%" if value < 0.01 else f"{100 * value:.0f}%",
-        "count": lambda: f"{value:,.0f}" if abs(value) >= 10 or value == round(value) else f"{value:.1f}",
-    }.get(kind)
-    if write is not None:
-        return write()
-    return _significant(value) if digits is None else _fixed(value, digits)
 
 
 def _signed(value: float, digits: int) -> str:
