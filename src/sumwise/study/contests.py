@@ -16,12 +16,13 @@ from sumwise.checkpoint import CachedSteps
 from sumwise.contests import Contests
 from sumwise.errors import DataError
 from sumwise.persistence import load
+from sumwise.readers.write import harmless, write_frame, write_tables
 from sumwise.report.html import page
 from sumwise.report.summary import with_provenance
 from sumwise.storage.atomic import write_text
-from sumwise.storage.documents import read_json
+from sumwise.storage.documents import json_text, read_json
 from sumwise.study.families import study_class, study_of
-from sumwise.study.folder import PARTS, file_facts, read_parts, versions
+from sumwise.study.folder import PARTS, check_own, damaged, file_facts, read_parts, versions
 from sumwise.study.problem import Problem, value
 from sumwise.study.sources import OPENING
 
@@ -102,8 +103,7 @@ def fit_contests(
         As `fit_problem` takes them.
     """
     folder = Path(out)
-    if folder.exists() and any(folder.iterdir()) and not (folder / INDEX).exists():
-        raise DataError(f"The folder {str(folder)!r} holds other files.", hint="name a new folder.")
+    check_own(folder, INDEX)
     folder.mkdir(exist_ok=True)
     problems = contest_problems(problem)
     if len(problems) > MOST_COMPARED and "sensitivity" not in problem.values:
@@ -113,8 +113,8 @@ def fit_contests(
     work = CachedSteps(say=options.get("say"))
     models = {} if len(done) == len(problems) else fit_together(problem, problems, work)
     results: dict[str, dict[str, Any]] = {}
-    (folder / INDEX).write_text(json.dumps(places, ensure_ascii=False, indent=1) + "\n", "utf-8")
-    (folder / "problem.toml").write_text(problem.text, "utf-8")
+    write_text(folder / INDEX, json_text(places))
+    write_text(folder / "problem.toml", problem.text)
     for name, one in problems.items():
         place = folder / places[name]
         if name in done:
@@ -126,7 +126,7 @@ def fit_contests(
             results[name] = fit(one, place, resume=started, model=models.get(name), **pages, **options)
     frames = {name: pd.read_parquet(folder / places[name] / "estimates.parquet") for name in problems}
     together = pd.concat(frames, names=["contest"]).reset_index(level=0).reset_index(drop=True)
-    _write(together, folder)
+    write_tables({"estimates": together}, folder)
     summary = _summary(problem, folder, results)
     summary["warnings"] = [*work.warnings, *summary["warnings"]]
     if problem.family == "ecological":
@@ -140,14 +140,13 @@ def read_index(folder: Path) -> dict[str, str]:
     try:
         places = read_json(folder / INDEX)
     except ValueError as error:
-        raise DataError(f"The result in {str(folder)!r} is damaged ({error}).", hint="fit it again.") from None
+        raise damaged(folder, str(error)) from None
     inside = isinstance(places, dict) and all(
         isinstance(place, str) and place not in ("", ".", "..") and not re.search(r"[/\\\0]", place)
         for place in places.values()
     )
     if not inside or not places:
-        said = f"The result in {str(folder)!r} is damaged: {INDEX} names no folders of contests in it."
-        raise DataError(said, hint="fit it again.")
+        raise damaged(folder, f"{INDEX} names no folders of contests in it")
     return places
 
 
@@ -219,13 +218,10 @@ def _overview(
     findings: dict[str, list[dict[str, Any]]],
 ) -> dict[str, Any]:
     """One table and one page over all contests."""
-    from sumwise.readers.write import harmless, write_frame
-
     made = _overview_report(problem, folder, places, summary["title"], findings)
     write_frame(harmless(made.frames["contests"]), folder / "contests.csv")
-    write_text(
-        folder / "report.html", page(_sourced(made.summary, problem, folder, places), files_beside=["contests.csv"])
-    )
+    shown = page(_sourced(made.summary, problem, folder, places), files_beside=["contests.csv"])
+    write_text(folder / "report.html", shown)
     if len(places) > MOST_COMPARED:
         place = next(iter(places.values()))
         later = f"sumwise report {folder / place} makes the page of one contest."
@@ -275,12 +271,6 @@ def _read_parts(folder: Path, name: str) -> list[dict[str, Any]]:
     except FileNotFoundError:
         said = f"Contest {name!r} has no complete result in {str(folder)!r}."
         raise DataError(said, hint="sumwise fit with --resume goes on.") from None
-
-
-def _write(together: pd.DataFrame, folder: Path) -> None:
-    from sumwise.readers.write import write_tables
-
-    write_tables({"estimates": together}, folder)
 
 
 def _summary(problem: Problem, folder: Path, results: dict[str, dict[str, Any]]) -> dict[str, Any]:

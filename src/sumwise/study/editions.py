@@ -15,6 +15,7 @@ from sumwise.report.court import court_edition, polarised_table
 from sumwise.report.court_contests import ContestResult, court_edition_contests
 from sumwise.report.exports import export_figures, export_tables
 from sumwise.report.model_report import Report
+from sumwise.storage.atomic import write_text
 from sumwise.study.contests import INDEX, read_index
 from sumwise.study.problem import Problem
 
@@ -58,13 +59,14 @@ def write_edition(folder: Any, edition: str = "court") -> list[Path]:
         problem = Problem.from_file(folder / next(iter(places.values())) / "problem.toml")  # covers are alike
         whole = folder / "problem.toml"
         text = whole.read_text("utf-8") if whole.exists() else ""  # results of earlier versions have none
-        made = [_page(folder, court_edition_contests(contests, problem.values.get("court", {}), text))]
+        page = court_edition_contests(contests, problem.values.get("court", {}), text)
+        made = [write_text(folder / "court.html", page)]
         for name, place in places.items():
             made += _exports(contests[name].report, contests[name].model, folder / place)
         return made
     report, model, provenance = _result(folder)
     case = Problem.from_file(folder / "problem.toml").values.get("court", {})
-    page = _page(folder, court_edition(report, case, model, provenance))
+    page = write_text(folder / "court.html", court_edition(report, case, model, provenance))
     return [page, *_exports(report, model, folder)]
 
 
@@ -74,12 +76,6 @@ def _result(folder: Path) -> ContestResult:
     summary, provenance = read_result(folder)
     frames = {path.stem: pd.read_parquet(path) for path in sorted(folder.glob("*.parquet"))}
     return ContestResult(Report(summary, frames), load(folder / "model.sumwise"), provenance)
-
-
-def _page(folder: Path, text: str) -> Path:
-    page = folder / "court.html"
-    page.write_text(text, "utf-8")
-    return page
 
 
 def _exports(report: Report, model: Any, folder: Path) -> list[Path]:

@@ -34,8 +34,19 @@ def read_parts(folder: Path, *names: str) -> list[dict[str, Any]]:
             if absent:
                 raise ValueError(f"{name} has no {absent[0]}")
     except ValueError as error:
-        raise DataError(f"The result in {str(folder)!r} is damaged ({error}).", hint="fit it again.") from None
+        raise damaged(folder, str(error)) from None
     return read
+
+
+def damaged(folder: Path, why: str) -> DataError:
+    """The error of a result whose documents can't be used."""
+    return DataError(f"The result in {str(folder)!r} is damaged ({why}).", hint="fit it again.")
+
+
+def check_own(folder: Path, *marks: str) -> None:
+    """Refuse a folder with files in it that sumwise didn't write: those that it did hold these marks."""
+    if folder.exists() and any(folder.iterdir()) and not all((folder / mark).exists() for mark in marks):
+        raise DataError(f"The folder {str(folder)!r} holds other files.", hint="name a new folder.")
 
 
 class ResultFolder:
@@ -115,11 +126,8 @@ class ResultFolder:
             return
         if not out.is_dir():
             raise DataError(f"{str(out)!r} is a file.", hint="name a folder.")
-        if not any(out.iterdir()):
-            return
-        if not ((out / PROVENANCE_FILE).exists() and (out / "summary.json").exists()):
-            raise DataError(f"The folder {str(out)!r} holds other files.", hint="name a new folder.")
-        if not self.options["replace"]:
+        check_own(out, *PARTS)
+        if any(out.iterdir()) and not self.options["replace"]:
             raise DataError(
                 f"There is a result in {str(out)!r} already.", hint="add --replace, or name another folder by --out."
             )
@@ -177,11 +185,9 @@ def file_facts(path: Path, name: str) -> dict[str, Any]:
             "bytes": sum(part["bytes"] for part in parts),
             "sha256": hashlib.sha256(joined.encode()).hexdigest(),
         }
-    digest = hashlib.sha256()
     with path.open("rb") as file:
-        while piece := file.read(1 << 20):
-            digest.update(piece)
-    return {"file": name, "bytes": path.stat().st_size, "sha256": digest.hexdigest()}
+        digest = hashlib.file_digest(file, "sha256").hexdigest()
+    return {"file": name, "bytes": path.stat().st_size, "sha256": digest}
 
 
 def versions() -> dict[str, str]:

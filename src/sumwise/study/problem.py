@@ -104,16 +104,8 @@ class Problem:
     options: dict[str, Any] = field(init=False, repr=False)  # parameters of the method
 
     def __post_init__(self) -> None:
-        said = {
-            "family": "",
-            "title": None,
-            "method": "auto",
-            "seed": 0,
-            "level": 0.95,
-            "sensitivity": True,
-            "pool": True,
-        }
-        for key, default in (said | {"data": {}, "columns": {}, "options": {}}).items():
+        said = {"family": "", "title": None, "method": "auto", "seed": 0, "level": 0.95, "sensitivity": True}
+        for key, default in {**said, "pool": True, "data": {}, "columns": {}, "options": {}}.items():
             object.__setattr__(self, key, self.values.get(key, default))
 
     @classmethod

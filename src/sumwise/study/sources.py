@@ -138,19 +138,27 @@ def _only(problem: Problem, sheet: Sheet, alone: bool) -> Sheet:
     asked = problem.data.get("only", {})
     if not isinstance(asked, dict):
         problem.fail(("data", "only"), f"only is {asked!r}.", 'give columns and values: only = {state = "Ohio"}.')
-    keep = np.ones(len(sheet), dtype=bool)
-    for column, value in asked.items():
-        if alone:
-            with problem.blamed(("data", "only")):
-                sheet.known(column)
-        if column not in sheet.columns:
-            continue  # of another file, perhaps; `all_met` looks when all are open
-        keep &= _is_value(sheet, column, value)
+    keep = _where(problem, sheet, "only", asked, alone)
     if keep.all():
         return sheet
     if not keep.any():
         problem.fail(("data", "only"), f"No row of {sheet.name} has {asked!r}.", "check the values.")
     return only_rows(sheet, np.flatnonzero(keep))
+
+
+def _where(problem: Problem, sheet: Sheet, key: str, entry: dict[str, Any], alone: bool) -> np.ndarray:
+    """The rows that have the values of an entry under [data]."""
+    here = np.ones(len(sheet), dtype=bool)
+    for column, values in entry.items():
+        if alone:
+            with problem.blamed(("data", key)):
+                sheet.known(column)
+        if column in sheet.columns:
+            listed = values if isinstance(values, list) else [values]
+            here &= np.any([_is_value(sheet, column, value) for value in listed], axis=0)
+        elif key == "without":  # a column of another file, perhaps; `all_met` looks when all are open
+            here[:] = False
+    return here
 
 
 def _is_value(sheet: Sheet, column: str, value: Any) -> np.ndarray:
@@ -175,17 +183,7 @@ def _without(problem: Problem, sheet: Sheet, alone: bool) -> Sheet:
         problem.fail(("data", "without"), f"without is {given!r}.", 'give columns and values: {precinct = "TOTAL"}.')
     drop = np.zeros(len(sheet), dtype=bool)
     for entry in entries:
-        here = np.ones(len(sheet), dtype=bool)
-        for column, values in entry.items():
-            if column not in sheet.columns:
-                if alone:
-                    with problem.blamed(("data", "without")):
-                        sheet.known(column)
-                here[:] = False  # of another file, perhaps
-                continue
-            listed = values if isinstance(values, list) else [values]
-            here &= np.any([_is_value(sheet, column, value) for value in listed], axis=0)
-        drop |= here
+        drop |= _where(problem, sheet, "without", entry, alone)
     if not drop.any():
         if entries and alone:
             problem.remarks.append(f"No row of {sheet.name} has what [data] leaves out ({given!r}).")
@@ -230,13 +228,10 @@ def all_met(problem: Problem) -> None:
     Traceback (most recent call last):
     sumwise.errors.UnknownName: problem, line 3: There is no column 'stat'. Hint: did you mean 'state'?
     """
-    for column in problem.data.get("only", {}):
-        with problem.blamed(("data", "only")):
-            checks.known(column, sorted(problem.met), "column")
-    without = problem.data.get("without", [])
-    for entry in [without] if isinstance(without, dict) else without:
-        for column in entry:
-            with problem.blamed(("data", "without")):
+    for key in ("only", "without"):
+        given = problem.data.get(key, [])
+        with problem.blamed(("data", key)):
+            for column in (c for entry in ([given] if isinstance(given, dict) else given) for c in entry):
                 checks.known(column, sorted(problem.met), "column")
 
 

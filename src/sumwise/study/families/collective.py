@@ -149,7 +149,7 @@ class Collective(Study):
         reach = p.options.get("reach")
         if "distances_file" in p.data:
             return Places(distances=self._distances(listed), names=listed, reach=reach)
-        pair = next((k for k in (("lon", "lat"), ("x", "y")) if all(p.column(c) for c in k)), None)
+        pair = coordinate_columns(p)
         path = p.file("places_file", needed=False)
         if path is not None:
             place = p.column("place") or "place"
@@ -162,7 +162,7 @@ class Collective(Study):
                     f"{lone:,} of {len(set(names)):,} places of {path.name} have no counts and are not used."
                 )
         elif p.columns.get("places"):  # a row per time: places have no rows of their own
-            names, pair = np.array([]), None
+            names, pair = np.array([]), {}
         else:
             names = frame["place"].groupby(rows).first().to_numpy()  # by row of the file
         region = p.column("region")
@@ -171,11 +171,11 @@ class Collective(Study):
             of = dict(zip(names, sheet.ids(region).astype(str)))
             groups = pd.Series(listed).groupby([of.get(name, "elsewhere") for name in listed])
             self.details["regions"] = {str(key): part.tolist() for key, part in groups}
-        if pair is None:
+        if not pair:
             self.notes.append("No coordinates are given: all moves other than staying are equally likely a priori.")
             return None
-        columns = {k: str(p.column(k)) for k in (*pair, *(("area",) if p.column("area") else ()))}
-        where = _positions(sheet, names, listed, columns)
+        area = p.column("area")
+        where = _positions(sheet, names, listed, {**pair, **({"area": area} if area else {})})
         if "lon" in where and (west := western_longitudes(where["lon"])) is not None:
             where["lon"], said = west
             p.remarks.extend([] if said in p.remarks else [said])
@@ -335,13 +335,10 @@ def birdflow_rows(path: Path) -> tuple[pd.DataFrame, Places]:
     return frame, replace(read.places, names=tuple(names))
 
 
-def coordinate_columns(problem: Problem) -> tuple[str, str] | None:
-    """The columns of coordinates that [columns] names: longitude and latitude, or x and y."""
-    for pair in (("lon", "lat"), ("x", "y")):
-        names = [problem.column(key) for key in pair]
-        if all(names):
-            return str(names[0]), str(names[1])
-    return None
+def coordinate_columns(problem: Problem) -> dict[str, str]:
+    """The columns of coordinates that [columns] names: lon and lat, or x and y; empty where it names none."""
+    pairs = ({key: problem.column(key) for key in pair} for pair in (("lon", "lat"), ("x", "y")))
+    return next(({k: str(v) for k, v in pair.items()} for pair in pairs if all(pair.values())), {})
 
 
 def counted_rows(problem: Problem) -> tuple[Sheet, pd.DataFrame, np.ndarray]:
@@ -351,8 +348,8 @@ def counted_rows(problem: Problem) -> tuple[Sheet, pd.DataFrame, np.ndarray]:
         problem.fail(("columns", "places"), "[columns] names times and places.", "give one of them, and the other one.")
     time = None if times else str(problem.column("time", needed=True))
     place = None if sites else problem.column("place")
-    pair = coordinate_columns(problem)
-    if place is None and not sites and (pair is None or "places_file" in problem.data):
+    pair = tuple(coordinate_columns(problem).values())
+    if place is None and not sites and (not pair or "places_file" in problem.data):
         problem.column("place", needed=True)
     counts = times or sites or [str(problem.column("count", needed=True))]
     named = [c for c in (time, place) if c is not None]
