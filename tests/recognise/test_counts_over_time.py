@@ -102,7 +102,7 @@ def steady(n_times=12, n_places=20):
 def test_a_negative_count_that_no_noise_explains_is_refused(tmp_path):
     frame = steady()
     frame.loc[17, "birds"] = -500
-    with pytest.raises(DataError, match="vary too little for noise of that size. First: row 19"):
+    with pytest.raises(DataError, match="vary too little for noise of that size, in 1 of 240 rows. First: row 19"):
         guessed(tmp_path, frame)
 
 
