@@ -111,15 +111,15 @@ def check_classes(classes: Sequence, name: str) -> None:
     """Refuse a label of one value or of fractions, or of so many numbers that it is an amount, or names rows."""
     if len(classes) == 1:
         raise DataError(f"The label {name!r} has the single value {classes[0]!r}.", hint="a label needs two classes.")
-    if parts := [c for c in classes if isinstance(c, float) and c != int(c)]:
-        hint = "a label is 0 or 1, or one of a few classes."
-        raise DataError(f"The label {name!r} holds fractions, first {parts[0]}.", hint=hint)
     if len(classes) > MOST_NUMBERED_CLASSES and all(isinstance(c, int | float) for c in classes):
         raise DataError(
             f"The label {name!r} has {len(classes)} or more different numbers, first {classes[0]} and {classes[1]}: it "
             "looks like an amount, not a class.",
             hint="cut it into a few classes, or turn it into text if they really are classes.",
         )
+    if parts := [c for c in classes if isinstance(c, float) and not c.is_integer()]:
+        hint = "a label is 0 or 1, or one of a few classes."
+        raise DataError(f"The label {name!r} holds fractions, first {parts[0]}.", hint=hint)
 
 
 def _codes(

@@ -178,14 +178,14 @@ def option_columns(
         twice[used] = pd.Series(cell).duplicated().to_numpy()
         sheet.refuse(twice, "a unit has two lines for one option", "add them up, or drop one.")
     lacking = np.bincount(cell, minlength=shape[0] * shape[1]).reshape(shape) == 0
-    if lacking.any() and absent == "raise":
-        u, j = np.argwhere(lacking)[0]
-        raise DataError(
-            f"{sheet.name}: {int(lacking.sum())} of {lacking.size} votes have no row. First: the unit of "
-            f"{sheet.row(int(np.argmax(units.codes == u)))} has none for option "
-            f"{checks.plain(options.categories[j])!r}.",
-            hint="set absent to 'zero' if such lines mean no votes.",
-        )
+    if absent == "raise":
+
+        def first(u: int, j: int) -> str:
+            where = sheet.row(int(np.argmax(units.codes == u)))
+            return f"the unit of {where} has none for option {checks.plain(options.categories[j])!r}"
+
+        hint = "set absent to 'zero' if such lines mean no votes."
+        checks.nowhere(lacking, f"{sheet.name}: {{}} votes have no row", first, hint)
     return np.bincount(cell, votes[used], lacking.size).reshape(shape)
 
 

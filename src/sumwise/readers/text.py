@@ -208,7 +208,7 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
         with gzip.open(path) if is_gzip(path) else path.open("rb") as stream:
             yield stream  # type: ignore[misc]
     except BROKEN as error:
-        raise DataError(f"{str(path)!r} can't be read: {error}.", hint="is the file whole?") from error
+        raise DataError(f"{str(path)!r} can't be read: {error}.", hint="is the file complete?") from error
 
 
 def is_gzip(path: Path) -> bool:

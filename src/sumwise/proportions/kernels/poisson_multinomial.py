@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.kernels.compiled import njit
 from sumwise.kernels.threads import over_bags, writable
@@ -326,11 +325,13 @@ def _run(
                 continue
             total, posterior[begin:end] = tree(posterior[begin:end], outcomes[:, dims], targets[b][dims])
             log_prob[b] += total
-    checks.nowhere(
-        ~(fine & np.isfinite(log_prob)),
-        "{} bags have a sum that no outcomes of their members reach",
-        lambda b: f"bag {b} of {offsets[b + 1] - offsets[b]} members with {targets[b].tolist()}",
-    )
+    if not (fine.all() and np.isfinite(log_prob).all()):
+        bad = ~(fine & np.isfinite(log_prob))
+        b = int(np.argmax(bad))
+        raise DataError(
+            f"{int(bad.sum())} of {n_bags} bags have a sum that no outcomes of their members reach. First: bag {b} of "
+            f"{offsets[b + 1] - offsets[b]} members with {targets[b].tolist()}."
+        )
     return VectorPosterior(log_prob, posterior, error, tilt)
 
 
