@@ -89,12 +89,8 @@ def matching_rows(engine: Any, conditions: Sequence[tuple]) -> int:
 
 def summary_of(engine: Any, select: str, where: str, more: str = "") -> dict[str, Any]:
     """What a SELECT says of the rows under a WHERE clause and one condition more."""
-    return engine.table(f"SELECT {select} FROM {_rows(engine, where, more)}").to_pylist()[0]
-
-
-def _rows(engine: Any, where: str, more: str) -> str:
     also = more and f" {'AND' if where else 'WHERE'} {more}"
-    return f"{engine.dialect.source} AS s{where}{also}"
+    return engine.table(f"SELECT {select} FROM {engine.dialect.source} AS s{where}{also}").to_pylist()[0]
 
 
 def _sum(predicate: str, name: str) -> str:
@@ -363,7 +359,7 @@ class EngineSummary:
             self._check_binary(column)
             sums = f", sum(CAST({column.sql} AS INTEGER)) AS s"
         value = self.column.value(self.engine.dialect)
-        kept = _rows(self.engine, self.where, self._above())
+        kept = f"{self.engine.dialect.source} AS s{self.where} {'AND' if self.where else 'WHERE'} {self._above()}"
         found = self.engine.table(f"SELECT {value} AS v, count(*) AS n{sums} FROM {kept} GROUP BY {value}")
         values = [canonical(v) for v in found.column("v").to_pylist()]
         kind_of(tuple(values), self.column.name)

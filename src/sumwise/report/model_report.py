@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import html
 import importlib
+import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
@@ -29,7 +30,6 @@ from sumwise.report.context import Context
 from sumwise.report.html import page
 from sumwise.report.summary import bullets, note
 from sumwise.storage.atomic import write_text
-from sumwise.storage.documents import json_text
 from sumwise.tables import Tables
 
 PAGE_BYTES, COPIES = 120 * 2**20, 20  # measured: 50 to 120 MiB at any size, and ten times 50,000 units' margins
@@ -149,7 +149,7 @@ class Report:
 
     def json(self) -> str:
         """The summary as JSON."""
-        return json_text(self.summary)
+        return json.dumps(self.summary, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
 
     def __str__(self) -> str:
         lead = [*self.summary["lead"], *self.summary["checked"]]

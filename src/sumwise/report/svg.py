@@ -179,20 +179,16 @@ def with_tips(svg: str) -> str:
     start = re.compile(r'<g id="tip-([A-Za-z0-9_=-]*)">')
     out, place = [], 0
     while (found := start.search(svg, place)) is not None:
-        end = _end_of_group(svg, found.end())
+        depth, end = 1, len(svg)
+        for tag in re.finditer(r"<g[ >]|</g>", svg[found.end() :]):
+            depth += -1 if tag[0] == "</g>" else 1
+            if depth == 0:
+                end = found.end() + tag.start()
+                break
         words = json.loads(base64.urlsafe_b64decode(found[1]).decode("utf-8"))
         out += [svg[place : found.start()], '<g class="tip">', _titled(svg[found.end() : end], words)]
         place = end
     return "".join([*out, svg[place:]])
-
-
-def _end_of_group(svg: str, place: int) -> int:
-    depth = 1
-    for tag in re.finditer(r"<g[ >]|</g>", svg[place:]):
-        depth += -1 if tag[0] == "</g>" else 1
-        if depth == 0:
-            return place + tag.start()
-    return len(svg)
 
 
 def _titled(inner: str, words: list[str]) -> str:

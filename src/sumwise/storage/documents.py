@@ -64,11 +64,6 @@ def parse_json(text: str, **hooks: Any) -> Any:
     return read
 
 
-def json_text(value: Any) -> str:
-    """A value as the JSON of a file that people may open."""
-    return json.dumps(value, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
-
-
 def parse_toml(text: str) -> dict[str, Any]:
     """The TOML of a text, of which no value is too deep for Python.
 

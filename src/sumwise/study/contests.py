@@ -20,7 +20,7 @@ from sumwise.readers.write import harmless, write_frame, write_tables
 from sumwise.report.html import page
 from sumwise.report.summary import with_provenance
 from sumwise.storage.atomic import write_text
-from sumwise.storage.documents import json_text, read_json
+from sumwise.storage.documents import read_json
 from sumwise.study.families import study_class, study_of
 from sumwise.study.folder import PARTS, check_own, damaged, file_facts, read_parts, versions
 from sumwise.study.problem import Problem, value
@@ -113,7 +113,7 @@ def fit_contests(
     work = CachedSteps(say=options.get("say"))
     models = {} if len(done) == len(problems) else fit_together(problem, problems, work)
     results: dict[str, dict[str, Any]] = {}
-    write_text(folder / INDEX, json_text(places))
+    write_text(folder / INDEX, json.dumps(places, ensure_ascii=False, indent=1) + "\n")
     write_text(folder / "problem.toml", problem.text)
     for name, one in problems.items():
         place = folder / places[name]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,7 +21,6 @@ from sumwise.report.html import page
 from sumwise.report.model_report import Report, warned
 from sumwise.report.summary import plain, with_provenance
 from sumwise.storage.atomic import temporary_files_beside, write_text
-from sumwise.storage.documents import json_text
 from sumwise.study.contests import INDEX, fit_contests, read_index, write_contests_page
 from sumwise.study.families import study_of
 from sumwise.study.folder import PARTS, ResultFolder, check_own, file_facts, read_parts, versions
@@ -120,10 +120,12 @@ def _write_all(folder: Path, study: Any, report: Report, provenance: dict[str, A
     write_tables(report.frames, folder, MOST_CSV)
     save(study.model, folder / "model.sumwise")
     if (kept := study.kept()) is not None:
-        (folder / "features.json").write_text(json_text(kept), "utf-8")
+        (folder / "features.json").write_text(json.dumps(kept, ensure_ascii=False, indent=1) + "\n", "utf-8")
     (folder / "problem.toml").write_text(study.problem.text, "utf-8")
     (folder / "summary.json").write_text(report.json(), "utf-8")
-    (folder / "provenance.json").write_text(json_text(provenance), "utf-8")
+    (folder / "provenance.json").write_text(
+        json.dumps(provenance, ensure_ascii=False, allow_nan=False, indent=1) + "\n", "utf-8"
+    )
     if paged:
         beside = [path.name for path in folder.iterdir()]
         shown = page(with_provenance(report.summary, provenance), files_beside=beside, twice=twice)

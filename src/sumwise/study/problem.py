@@ -24,7 +24,7 @@ KEY = re.compile(
 )
 HEADER = re.compile(r"\s*\[\[?\s*(.*?)\s*\]\]?\s*(#.*)?$")
 STRING = re.compile(r'"(?:\\.|[^"\\\n])*"|\'[^\'\n]*\'')
-KEY_PART = re.compile(r"\"([^\"]*)\"|'([^']*)'|([A-Za-z0-9_-]+)")
+KEY_PART = re.compile(r"\"[^\"]*\"|'[^']*'|[A-Za-z0-9_-]+")
 
 KEYS: dict[str, type] = {  # of the file, and what each holds
     "family": str,
@@ -278,11 +278,11 @@ def key_lines(text: str) -> dict[tuple[str, ...], int]:
         if depth == 0:
             header, key = HEADER.match(line), KEY.match(line)
             if header and bare.lstrip().startswith("["):
-                where = _path(header[1])
+                where = tuple(part.strip("\"'") for part in KEY_PART.findall(header[1]))
                 lines.setdefault(where, number)
                 continue
             if key and "=" in bare:
-                lines.setdefault((*where, *_path(key[1])), number)
+                lines.setdefault((*where, *(part.strip("\"'") for part in KEY_PART.findall(key[1]))), number)
                 bare = bare[bare.index("=") :]
         depth = max(0, depth + bare.count("[") + bare.count("{") - bare.count("]") - bare.count("}"))
     return lines
@@ -301,10 +301,6 @@ def value_line(text: str, value: str, start: int = 1) -> int | None:
         if number >= start and any(found[1:-1] == value for found in STRING.findall(line)):
             return number
     return None
-
-
-def _path(text: str) -> tuple[str, ...]:
-    return tuple(next(part for part in found if part) for found in KEY_PART.findall(text) if any(found))
 
 
 def value(given: Any) -> str:
