@@ -231,3 +231,12 @@ def test_pipes_and_devices_are_refused_and_files_folders_and_nothing_pass(tmp_pa
             checks.ordinary_file(refused)
     for passed in (file, tmp_path, tmp_path / "none"):
         checks.ordinary_file(passed)
+
+
+def test_nowhere_counts_what_is_bad_and_names_the_first_by_its_place():
+    checks.nowhere(np.zeros(3, dtype=bool), "{} bags are empty", lambda i: f"bag {i}")
+    bad = np.zeros((40, 50), dtype=bool)
+    bad[1:, 2] = True
+    with pytest.raises(DataError) as caught:
+        checks.nowhere(bad, "Column 'a{b' is odd in {} cells", lambda i, j: f"row {i}, column {j}", "look.")
+    assert str(caught.value) == "Column 'a{b' is odd in 39 of 2,000 cells. First: row 1, column 2. Hint: look."
