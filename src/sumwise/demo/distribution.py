@@ -16,6 +16,7 @@ def run(say: Callable[[str], None]) -> list[Finding]:
     from sumwise import synthetic
     from sumwise.diagnostics import predicted_numbers
     from sumwise.distribution import BagRidge, FourierEmbedding, LinearEmbedding
+    from sumwise.metrics import conformal_half_width
 
     data = synthetic.gamma(300, 60, noise=0.0, random_state=SEED)
     train, rest = np.arange(150), np.arange(150, 300)
@@ -30,8 +31,7 @@ def run(say: Callable[[str], None]) -> list[Finding]:
         f"{scores[1]:.2f}."
     )
     left, judged = rest[:100], rest[100:]
-    error = np.sort(np.abs(whole.predict(bags[left]) - y[left]))
-    wide = float(error[int(np.ceil(0.9 * (len(error) + 1))) - 1])
+    wide = conformal_half_width(whole.predict(bags[left]) - y[left], 0.9)
     found = whole.predict(bags[judged])
     inside = float((np.abs(found - y[judged]) <= wide).mean())
     say(

@@ -12,9 +12,7 @@ from sumwise.errors import DataError
 if TYPE_CHECKING:
     import pandas as pd
 
-PROBABILITY_FLOOR = (
-    1e-15  # probabilities are kept this far from 0 and 1, so that one bold mistake costs much and not everything
-)
+PROBABILITY_FLOOR = 1e-15  # how far from 0 and 1 they are kept: one bold mistake costs much, and not everything
 
 
 def nllh(labels: Any, probabilities: Any) -> float:
