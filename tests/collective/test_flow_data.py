@@ -96,7 +96,7 @@ def test_effort_is_a_rate_or_divides_counts_and_their_noise():
     [
         (Columns(effort=[1.0, -1.0]), "1 efforts are negative|2 efforts are negative"),
         (Columns(effort=np.ones((3, 1))), r"effort has shape \(3, 1\)"),
-        (Columns(mask=[1, 0]), "2 counts are above zero where the mask"),
+        (Columns(mask=[1, 0]), "2 of 4 counts are above zero where the mask"),
         (Columns(season="year"), "Only a frame has a column of seasons"),
     ],
 )

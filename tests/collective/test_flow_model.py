@@ -162,7 +162,7 @@ def test_sparse_places_give_sparse_flows():
         ({}, np.ones((2, 4)), "there are 2 times and 5 places"),
         ({}, np.zeros((2, 5)), "Nothing was counted"),
         ({}, np.full((2, 5), -0.5) + 9 * np.eye(2, 5), "counts are negative"),
-        ({}, {"time": [1, 1], "place": ["a", "a"], "count": [1, 2]}, "1 pairs of time and place have two rows"),
+        ({}, {"time": [1, 1], "place": ["a", "a"], "count": [1, 2]}, "1 of 2 rows repeat a pair of time and place"),
     ],
 )
 def test_bad_input_is_refused(settings, data, words):

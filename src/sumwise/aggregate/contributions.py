@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from sumwise.aggregate.first_pass import summary_of
 from sumwise.aggregate.plan import CountPlan
 from sumwise.aggregate.sql import Column, condition
-from sumwise.aggregate.survey import summary_of
 from sumwise.errors import DataError
 
 
