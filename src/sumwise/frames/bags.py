@@ -39,10 +39,16 @@ def bags_from_arrays(
     known_ids = checks.identifiers(ids, len(arrays), "ids")
     features = _frame_columns(arrays, known_ids) if features is None else features
     parts = [_part(x, known_ids[i]) for i, x in enumerate(arrays)]
-    _same_width(parts, known_ids)
+    widths, named = np.array([x.shape[1] for x in parts]), known_ids.tolist()
+    checks.nowhere(
+        widths != widths[0],
+        "Bags differ in width in {} cases",
+        lambda i: f"bag {named[i]!r} has {widths[i]} columns, bag {named[0]!r} has {widths[0]}",
+    )
     sizes = np.array([len(x) for x in parts])
     if empty == "raise":
-        _refuse_empty(sizes, known_ids)
+        hint = "leave them out, or pass empty='keep'."
+        checks.nowhere(sizes == 0, "{} bags are empty", lambda i: f"bag {named[i]!r}", hint)
     offsets = np.concatenate([[0], np.cumsum(sizes)])
     dtype = np.float32 if all(x.dtype == np.float32 for x in parts) else np.float64
     values = np.concatenate(parts).astype(dtype, copy=False)
@@ -73,26 +79,6 @@ def _frame_columns(arrays: Sequence[Any], ids: np.ndarray) -> tuple[Any, ...] | 
                 hint="give all frames the same columns in the same order.",
             )
     return columns[0]
-
-
-def _same_width(parts: list[np.ndarray], ids: np.ndarray) -> None:
-    widths = np.array([x.shape[1] for x in parts])
-    other = widths != widths[0]
-    if other.any():
-        i = int(np.argmax(other))
-        raise DataError(
-            f"Bags differ in width in {int(other.sum())} of {len(parts)} cases. First: bag {checks.plain(ids[i])!r} "
-            f"has {widths[i]} columns, bag {checks.plain(ids[0])!r} has {widths[0]}."
-        )
-
-
-def _refuse_empty(sizes: np.ndarray, ids: np.ndarray) -> None:
-    if (sizes == 0).any():
-        i = int(np.argmax(sizes == 0))
-        raise DataError(
-            f"{int((sizes == 0).sum())} of {len(sizes)} bags are empty. First: bag {checks.plain(ids[i])!r}.",
-            hint="leave them out, or pass empty='keep'.",
-        )
 
 
 def _joined_weights(weights: Sequence[Any] | None, sizes: np.ndarray, ids: np.ndarray) -> np.ndarray | None:
