@@ -138,8 +138,7 @@ def _only(problem: Problem, sheet: Sheet, alone: bool) -> Sheet:
     asked = problem.data.get("only", {})
     if not isinstance(asked, dict):
         problem.fail(("data", "only"), f"only is {asked!r}.", 'give columns and values: only = {state = "Ohio"}.')
-    keep = _where(problem, sheet, "only", asked, alone)
-    if keep.all():
+    if not asked or (keep := _where(problem, sheet, "only", asked, alone)).all():
         return sheet
     if not keep.any():
         problem.fail(("data", "only"), f"No row of {sheet.name} has {asked!r}.", "check the values.")

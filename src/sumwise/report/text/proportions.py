@@ -58,10 +58,11 @@ def write(context: Context) -> Summary:
         _refuse_other_order(bags, counts, labels)
         frame = frame.assign(truth=_true_shares(frame, bags, labels, context.groups or {}, classes))
     context.frames |= {"estimates": frame, "individuals": _individuals(context.model, bags, classes)}
-    focus = _focus(classes) if len(classes) == 2 else classes[int(counts.sum(axis=0).argmax())]
-    by = list(context.groups or {})
-    fallback = f"Share of {focus}" + (f" by {listed(by)}" if by else f" among {plural(bags.n_rows, 'individual')}")
-    summary = Summary(context.titled(fallback), "proportions", context.method)
+    focus = classes[int(counts.sum(axis=0).argmax())]
+    if len(classes) == 2:  # the second, but of "college" and "no college" the one that is not a denial
+        focus = classes[0 if re.match(r"(no|not|non|without)[ _-]", classes[1], re.IGNORECASE) else 1]
+    by = f"by {listed(list(context.groups))}" if context.groups else f"among {plural(bags.n_rows, 'individual')}"
+    summary = Summary(context.titled(f"Share of {focus} {by}"), "proportions", context.method)
     summary.record = {
         "bags": len(bags),
         "individuals": bags.n_rows,
@@ -95,11 +96,6 @@ def write(context: Context) -> Summary:
         _labels(context, summary, bags, labels)
     summary.add("assumptions", bullets(ASSUMED, f"{context.method} assumes"), bullets(RISKS, "What could go wrong"))
     return summary
-
-
-def _focus(classes: list[str]) -> str:
-    """Of two classes the second, but of "college" and "no college" the one that is not a denial."""
-    return classes[0] if re.match(r"(no|not|non|without)[ _-]", classes[1], re.IGNORECASE) else classes[1]
 
 
 def _data(context: Context) -> tuple[Bags, np.ndarray]:
