@@ -9,7 +9,7 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.collective.counts import dense
-from sumwise.collective.kernels.chain_potentials import balanced, chain_moments, fit_chain
+from sumwise.collective.kernels.chain_potentials import balanced, chain_moments, fit_chain, split_chain
 from sumwise.collective.kernels.edges import log_sum_exp
 from sumwise.collective.realisations import Realisations
 from sumwise.display import record_html
@@ -83,14 +83,14 @@ class FreeTables:
         if not self.shared:
             begin, steps = self._steps(theta, data)
             return {data.weeks[0]: begin, **dict(zip(data.edges, steps))}
-        first, last, move = self._split(theta, data)
+        first, last, move = split_chain(theta, data.n_states)
         return {data.weeks[0]: first, data.weeks[-1]: last, **dict.fromkeys(data.edges, move)}
 
     def log_partition(self, theta: np.ndarray, data: Realisations) -> float:
         """The sum of ``n log Z`` over the realisations."""
         if not self.shared:
             return 0.0
-        return sum(data.sizes) * float(chain_moments(*self._split(theta, data), len(data.weeks))[0])
+        return sum(data.sizes) * float(chain_moments(*split_chain(theta, data.n_states), len(data.weeks))[0])
 
     def cost(self, theta: np.ndarray) -> float:
         """What is added to the objective."""
@@ -101,7 +101,7 @@ class FreeTables:
         begin, end, moves = _totals(data, counts)
         if not self.shared:
             return self._closed(begin, moves)
-        return self._fitted(theta, data, (begin, end, sum(moves)), 60)
+        return fit_chain(theta, (begin, end, np.sum(moves, axis=0)), len(data.weeks), self.penalty, 60)
 
     def normalised(self, theta: np.ndarray, data: Realisations) -> np.ndarray:
         """The same chain in parameters whose rows sum to one; shared potentials stay as they are."""
@@ -115,7 +115,7 @@ class FreeTables:
         begin, end, moves = _totals(data, counts)
         if self.shared:
             given = np.concatenate([begin, end, np.sum(moves, axis=0).ravel()])
-            expected = chain_moments(*self._split(theta, data), len(data.weeks))[1:]
+            expected = chain_moments(*split_chain(theta, data.n_states), len(data.weeks))[1:]
             return sum(data.sizes) * np.concatenate([np.ravel(e) for e in expected]) - given + self.penalty * theta
         logs = [row for part in (theta[None, : len(begin)], *self._steps(theta, data)[1]) for row in part]
         rows = [row for part in (begin[None], *moves) for row in part + self.penalty]
@@ -133,15 +133,7 @@ class FreeTables:
         sums = moves[0].sum(axis=1), moves[-1].sum(axis=0), sum(moves)
         begin, end, total = balanced(*[np.maximum(x, 0.0) for x in sums], n_steps=len(data.weeks))
         start = np.concatenate([np.zeros(2 * len(begin)), np.log(total + 0.5).ravel() - np.log(total.mean() + 0.5)])
-        return self._fitted(start, data, (begin, end, total), 300)
-
-    def _fitted(self, theta, data, counts, max_iter):
-        found = fit_chain(*self._split(theta, data), counts, len(data.weeks), self.penalty, max_iter)
-        return np.concatenate([np.ravel(part) for part in found])
-
-    def _split(self, theta, data):
-        size = data.n_states
-        return theta[:size], theta[size : 2 * size], theta[2 * size :].reshape(size, size)
+        return fit_chain(start, (begin, end, total), len(data.weeks), self.penalty, 300)
 
     def _steps(self, theta, data):
         sizes, taken, steps = data.domain.shape, data.domain.shape[0], []

@@ -5,7 +5,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from sumwise.collective.kernels.chain_potentials import balanced, chain_moments, fit_chain
+from sumwise.collective.kernels.chain_potentials import balanced, chain_moments, fit_chain, split_chain
 
 
 def brute(first, last, move, n_steps):
@@ -33,16 +33,15 @@ def test_the_fit_reproduces_its_counts():
     rng = np.random.default_rng(1)
     truth = rng.normal(size=3), rng.normal(size=3), rng.normal(size=(3, 3))
     counts = [1000 * c for c in chain_moments(*truth, 6)[1:]]
-    zero = np.zeros(3), np.zeros(3), np.zeros((3, 3))
-    found = fit_chain(*zero, counts, 6, 1e-9, max_iter=500)
-    for ours, theirs in zip(chain_moments(*found, 6)[1:], counts):
+    found = fit_chain(np.zeros(15), counts, 6, 1e-9, max_iter=500)
+    for ours, theirs in zip(chain_moments(*split_chain(found, 3), 6)[1:], counts):
         assert np.allclose(1000 * ours, theirs, rtol=1e-3, atol=0.01)
 
 
 def test_a_penalty_draws_to_zero_and_a_step_never_makes_it_worse():
     counts = np.array([5.0, 5.0]), np.array([5.0, 5.0]), np.array([[50.0, 0.0], [0.0, 50.0]])
-    zero = np.zeros(2), np.zeros(2), np.zeros((2, 2))
-    weak, strong = (fit_chain(*zero, counts, 11, ridge, max_iter=200)[2] for ridge in (0.01, 10.0))
+    fits = [fit_chain(np.zeros(8), counts, 11, ridge, max_iter=200) for ridge in (0.01, 10.0)]
+    weak, strong = (split_chain(theta, 2)[2] for theta in fits)
     assert weak[0, 0] - weak[0, 1] > strong[0, 0] - strong[0, 1] > 0
     assert np.isfinite(weak).all()
 

@@ -12,6 +12,12 @@ from sumwise.collective.kernels.edges import log_sum_exp
 from sumwise.kernels.minimise import minimise
 
 
+def split_chain(theta: np.ndarray, n_states: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Potentials of the first and last state (L,) and of the moves (L, L), out of one vector of all."""
+    first, last, moves = np.split(theta, [n_states, 2 * n_states])
+    return first, last, moves.reshape(n_states, n_states)
+
+
 def chain_moments(
     first: np.ndarray, last: np.ndarray, move: np.ndarray, n_steps: int
 ) -> tuple[float, np.ndarray, np.ndarray, np.ndarray]:
@@ -85,21 +91,18 @@ def balanced(
 
 
 def fit_chain(
-    first: np.ndarray,
-    last: np.ndarray,
-    move: np.ndarray,
+    start: np.ndarray,
     counts: list[np.ndarray] | tuple[np.ndarray, np.ndarray, np.ndarray],
     n_steps: int,
     ridge: float,
-    max_iter: int = 30,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    max_iter: int,
+) -> np.ndarray:
     """Improve the potentials by L-BFGS on ``M log Z - <counts, theta> + ridge / 2 |theta|^2``.
 
     Parameters
     ----------
-    first, last : (L,) arrays
-    move : (L, L) array
-        Log-potentials to start from.
+    start : array (2 L + L^2,)
+        Log-potentials to start from; see `split_chain`.
     counts : (first (L,), last (L,), moves (L, L))
         Sufficient statistics of M individuals; the moves are summed over time.
     n_steps : int
@@ -109,25 +112,19 @@ def fit_chain(
 
     Returns
     -------
-    first, last, move
+    theta : array (2 L + L^2,)
     """
-    size = len(first)
     given = np.concatenate([np.ravel(c) for c in counts])
     total = float(counts[2].sum()) / (n_steps - 1)
-    start = np.concatenate([first, last, move.ravel()])
-
-    def split(theta: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        return theta[:size], theta[size : 2 * size], theta[2 * size :].reshape(size, size)
-
     scale = np.sqrt(total / (given + ridge + 1e-3 * given.mean()))  # the Hessian's diagonal is about one then
 
     def loss(u: np.ndarray) -> tuple[float, np.ndarray]:
         theta = u * scale
-        log_z, *expected = chain_moments(*split(theta), n_steps)
+        log_z, *expected = chain_moments(*split_chain(theta, len(counts[0])), n_steps)
         value = total * log_z - float(given @ theta) + 0.5 * ridge * float(theta @ theta)
         slope = total * np.concatenate([e.ravel() for e in expected]) - given + ridge * theta
         return value / total, slope * scale / total
 
     options = {"maxiter": max_iter, "maxcor": 20, "ftol": 1e-14, "gtol": 1e-10}
     result = minimise(loss, start / scale, jac=True, method="L-BFGS-B", options=options)
-    return split(result.x * scale if result.fun <= loss(start / scale)[0] else start)
+    return result.x * scale if result.fun <= loss(start / scale)[0] else start

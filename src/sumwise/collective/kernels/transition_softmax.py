@@ -45,11 +45,7 @@ def curvature(
 
 
 def fit_rows(
-    parts: list[tuple[np.ndarray, np.ndarray, None] | tuple[np.ndarray, np.ndarray, np.ndarray]],
-    weights: np.ndarray,
-    ridge: float = 0.0,
-    tol: float = 1e-9,
-    max_iter: int = 50,
+    parts: list[tuple[np.ndarray, np.ndarray, np.ndarray | None]], weights: np.ndarray, ridge: float = 0.0
 ) -> np.ndarray:
     """Weights that minimise the loss over several parts, plus ``ridge / 2 |w|^2``, from a start.
 
@@ -58,8 +54,7 @@ def fit_rows(
     parts : list of (features, counts, allowed)
         Features (..., K, F), counts (..., K), allowed moves (..., K) or None.
     weights : (F,) array
-    ridge, tol : float
-    max_iter : int
+    ridge : float
 
     Returns
     -------
@@ -82,6 +77,6 @@ def fit_rows(
         return value, turn.T @ (sum(s for _, s in found) + ridge * w)
 
     first = loss(np.zeros(len(weights)))[0]
-    options = {"maxiter": max_iter, "ftol": 1e-16, "gtol": tol * max(1.0, np.sqrt(abs(first)))}
+    options = {"maxiter": 50, "ftol": 1e-16, "gtol": 1e-9 * max(1.0, np.sqrt(abs(first)))}
     result = minimise(loss, np.zeros(len(weights)), jac=True, method="L-BFGS-B", options=options)
     return weights + turn @ result.x if result.fun <= first else weights
