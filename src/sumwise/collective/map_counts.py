@@ -225,7 +225,7 @@ def _by_messages(model, seen, tol, max_iter, damping) -> CountsFit:
 
 
 def _by_gradient(seen, method, tol, max_iter, smoothing, damping) -> Solution:
-    if not seen.smooth:
+    if not seen.problem.observations.soft:
         raise DataError(
             f"Method {method!r} follows gradients, which exact counts and bounds don't have.",
             hint="use method='dual', or state a small Gaussian noise.",

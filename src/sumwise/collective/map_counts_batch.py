@@ -99,7 +99,7 @@ def _check(seen: list[Observed]) -> None:
     shape = seen[0].problem.forest.sizes
     for b, s in enumerate(seen):
         problem = s.problem
-        if s.extras or not s.smooth:
+        if s.extras or not s.problem.observations.soft:
             raise DataError(
                 f"Population {b} has exact counts, bounds, or a noise of your own.",
                 hint="state a small Gaussian noise, or fit it with map_counts.",

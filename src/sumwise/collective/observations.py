@@ -51,11 +51,6 @@ class Observed:
                 out += np.where(_within(table, counts), 0.0, -np.inf)
         return out
 
-    @property
-    def smooth(self):
-        """Whether no term has an infinite slope (exact counts, bounds)."""
-        return self.problem.observations.soft
-
 
 def observe(model: Any, tables: Any, n: Any, energy: Any = None) -> Observed:
     """Place tables and energies on the model's forest; raise where they can't belong to it."""

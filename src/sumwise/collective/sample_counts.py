@@ -278,7 +278,7 @@ def _between(edges: list, exact: set) -> Iterator[tuple[list, list]]:
 
 
 def _hard(seen: Observed) -> bool:
-    return not seen.smooth or any(isinstance(t.noise, Exact) for _, _, t in seen.tables)
+    return not seen.problem.observations.soft or any(isinstance(t.noise, Exact) for _, _, t in seen.tables)
 
 
 def _method(asked: str, seen: Observed, total: int, walk: Walk) -> str:

@@ -76,20 +76,16 @@ class TreeModel(PopulationModel):
         self.layout().problem()  # every state impossible, or a cycle: better said now
 
     def _check_cycles(self):
-        parent = {a: a for a in self.domain}
-
-        def root(a):
-            while parent[a] != a:
-                a = parent[a]
-            return a
-
+        joined = {a: {a} for a in self.domain}
         for a, b in self.edges:
-            if root(a) == root(b):
+            if joined[a] is joined[b]:
                 raise DataError(
                     f"Edge {a!r} - {b!r} closes a cycle.",
                     hint="a TreeModel is a tree or forest; GraphModel takes any graph.",
                 )
-            parent[root(a)] = root(b)
+            fewer, more = sorted((joined[a], joined[b]), key=len)
+            more |= fewer
+            joined.update(dict.fromkeys(fewer, more))
 
     def _check_size(self):
         """Refuse dense tables of moves that memory won't hold, before they are made."""
