@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +17,6 @@ from sumwise.errors import DataError
 from sumwise.features import Features, table_rows
 
 
-@dataclass(eq=False, repr=False)
 class Covariates(TransformerMixin, BaseEstimator):
     """Turn a frame of individuals into a matrix, as Sun et al. 2017 (section V) prepare census microdata.
 
@@ -61,10 +59,16 @@ class Covariates(TransformerMixin, BaseEstimator):
            [ 0.,  1.,  0.,  1.,  0.]])
     """
 
-    categorical: Sequence | None = None
-    _: KW_ONLY
-    max_correlation: float | None = None
-    n_components: int | None = None
+    def __init__(
+        self,
+        categorical: Sequence | None = None,
+        *,
+        max_correlation: float | None = None,
+        n_components: int | None = None,
+    ):
+        self.categorical = categorical
+        self.max_correlation = max_correlation
+        self.n_components = n_components
 
     def fit(self, frame: Any, y: Any = None) -> Covariates:
         """Learn means, scales, levels and components; ``y`` is the response as one label per row."""
