@@ -70,7 +70,7 @@ def test_a_matrix_that_is_not_definite_is_said(weighted_bags):
 def test_bad_settings_are_refused(weighted_bags):
     y = np.arange(12.0)
     for settings, message in (
-        ({"kernel": MomentEmbedding()}, "kernel is a MomentEmbedding"),
+        ({"kernel": MomentEmbedding()}, "kernel is of type MomentEmbedding"),
         ({"widths": (0,)}, "widths is not above zero"),
         ({"n_landmarks": 0}, "n_landmarks is 0"),
         ({"penalty": -1.0}, "penalty is not above zero"),

@@ -103,7 +103,8 @@ def test_those_whose_level_is_missing_are_no_finding():
 
 
 def test_of_two_classes_the_one_that_is_no_denial_is_reported():
-    from sumwise.report.text.proportions import _focus
-
+    data, _, options = case()
+    model = CardinalityClassifier(penalty=1.0).fit(*data)
     pairs = [["college", "no college"], ["no", "yes"], ["D", "R"], ["yes", "Not yet"], ["south", "north"]]
-    assert [_focus(pair) for pair in pairs] == ["college", "yes", "R", "yes", "north"]
+    titles = [report(model, data, classes=pair, groups=options["groups"]).title for pair in pairs]
+    assert titles == [f"Share of {name} by sex" for name in ("college", "yes", "R", "yes", "north")]
