@@ -6,7 +6,7 @@ import pytest
 
 from sumwise import Bags
 from sumwise.errors import DataError, ModelWarning
-from sumwise.features import Features, centre_and_scale, level_text, refuse_far, refuse_missing
+from sumwise.features import Features, centre_and_scale, level_text, mean_and_std, refuse_far, refuse_missing
 
 
 def test_mean_and_deviation_of_each_column():
@@ -26,6 +26,19 @@ def test_weights_count_like_repeated_rows():
     values, weights = rng.normal(size=(20, 3)), rng.integers(1, 4, 20)
     for one, other in zip(centre_and_scale(values, weights), centre_and_scale(np.repeat(values, weights, axis=0))):
         np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+def test_weighted_mean_and_std_are_those_of_numpy():
+    rng = np.random.default_rng(2)
+    values, weights = rng.normal([0.0, 1e6], [1.0, 3.0], (70_000, 2)), rng.uniform(0.0, 2.0, 70_000)
+    mean, std = mean_and_std(values, weights)
+    centre = np.average(values, axis=0, weights=weights)
+    np.testing.assert_allclose(mean, centre, rtol=1e-12)
+    np.testing.assert_allclose(std, np.sqrt(np.average((values - centre) ** 2, axis=0, weights=weights)), rtol=1e-9)
+
+
+def test_a_constant_column_has_no_deviation():
+    assert mean_and_std(np.full((5, 1), 0.1), np.arange(5.0))[1] == 0.0
 
 
 def people(**change):

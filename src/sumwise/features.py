@@ -20,6 +20,7 @@ __all__ = [
     "Features",
     "centre_and_scale",
     "level_text",
+    "mean_and_std",
     "name_columns",
     "recode",
     "refuse_far",
@@ -30,6 +31,7 @@ MISSING = "missing"  # the level, or the indicator, of what is not there
 OTHER = "(other)"  # the level that rare ones share
 FEW_UNSEEN = 0.01  # share of rows with a level that training didn't have, from which a warning is issued
 LEAST = 2  # rows from which an error is raised if none has a known level
+BLOCK = 65_536  # rows held at once
 
 
 def level_text(value: Any) -> str:
@@ -43,6 +45,39 @@ def level_text(value: Any) -> str:
     """
     whole = isinstance(value, (float, np.floating)) and float(value).is_integer()
     return str(int(value)) if whole else str(value)
+
+
+def mean_and_std(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Return means and standard deviations of columns, (n_features,) each; rows count as much as their weights.
+
+    Parameters
+    ----------
+    values : array of shape (n_rows, n_features)
+    weights : array of shape (n_rows,), optional
+
+    Returns
+    -------
+    mean, std : arrays of shape (n_features,)
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.features import mean_and_std
+    >>> mean_and_std(np.array([[1.0], [1.0], [4.0]]), np.array([1.0, 1.0, 2.0]))
+    (array([2.5]), array([1.5]))
+    """
+    n, d = values.shape
+    total = float(n) if weights is None else float(weights.sum())
+    first, second = np.zeros(d), np.zeros(d)
+    anchor = np.asarray(values[0], dtype=np.float64)  # keeps the digits of columns far from zero
+    for begin in range(0, n, BLOCK):
+        block = values[begin : begin + BLOCK]
+        shifted = block - anchor
+        share = np.full(len(block), 1.0) if weights is None else weights[begin : begin + BLOCK]
+        first += share @ shifted
+        second += share @ shifted**2
+    shift = first / total
+    return anchor + shift, np.sqrt(np.maximum(second / total - shift**2, 0.0))
 
 
 def centre_and_scale(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -67,23 +102,22 @@ def centre_and_scale(values: np.ndarray, weights: np.ndarray | None = None) -> t
     >>> centre_and_scale(np.array([[0.0, 1.0], [2.0, 0.0], [4.0, 1.0]]))[1].round(2)
     array([1.63, 1.  ])
     """
-    n, d = values.shape
-    total = float(n) if weights is None else float(weights.sum())
-    first, second = np.zeros(d), np.zeros(d)
     low, high = values.min(axis=0), values.max(axis=0)
-    between = np.zeros(d, dtype=bool)
-    anchor = np.asarray(values[0], dtype=np.float64)  # keeps the digits of columns far from zero
-    for begin in range(0, n, 65_536):
-        block = values[begin : begin + 65_536]
+    between = np.zeros(values.shape[1], dtype=bool)
+    for begin in range(0, len(values), BLOCK):
+        block = values[begin : begin + BLOCK]
         between |= ((block != low) & (block != high)).any(axis=0)
-        shifted = block - anchor
-        share = np.full(len(block), 1.0) if weights is None else weights[begin : begin + 65_536]
-        first += share @ shifted
-        second += share @ shifted**2
-    shift = first / total
-    spread = np.sqrt(np.maximum(second / total - shift**2, 0.0))
-    scale = np.where(between, spread, np.asarray(high - low, dtype=np.float64))
-    return anchor + shift, np.where(scale > 0, scale, 1.0)
+    mean, std = mean_and_std(values, weights)
+    scale = np.where(between, std, np.asarray(high - low, dtype=np.float64))
+    return mean, np.where(scale > 0, scale, 1.0)
+
+
+def means_of_known(bags: Bags, gone: np.ndarray) -> np.ndarray:
+    """Weighted means (n_features,) of the values that are not missing; 0 where all are."""
+    if not gone.any():
+        return bags.weights @ bags.values / (bags.weights.sum() or 1.0)
+    people = bags.weights @ ~gone
+    return bags.weights @ np.where(gone, 0.0, bags.values) / np.where(people > 0, people, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,11 +160,7 @@ class Features:
     def learn(cls, bags: Bags) -> Features:
         """Learn from the rows of bags, weighted where they carry weights."""
         gone = np.isnan(bags.values)
-        missing = np.asarray(gone.any(axis=0))
-        known = np.where(gone, 0.0, bags.values) if missing.any() else bags.values
-        people = bags.weights @ ~gone if missing.any() else np.full(bags.n_features, bags.weights.sum())
-        means = bags.weights @ known / np.where(people > 0, people, 1.0)
-        return cls(bags.features, dict(bags.levels), means, missing)
+        return cls(bags.features, dict(bags.levels), means_of_known(bags, gone), np.asarray(gone.any(axis=0)))
 
     @property
     def unchanged(self) -> bool:

@@ -10,9 +10,8 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.bags import Bags, as_bags
-from sumwise.distribution.kernels.segments import segment_means
 from sumwise.errors import DataError, ModelWarning
-from sumwise.features import MISSING, recode, report_unseen
+from sumwise.features import MISSING, mean_and_std, means_of_known, recode, report_unseen
 from sumwise.memory import at_caller
 
 __all__ = ["Columns", "check_bags"]
@@ -97,17 +96,12 @@ class Columns:
         gone = np.isnan(bags.values)
         some = dict(zip(bags.features, np.asarray(gone.any(axis=0)).tolist()))
         gaps = tuple(name for name in bags.features if some[name] and name not in bags.levels)
-        fill = _means_of_known(bags, gone) if gone.any() else None
+        fill = means_of_known(bags, gone) if gone.any() else None
         held = {name: (*levels, MISSING) if some[name] else levels for name, levels in bags.levels.items()}
         bags = _filled(bags, gaps, fill, held)
         numeric = np.array([j for j, name in enumerate(bags.features) if name not in bags.levels], dtype=np.int64)
-        weights = bags.given_weights
-        moments = segment_means(bags.values, bags.offsets, weights).mean(axis=0)[numeric]
-        centre = np.zeros(bags.n_features)
-        centre[numeric] = moments
-        spread = segment_means(bags.values, bags.offsets, weights, centre, 2)
-        scale = np.sqrt(spread.mean(axis=0)[numeric])
-        constant = scale <= 1e-12 * np.maximum(np.abs(moments), 1e-300)
+        mean, std = (each[numeric] for each in mean_and_std(bags.values, _equal_bags(bags)))
+        constant = std <= 1e-12 * np.maximum(np.abs(mean), 1e-300)
         if constant.any():
             named = ", ".join(repr(bags.features[j]) for j in numeric[constant][:3])
             if constant.all() and not bags.levels:
@@ -118,8 +112,8 @@ class Columns:
                 stacklevel=at_caller(4),
             )
         kept = ~constant
-        scale = scale[kept] if standardize else np.ones(int(kept.sum()))
-        return cls(bags.features, numeric[kept], moments[kept], scale, dict(bags.levels), fill, gaps)
+        scale = std[kept] if standardize else np.ones(int(kept.sum()))
+        return cls(bags.features, numeric[kept], mean[kept], scale, dict(bags.levels), fill, gaps)
 
     @property
     def dimension(self) -> int:
@@ -194,11 +188,10 @@ def _has_missing(values: np.ndarray, block: int = 8192) -> bool:
     return any(np.isnan(values[i : i + block]).any() for i in range(0, len(values), block))
 
 
-def _means_of_known(bags: Bags, gone: np.ndarray) -> np.ndarray:
-    """Weighted means of what is known of every column; 0 where nothing is."""
-    weights = np.where(gone, 0.0, bags.weights[:, None])
-    total = weights.sum(axis=0)
-    return np.where(gone, 0.0, bags.values * weights).sum(axis=0) / np.where(total > 0, total, 1.0)
+def _equal_bags(bags: Bags) -> np.ndarray:
+    """Weights of rows (n_rows,) that sum to 1 in every bag; to 0 in one whose rows weigh nothing."""
+    totals = bags.sums(bags.weights)
+    return bags.weights / np.repeat(np.where(totals > 0, totals, 1.0), bags.sizes)
 
 
 def _filled(bags: Bags, gaps: tuple, fill: np.ndarray | None, levels: dict) -> Bags:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from sumwise import checks, frames
 from sumwise.bags import Bags
 from sumwise.errors import DataError
-from sumwise.features import Features, table_rows
+from sumwise.features import Features, mean_and_std, table_rows
 
 
 class Covariates(TransformerMixin, BaseEstimator):
@@ -120,7 +120,7 @@ class Covariates(TransformerMixin, BaseEstimator):
         for j, name in enumerate(self.features_.columns):
             if name not in self.features_.levels:
                 gone = matrix[:, place + 1] > 0 if self.features_.missing[j] else np.zeros(len(matrix), dtype=bool)
-                spread = matrix[~gone, place].std()
+                spread = float(mean_and_std(matrix[~gone, place : place + 1])[1][0])
                 out[:, place] = self.features_.means[j], spread if spread > 0 else 1.0
             place += self.features_.width(name)
         return out

@@ -11,7 +11,7 @@ import numpy as np
 from sumwise.bags import Bags
 from sumwise.display import finding_html
 from sumwise.errors import ModelWarning
-from sumwise.features import Features
+from sumwise.features import Features, mean_and_std
 from sumwise.memory import at_caller
 from sumwise.proportions.counts import observe
 from sumwise.proportions.kernels.poisson_binomial_information import weighted_sums
@@ -209,7 +209,7 @@ def _standardised(bags: Bags, counts: Any) -> tuple[Bags, np.ndarray, np.ndarray
         overall = (shares * bags.sizes[:, None]).sum(axis=0) / bags.n_rows
         variance = float((overall * (1.0 - overall)).max())
     values = np.asarray(bags.values, dtype=np.float64)
-    mean, spread = values.mean(axis=0), values.std(axis=0)
+    mean, spread = mean_and_std(values)
     used = np.where(spread > 0, spread, 1.0)
     sums = weighted_sums(values, bags.offsets, np.ones(bags.n_rows))[:, :-1]
     means = (sums / bags.sizes[:, None] - mean) / used
