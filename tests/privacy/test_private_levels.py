@@ -7,7 +7,7 @@ import pytest
 from sumwise.aggregate import aggregate
 from sumwise.encoding.rules import Cuts
 from sumwise.errors import DataError
-from sumwise.privacy import Budget, PersonBounds, mechanisms, private_encoding, private_levels, release
+from sumwise.privacy import Budget, PersonBounds, accounting, mechanisms, private_encoding, private_levels, release
 from sumwise.privacy.private_levels import even_cuts
 
 pytest.importorskip("opendp", reason="the extra 'privacy' isn't installed")
@@ -199,3 +199,17 @@ def test_min_count_is_asked_of_noisy_counts(people):
 def test_a_range_may_be_of_numpy_numbers(people):
     spec = {"age": {"kind": "width", "bins": 4, "range": (np.int64(0), np.float32(100))}}
     assert private_encoding(people, spec, 1.0, budget=None)["age"].edges == (25.0, 50.0, 75.0)
+
+
+def test_the_losses_of_levels_and_tables_add_up_to_the_whole():
+    levels, epsilon, delta = private_levels.split_loss(2.0, 1e-6, 0.25, "epsilon")
+    assert (levels.epsilon, epsilon, delta) == (0.5, 1.5, 0.0)
+    for unit, whole in (
+        ("mu", lambda e, d: accounting.mu_of_epsilon(e, d) ** 2 / 2),
+        ("rho", accounting.rho_of_epsilon),
+    ):
+        levels, epsilon, delta = private_levels.split_loss(2.0, 1e-6, 0.25, unit)
+        assert levels.delta + delta == pytest.approx(1e-6)
+        assert levels.mu**2 / 2 == pytest.approx(0.25 * whole(2.0, delta))
+        assert levels.mu**2 / 2 + whole(epsilon, delta) == pytest.approx(whole(2.0, delta), rel=1e-6)
+        assert epsilon < 2.0

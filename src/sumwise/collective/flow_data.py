@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -40,6 +41,7 @@ class FlowData:
     seasons: list | None = None  # their names; None: there is one, without a name
     effort: np.ndarray | None = None  # (S, T, L), the share that is counted; None: all alike
     mask: np.ndarray | None = None  # (S, T, L), where individuals can be; None: everywhere
+    fingerprint: str = ""  # of the counts, before given efforts and masks hide some of them
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,9 @@ def read_counts(data: Any, places: Places | None, columns: Columns, times: Any, 
     if hasattr(data, "dims") and hasattr(data, "coords"):
         data, places, columns = _from_xarray(data, places, columns)
     if hasattr(data, "distr") and hasattr(data, "geom"):
-        return _without_impossible(_from_birdflow(data, places))
+        read = _without_impossible(_from_birdflow(data, places))
+        read.fingerprint = _fingerprint(read.counts)
+        return read
     if not isinstance(columns.place, str) and not (is_frame(data) or isinstance(data, dict)):
         raise DataError("Only a frame has columns of coordinates.", hint="give places= with the coordinates.")
     if is_frame(data) or isinstance(data, dict):
@@ -69,11 +73,16 @@ def read_counts(data: Any, places: Places | None, columns: Columns, times: Any, 
         if columns.season is not None:
             raise DataError("Only a frame has a column of seasons.", hint="give a row per season, time and place.")
         read = _from_tables(data, places) if isinstance(data, Tables) else _from_array(data, places, times)
+    read.fingerprint = _fingerprint(read.counts)
     for name in ("effort", "mask"):
         given = getattr(columns, name)
         if given is not None and getattr(read, name) is None:
             setattr(read, name, _spread(given, read.counts.shape, name))
     return _without_impossible(read)
+
+
+def _fingerprint(counts: np.ndarray) -> str:
+    return sha256(np.ascontiguousarray(counts).tobytes()).hexdigest()
 
 
 def _spread(given: Any, shape: tuple[int, ...], name: str) -> np.ndarray:

@@ -19,7 +19,13 @@ from sumwise.encoding.rules import Cuts, Levels
 from sumwise.encoding.values import factorized, kind_of, numbers_of
 from sumwise.errors import DataError
 from sumwise.extras import require
-from sumwise.privacy.accounting import check_promise, mu_of_epsilon
+from sumwise.privacy.accounting import (
+    check_promise,
+    epsilon_of_mu,
+    epsilon_of_rho,
+    mu_of_epsilon,
+    rho_of_epsilon,
+)
 from sumwise.privacy.budget import Budget
 from sumwise.privacy.ledger import rows_fingerprint
 from sumwise.privacy.mechanisms import GRID, Mechanism, mechanism
@@ -145,6 +151,37 @@ class LevelsLoss:
         """Take it from a budget."""
         unit = {"epsilon": self.epsilon} if self.mu is None else {"mu": self.mu}
         budget.spend(**unit, what=what, delta=self.delta if lists else 0.0, data=() if budget.path is None else [data])
+
+
+def split_loss(epsilon: float, delta: float, share: float, unit: str) -> tuple[LevelsLoss, float, float]:
+    """Split a privacy loss between levels, which have this share of it, and the tables that are counted with them.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The loss of both together.
+    share : float in (0, 1)
+    unit : {"epsilon", "mu", "rho"}
+        In which losses of the tables' mechanism add up: "mu", by its squares, for Gaussian noise, "rho" where tables
+        are selected, too.
+
+    Returns
+    -------
+    levels : LevelsLoss
+    epsilon, delta : float
+        The loss that is left for the tables.
+    """
+    if unit == "epsilon":
+        return LevelsLoss.of(epsilon * share, delta), epsilon * (1 - share), 0.0
+    left = delta * (1 - share)
+    if unit == "mu":
+        whole = mu_of_epsilon(epsilon, left) ** 2 / 2
+        rest = epsilon_of_mu(math.sqrt(2 * whole * (1 - share)), left)
+    else:
+        whole = rho_of_epsilon(epsilon, left)
+        rest = epsilon_of_rho(whole * (1 - share), left)
+    mu, threshold = math.sqrt(2 * whole * share), delta * share
+    return LevelsLoss(epsilon_of_mu(mu, threshold), mu, threshold), rest * (1 - 1e-9), left
 
 
 def learned_privately(

@@ -29,7 +29,7 @@ TIMED = r"((week|day|month|hour|year|time|t|w|d|h|m|q)[ _.-]?\d{1,4}|(19|20)\d{2
 
 
 def recognise(profiles: list[Any], family: str | None = None) -> Guess:
-    """The likeliest problem for files that were looked at.
+    """The likeliest problem for profiled files.
 
     Parameters
     ----------
@@ -40,8 +40,8 @@ def recognise(profiles: list[Any], family: str | None = None) -> Guess:
     Examples
     --------
     >>> import pathlib, tempfile
-    >>> from sumwise.recognise.profile_file import is_called, profile_file
     >>> from sumwise.recognise import recognise
+    >>> from sumwise.recognise.profile_file import profile_file
     >>> path = pathlib.Path(tempfile.mkdtemp()) / "votes.csv"
     >>> _ = path.write_text("precinct,young,old,yes,no\\nA,60,40,55,45\\nB,10,80,30,60\\n")
     >>> recognise([profile_file(path)]).columns["groups"]
@@ -64,21 +64,7 @@ def recognise(profiles: list[Any], family: str | None = None) -> Guess:
     if refused and not guesses:
         raise refused[0]
     if not guesses:
-        names = ", ".join(repr(profile.path.name) for profile in profiles)
-        single = next((profile for profile in profiles if profile.n_rows == 1), None)
-        if single is not None:
-            raise DataError(
-                f"{single.path.name!r} has one row of data. Estimates come from how rows (units, individuals, cells, "
-                "times and places) differ, so every form takes several.",
-                hint="give a row for every unit; sumwise init --help lists the forms.",
-            )
-        what = "no form that is known" if family is None else f"no form that {family} takes"
-        raise DataError(
-            f"{names} has {what}: margins, individuals in bags, cells of tables, or counts over time. "
-            + " ".join([nearest_form(profiles, family), *_causes(profiles)])
-            + _no_counts(profiles),
-            hint="sumwise init --help lists the forms; sumwise docs from-files-to-findings shows a problem file.",
-        )
+        raise _no_form(profiles, family)
     best = max(guesses, key=lambda g: g.score)
     if best.refusal is not None:
         raise best.refusal
@@ -87,19 +73,43 @@ def recognise(profiles: list[Any], family: str | None = None) -> Guess:
         for g in guesses
         if g.family != best.family and g.refusal is None and g.score > best.score - NEARLY_BEST
     ]
-    best.ask += [
+    best.ask += _doubts_about_files(profiles)
+    return best
+
+
+def _no_form(profiles: list[Any], family: str | None) -> DataError:
+    """What to say of files that no form takes."""
+    single = next((profile for profile in profiles if profile.n_rows == 1), None)
+    if single is not None:
+        return DataError(
+            f"{single.path.name!r} has one row of data. Estimates come from how rows (units, individuals, cells, "
+            "times and places) differ, so every form takes several.",
+            hint="give a row for every unit; sumwise init --help lists the forms.",
+        )
+    names = ", ".join(repr(profile.path.name) for profile in profiles)
+    what = "no form that is known" if family is None else f"no form that {family} takes"
+    return DataError(
+        f"{names} has {what}: margins, individuals in bags, cells of tables, or counts over time. "
+        + " ".join([nearest_form(profiles, family), *_causes(profiles)])
+        + _no_counts(profiles),
+        hint="sumwise init --help lists the forms; sumwise docs from-files-to-findings shows a problem file.",
+    )
+
+
+def _doubts_about_files(profiles: list[Any]) -> list[str]:
+    """What to check about how files were read, whatever their form."""
+    out = [
         f"some rows of {profile.path.name} have too few or too many fields and are left out; is the file complete?"
         for profile in profiles
         if profile.ragged
     ]
-    best.ask += [
+    out += [
         f"the rows above the header of {profile.path.name} were treated as a title: {profile.title[:80]!r}."
         for profile in profiles
         if profile.title
     ]
-    best.ask += [line for profile in profiles for line in profile.remarks]
-    best.ask += [f"in {profile.path.name}, 1.234 was read as 1234." for profile in profiles if profile.decimal]
-    return best
+    out += [line for profile in profiles for line in profile.remarks]
+    return out + [f"in {profile.path.name}, 1.234 was read as 1234." for profile in profiles if profile.decimal]
 
 
 def _like_people(profiles: list[Any]) -> bool:

@@ -126,7 +126,7 @@ def suggest_problem(
     if family is not None:
         checks.known(family, FAMILIES, "family")
     _check_place(path, data, replace)
-    guess, profiles = (_folder(Path(data[0])) if len(data) == 1 else None), []
+    guess, profiles = (_own_format(Path(data[0])) if len(data) == 1 else None), []
     if guess is None:
         if mismatch is not None:
             checks.choice(mismatch, "mismatch", ("raise", "rescale", "no_vote", "drop"))
@@ -136,10 +136,10 @@ def suggest_problem(
         profiles = [dataclasses.replace(profile_file(p, **opening), given=given) for p in data]
         guess = recognise([p.labelled() for p in profiles], family)
         guess = guess.called({k: v for p in profiles for k, v in p.labels.items()})
-        guess.names = {**_names(guess, profiles), **guess.names}
+        guess.names = {**_names_in_reports(guess, profiles), **guess.names}
     guess.data = {k: _seen_from(path, v) if k == "file" or k.endswith("_file") else v for k, v in guess.data.items()}
     found = Suggestion(guess, path, guess.text(path.name), _preview(guess, profiles))
-    found.read = _read(Problem.parse(found.text, path), profiles)
+    found.read = _read_like_fit(Problem.parse(found.text, path), profiles)
     if len(guess.contests) > MOST_READ:
         guess.ask.append(
             f"{MOST_READ} of {len(guess.contests)} contests were read as a check; sumwise fit reads all before it fits."
@@ -148,7 +148,7 @@ def suggest_problem(
     return found
 
 
-def _names(guess: Guess, profiles: list[FileProfile]) -> dict[str, str]:
+def _names_in_reports(guess: Guess, profiles: list[FileProfile]) -> dict[str, str]:
     """Names that reports could show in place of those of the columns that the guess uses."""
     kind = study_class(guess.family)
 
@@ -201,7 +201,7 @@ def write_problem(
     return found.guess, found.write()
 
 
-def _read(problem: Problem, profiles: list[FileProfile]) -> list[dict[str, Any]]:
+def _read_like_fit(problem: Problem, profiles: list[FileProfile]) -> list[dict[str, Any]]:
     """What a fit would see, by reading the data as it would; an error where it would refuse."""
     problems = contest_problems(problem) or {"": problem}
     names = list(problems)
@@ -213,12 +213,14 @@ def _read(problem: Problem, profiles: list[FileProfile]) -> list[dict[str, Any]]
             study.read()
             all_met(problems[name])
         except SumwiseError as error:
-            raise _plain(error, problem, profiles, name) from error
-        seen.append({**({"contest": name} if name else {}), **_facts(study), "remarks": problems[name].remarks})
+            raise _without_problem_file(error, problem, profiles, name) from error
+        seen.append({**({"contest": name} if name else {}), **_margins_facts(study), "remarks": problems[name].remarks})
     return seen
 
 
-def _plain(error: SumwiseError, problem: Problem, profiles: list[FileProfile], contest: str) -> SumwiseError:
+def _without_problem_file(
+    error: SumwiseError, problem: Problem, profiles: list[FileProfile], contest: str
+) -> SumwiseError:
     """The error without the place in a problem file that isn't written."""
     message = error.message
     start = f"{problem.name}"
@@ -235,7 +237,7 @@ def _plain(error: SumwiseError, problem: Problem, profiles: list[FileProfile], c
     return type(error)(f"{file}{f'contest {contest!r}: ' if contest else ''}{message}", hint=hint)
 
 
-def _facts(study: Any) -> dict[str, Any]:
+def _margins_facts(study: Any) -> dict[str, Any]:
     margins = getattr(study, "margins", None)
     if margins is None:
         return {}
@@ -271,7 +273,7 @@ def _preview(guess: Guess, profiles: list[FileProfile]) -> list[dict[str, Any]]:
     return shown
 
 
-def _folder(path: Path) -> Guess | None:
+def _own_format(path: Path) -> Guess | None:
     """A folder of tables that sumwise itself wrote, or a BirdFlow model."""
     if path.is_file() and is_birdflow(path):
         ask = ["whether the last week leads to the first: cyclic in [options]."]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from dataclasses import dataclass
 from dataclasses import replace as replaced
@@ -151,30 +150,16 @@ class Release:
     verbose: int = 1
 
     def split(self, share: float) -> tuple[Any, Release]:
-        """The loss of levels and cut points, by their share of the budget, and the release that has the rest.
-
-        Gaussian noise: shares of the squared mu (of rho, where tables are chosen), as its losses add up, and of delta.
-        """
-        from sumwise.privacy import accounting
-        from sumwise.privacy.private_levels import LevelsLoss
+        """The loss of levels and cut points, by their share of the budget, and the release that has the rest."""
+        from sumwise.privacy.private_levels import split_loss
 
         if not 0 <= share < 1:
             raise DataError(f"--level-share is {share:g}.", hint="give a number between 0 and 1, as 0.1.")
         if not share:
             return None, self
-        if (self.select is None and self.mechanism != "gaussian") or not self.delta:
-            rest = replaced(self, epsilon=self.epsilon * (1 - share), delta=0.0)
-            return LevelsLoss.of(self.epsilon * share, self.delta), rest
-        delta = self.delta * (1 - share)
-        if self.select is None:
-            whole = accounting.mu_of_epsilon(self.epsilon, delta) ** 2 / 2
-            left = accounting.epsilon_of_mu(math.sqrt(2 * whole * (1 - share)), delta)
-        else:
-            whole = accounting.rho_of_epsilon(self.epsilon, delta)
-            left = accounting.epsilon_of_rho(whole * (1 - share), delta)
-        mu, threshold = math.sqrt(2 * whole * share), self.delta * share
-        levels = LevelsLoss(accounting.epsilon_of_mu(mu, threshold), mu, threshold)
-        return levels, replaced(self, epsilon=left * (1 - 1e-9), delta=delta)
+        unit = "rho" if self.select is not None else "mu" if self.mechanism == "gaussian" else "epsilon"
+        levels, epsilon, delta = split_loss(self.epsilon, self.delta, share, unit if self.delta else "epsilon")
+        return levels, replaced(self, epsilon=epsilon, delta=delta)
 
     def planned(self, exact: Any) -> tuple[Any, dict[str, Any]]:
         """The arithmetic of a release, and its facts."""
