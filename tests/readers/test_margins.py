@@ -315,6 +315,17 @@ def test_long_csv(tmp_path):
     assert margins.units.tolist() == ["1", "2"]
 
 
+@pytest.mark.parametrize("convert", [lambda frame: frame, pl.from_pandas, pa.Table.from_pandas])
+def test_long_options_that_are_whole_numbers_stay_so(convert):
+    rows = {"unit": ["a"] * 4, "side": ["row", "row", "col", "col"], "option": [1, 2, 2, 7], "votes": [3, 1, 2, 2]}
+    margins = read_margins(convert(pd.DataFrame(rows)))
+    assert (margins.row_names, margins.col_names) == ((1, 2), (2, 7))
+    with pytest.raises(DataError, match=r"1 of 4 votes have no row\. First: .* has none for option 2\."):
+        rows = {key: [*some, *some[:1], *some[2:]] for key, some in rows.items()}
+        rows["unit"][4:] = ["b"] * 3
+        read_margins(convert(pd.DataFrame(rows)))
+
+
 def test_long_with_other_names(tmp_path):
     text = LONG.replace("unit,side,option,votes", "u,s,o,n").replace("row", "race").replace("col", "party")
     names = {"side": "s", "option": "o", "votes": "n", "row": "race", "col": "party"}

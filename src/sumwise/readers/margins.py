@@ -154,7 +154,7 @@ def _read_long(
     for letter, mask, word in (("r", is_row, names["row"]), ("c", is_col, names["col"])):
         if not mask.any():
             raise DataError(f"{sheet.name}: no row of the side {word!r}.", hint="both sides are needed.")
-        named = in_order(options.where(mask))
+        named = in_order(options.astype(object).where(mask))  # whole numbers stay what they are
         filled = option_columns(sheet, units, named, votes, absent=absent)
         wide |= {f"{letter}{j}": column for j, column in enumerate(filled.T)}
         spec.append({checks.plain(name): f"{letter}{j}" for j, name in enumerate(named.categories)})
