@@ -75,7 +75,7 @@ def test_number_checks_fire(check, value, words):
 
 @given(hnp.arrays(np.float64, hnp.array_shapes(max_dims=3, max_side=4), elements=st.floats(width=64)))
 def test_counts_accepts_exactly_finite_nonnegative(x):
-    legal = np.isfinite(x).all() and (x >= 0).all() and (x < checks.LARGEST_COUNT).all()
+    legal = np.isfinite(x).all() and (x >= 0).all() and (x <= checks.LARGEST_COUNT).all()
     if legal:
         assert np.array_equal(checks.counts(x, "x"), x)
     else:
@@ -240,3 +240,5 @@ def test_nowhere_counts_what_is_bad_and_names_the_first_by_its_place():
     with pytest.raises(DataError) as caught:
         checks.nowhere(bad, "Column 'a{b' is odd in {} cells", lambda i, j: f"row {i}, column {j}", "look.")
     assert str(caught.value) == "Column 'a{b' is odd in 39 of 2,000 cells. First: row 1, column 2. Hint: look."
+    with pytest.raises(DataError, match=r"^Column '{}' is odd in 39 of 2,000 cells\. First: row 1\."):
+        checks.nowhere(bad, "Column '{}' is odd in {} cells", lambda i, _: f"row {i}")

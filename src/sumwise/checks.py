@@ -217,7 +217,7 @@ def same_length(**sized: Any) -> int:
 
 
 def nowhere(bad: Any, what: str, first: Callable[..., str], hint: str | None = None) -> None:
-    """Check that nothing is bad; else say how often it is (``{}`` in `what`) and where it is first.
+    """Check that nothing is bad; else say how often it is (the last ``{}`` in `what`) and where it is first.
 
     Examples
     --------
@@ -229,8 +229,9 @@ def nowhere(bad: Any, what: str, first: Callable[..., str], hint: str | None = N
     """
     if bad.any():
         at = (int(i) for i in np.unravel_index(int(np.argmax(bad)), bad.shape))
-        said = what.replace("{}", f"{int(bad.sum()):,} of {bad.size:,}")
-        raise DataError(f"{said}. First: {first(*at)}.", hint=hint)
+        before, place, after = what.rpartition("{}")  # the last: names that come before may hold braces
+        often = f"{int(bad.sum()):,} of {bad.size:,}" if place else ""
+        raise DataError(f"{before}{often}{after}. First: {first(*at)}.", hint=hint)
 
 
 def same_totals(rows: np.ndarray, cols: np.ndarray, units: Sequence | np.ndarray) -> None:
@@ -250,7 +251,7 @@ def same_totals(rows: np.ndarray, cols: np.ndarray, units: Sequence | np.ndarray
         bad,
         "Row and column totals differ in {} units",
         lambda i: f"unit {plain(units[i])!r} has {by_rows[i]:.10g} by rows, {by_cols[i]:.10g} by columns",
-        "drop such units, add a 'not counted' column, or Margins.from_frame(..., mismatch='rescale' or 'no_vote').",
+        "drop such units, add a 'not counted' column, or use Margins.from_frame(..., mismatch='rescale' or 'no_vote').",
     )
 
 

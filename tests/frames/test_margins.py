@@ -211,3 +211,9 @@ def test_errors_of_groups_are_scaled_as_their_counts():
     np.testing.assert_allclose(half.row_sd / half.rows, [[1 / 6, 0.5], [0.25, 0.5]])
     with pytest.raises(DataError, match="row_sd has 1 columns for 2 groups. Hint: one each for a, b"):
         Margins.from_frame(counts, ["a", "b"], ["y", "n"], mismatch="rescale", row_sd=["e"])
+
+
+def test_units_with_braces_in_their_names_are_listed_as_they_are():
+    frame = pd.DataFrame({"u": ["{}", "b"], "a": [1, 2], "b": [1, 2], "c": [1, 2], "d": [3, 4]})
+    with pytest.raises(DataError, match=r"in 2 of 2 units \('{}', 'b'\)\. First: unit '{}' has 4 against 2\."):
+        Margins.from_frame(frame, ["a", "b"], ["c", "d"], "u")

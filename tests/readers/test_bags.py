@@ -92,6 +92,12 @@ def test_csv_refuses_with_column_and_row(tmp_path, text, message):
     assert "x.csv" in str(caught.value)
 
 
+def test_names_with_braces_are_shown_as_they_are():
+    frame = pd.DataFrame({"b": [1, 1, 2], "{}": ["1", " ? ", "?"]})
+    with pytest.raises(DataError, match=r"column '{}' mixes .* in 2 of 3 rows\. .*categorical=\['{}'\]"):
+        read_bags(frame, bag="b")
+
+
 def test_parts_that_clash(tmp_path):
     path = put(tmp_path / "x.csv", PEOPLE)
     for options in ({"features": ["area"]}, {"features": ["age"], "weight": "age"}, {"weight": "area"}):

@@ -301,10 +301,11 @@ def _warn_far_apart(sums: np.ndarray, target: np.ndarray, units: np.ndarray, whi
 
 
 def _refuse(bad: np.ndarray, units: np.ndarray, what: str, sums: np.ndarray, target: np.ndarray) -> None:
-    listed = ", ".join(repr(checks.plain(u)) for u in units[np.flatnonzero(bad)[:5]])
-    checks.nowhere(
-        bad,
-        f"{sentence(what)} in {{}} units ({listed}{', ...' if bad.sum() > 5 else ''})",
-        lambda i: f"unit {checks.plain(units[i])!r} has {sums[i]:.10g} against {target[i]:.10g}",
-        REST_HINT if "don't" in what else "correct or drop these units.",
-    )
+    if bad.any():
+        i, listed = int(np.argmax(bad)), [repr(checks.plain(u)) for u in units[np.flatnonzero(bad)[:5]]]
+        raise DataError(
+            f"{sentence(what)} in {int(bad.sum()):,} of {len(bad):,} units ({', '.join(listed)}"
+            f"{', ...' if bad.sum() > 5 else ''}). First: unit {checks.plain(units[i])!r} has {sums[i]:.10g} against "
+            f"{target[i]:.10g}.",
+            hint=REST_HINT if "don't" in what else "correct or drop these units.",
+        )

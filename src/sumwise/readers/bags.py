@@ -116,4 +116,4 @@ def _is_levels(sheet: Sheet, column: Any) -> bool:
         return True
     if not (pd.api.types.is_object_dtype(series.dtype) or isinstance(series.dtype, pd.StringDtype)):
         return False
-    return sheet.holds_levels(column, f"correct such rows, or pass categorical=[{column!r}].")
+    return sheet.holds_levels(column, lambda _: f"correct such rows, or pass categorical=[{column!r}].")

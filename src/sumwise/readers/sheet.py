@@ -96,14 +96,13 @@ class Sheet:
         """Return ids as text without blanks around them: names of units, bags or places."""
         return self.ids(column).astype(str).str.strip()
 
-    def holds_levels(self, column: Any, hint: str) -> bool:
+    def holds_levels(self, column: Any, hint: Callable[[str], str]) -> bool:
         """Whether no entry of a column is a number, or some are codes such as 007; a mixture is refused.
 
-        ``{}`` in the hint stands for the first text among numbers.
+        The hint is made of the first text among numbers.
         """
-        texts = np.array([str(x).strip() for x in self.frame[column].tolist()], dtype=object)
-        there = ~self.missing(column)
-        found = list(dict.fromkeys(texts[there].tolist()))
+        there, given = ~self.missing(column), self.ids(column, missing=True)
+        found = list(dict.fromkeys(str(x).strip() for x in pd.unique(given[there])))
         if any(len(t) > 1 and t[0] == "0" and t[1].isdigit() for t in found):
             return True
         styles = styles_for(self.decimal)
@@ -111,7 +110,8 @@ class Sheet:
         if any(good) and not all(good):
             odd = found[good.index(False)]
             what = f"column {column!r} mixes numbers with text ({odd[:40]!r})"
-            self.refuse(there & (texts == odd), what, hint.replace("{}", odd[:40]))
+            same = np.array([str(x).strip() == odd for x in given.tolist()], dtype=bool)
+            self.refuse(there & same, what, hint(odd[:40]))
         return not (good and all(good))
 
     def numbers(self, columns: Sequence, *, missing: bool = False, negative: bool = False) -> np.ndarray:

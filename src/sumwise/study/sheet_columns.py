@@ -35,7 +35,10 @@ def column_kind(sheet: Sheet, column: str) -> str:
         return "levels"
     if pd.api.types.is_numeric_dtype(series.dtype):
         return "number"
-    hint = 'add it to categorical, or set missing = ["{}"] in [data] if that stands for nothing.'
+
+    def hint(odd: str) -> str:
+        return f'add it to categorical, or set missing = ["{odd}"] in [data] if that stands for nothing.'
+
     return "levels" if sheet.holds_levels(column, hint) else "number"
 
 
