@@ -153,6 +153,18 @@ def test_lines_of_all_keys():
     }
 
 
+def test_lines_of_keys_with_quotes_in_them():
+    text = '[names]\n"dad\'s" = 1\n\'"x"\' = 2\n"y\'" = 3\nplain = 4\n'
+    tomllib.loads(text)
+    assert key_lines(text) == {
+        ("names",): 1,
+        ("names", "dad's"): 2,
+        ("names", '"x"'): 3,
+        ("names", "y'"): 4,
+        ("names", "plain"): 5,
+    }
+
+
 @pytest.mark.parametrize(
     ("value", "start", "line"),
     [("a = b", 1, 7), ("c]", 1, 8), ("[x]", 1, 10), ("a", 1, 2), ("a", 3, None), ("zz", 1, None)],

@@ -88,6 +88,41 @@ def test_only_some_rows_are_used():
         open_source(p, rows.tail(2))
 
 
+@pytest.mark.parametrize(
+    ("only", "left"),
+    [
+        ('{state = ["Ohio", "Utah"]}', [1, 2, 4]),
+        ('{state = ["Ohio", "Utah"], year = [2016, 2020]}', [1, 2]),
+        ('{state = ["Utah", ""]}', [4, 5]),  # an empty text is a missing entry
+        ('{state = ["Ohio", "nowhere"]}', [1, 2]),
+    ],
+)
+def test_rows_with_one_of_several_values_are_used(only, left):
+    p = Problem.parse(f'family = "x"\n[data]\nonly = {only}')
+    rows = pd.DataFrame(
+        {
+            "state": ["Ohio", "Ohio", "Iowa", "Utah", None],
+            "year": [2020, 2016, 2020, 2012, 2012],
+            "v": [1, 2, 3, 4, 5],
+        }
+    )
+    assert open_source(p, rows).frame["v"].tolist() == left
+
+
+@pytest.mark.parametrize("only", ["{state = []}", '{state = ["nowhere"]}'])
+def test_values_that_no_row_has_are_refused(only):
+    p = Problem.parse(f'family = "x"\n[data]\nonly = {only}')
+    with pytest.raises(DataError, match="line 3: No row"):
+        open_source(p, pd.DataFrame({"state": ["Ohio", "Utah"], "v": [1, 2]}))
+
+
+def test_a_list_of_columns_that_no_file_has_is_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("state,v\nOhio,1\nUtah,2\n")
+    p = Problem.parse('family = "x"\n[data]\nfile = "a.csv"\nonly = {stat = ["Ohio", "Utah"]}', tmp_path / "p.toml")
+    with pytest.raises(DataError, match=r"line 4: .*no column 'stat'.*did you mean 'state'"):
+        open_source(p, p.file())
+
+
 def test_rows_by_a_column_that_the_only_file_lacks_are_refused(tmp_path):
     (tmp_path / "a.csv").write_text("state,v\nOhio,1\nUtah,2\n")
     p = Problem.parse('family = "x"\n[data]\nfile = "a.csv"\nonly = {stat = "Ohio"}', tmp_path / "p.toml")

@@ -278,11 +278,11 @@ def key_lines(text: str) -> dict[tuple[str, ...], int]:
         if depth == 0:
             header, key = HEADER.match(line), KEY.match(line)
             if header and bare.lstrip().startswith("["):
-                where = tuple(part.strip("\"'") for part in KEY_PART.findall(header[1]))
+                where = _path(header[1])
                 lines.setdefault(where, number)
                 continue
             if key and "=" in bare:
-                lines.setdefault((*where, *(part.strip("\"'") for part in KEY_PART.findall(key[1]))), number)
+                lines.setdefault((*where, *_path(key[1])), number)
                 bare = bare[bare.index("=") :]
         depth = max(0, depth + bare.count("[") + bare.count("{") - bare.count("]") - bare.count("}"))
     return lines
@@ -301,6 +301,11 @@ def value_line(text: str, value: str, start: int = 1) -> int | None:
         if number >= start and any(found[1:-1] == value for found in STRING.findall(line)):
             return number
     return None
+
+
+def _path(text: str) -> tuple[str, ...]:
+    """The keys of a dotted name, each without the quotes around it, whatever quotes are in it."""
+    return tuple(part[1:-1] if part[0] in "\"'" else part for part in KEY_PART.findall(text))
 
 
 def value(given: Any) -> str:

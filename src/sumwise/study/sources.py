@@ -29,7 +29,7 @@ OPENING = {
     "missing": "what stands for a missing value, such as N or ?",
     "sheet": "of a workbook, by name or counted from 1; default the first",
     "without": 'rows to leave out, as {column = "value"} or {column = ["value", ...]}, or a list of such',
-    "only": 'rows to use, as {column = "value"}; default all',
+    "only": 'rows to use, as {column = "value"} or {column = ["one", "other"]}; default all',
     "ragged": "what to do with rows of a text file that have too few or too many fields: raise or drop",
 }
 MAX_LISTED = 5
