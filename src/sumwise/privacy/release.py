@@ -390,7 +390,7 @@ def _bounds(given: Any, known: Provenance) -> PersonBounds:
     elif not isinstance(given, PersonBounds):
         raise DataError(
             f"bounds is {given!r}.",
-            hint="give the largest number of rows per person, or PersonBounds(...).",
+            hint="give the largest number of rows per person, or PersonBounds(rows=..., weight=...).",
         )
     if (known.weighted or known.max_weight is not None) and given.weight is None:
         raise DataError(

@@ -86,7 +86,9 @@ class Column:
     @property
     def entries(self) -> list[str]:
         """All entries as text, empty where they are missing."""
-        return [self.value(i) for i in range(len(self.codes))]
+        if self.numbers is None:
+            return ["" if absent else str(text) for text, absent in zip(self.texts.tolist(), self.texts.isna())]
+        return ["" if np.isnan(x) else f"{x:.15g}" for x in self.numbers.tolist()]
 
     def value(self, i: int) -> str:
         """One entry as text; empty where it is missing."""

@@ -143,7 +143,6 @@ def _error_findings(
     ends = r_squared_interval(actual, found, level)
     trust = "low" if ends[0] <= 0 else "moderate" if len(actual) < 100 or score < 0.5 else "high"
     because = f"Cross-validation over {plural(len(actual), 'bag')}; 0 is no better than a constant, 1 is perfect."
-
     constant = f"Predicting the mean response of all bags gives {spread:.3g}."
     holds = (
         f"A prediction is off by at most {wide:.2g} in {context.percent} of bags like these: on average, not for "
