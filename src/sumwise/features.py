@@ -112,14 +112,6 @@ def centre_and_scale(values: np.ndarray, weights: np.ndarray | None = None) -> t
     return mean, np.where(scale > 0, scale, 1.0)
 
 
-def means_of_known(bags: Bags, gone: np.ndarray) -> np.ndarray:
-    """Weighted means (n_features,) of the values that are not missing; 0 where all are."""
-    if not gone.any():
-        return bags.weights @ bags.values / (bags.weights.sum() or 1.0)
-    people = bags.weights @ ~gone
-    return bags.weights @ np.where(gone, 0.0, bags.values) / np.where(people > 0, people, 1.0)
-
-
 @dataclass(frozen=True, eq=False)
 class Features:
     """How each column enters a model, learned from training rows and applied to any others.
@@ -160,7 +152,11 @@ class Features:
     def learn(cls, bags: Bags) -> Features:
         """Learn from the rows of bags, weighted where they carry weights."""
         gone = np.isnan(bags.values)
-        return cls(bags.features, dict(bags.levels), means_of_known(bags, gone), np.asarray(gone.any(axis=0)))
+        missing = np.asarray(gone.any(axis=0))
+        known = np.where(gone, 0.0, bags.values) if missing.any() else bags.values
+        people = bags.weights @ ~gone if missing.any() else np.full(bags.n_features, bags.weights.sum())
+        means = bags.weights @ known / np.where(people > 0, people, 1.0)
+        return cls(bags.features, dict(bags.levels), means, missing)
 
     @property
     def unchanged(self) -> bool:
@@ -277,7 +273,7 @@ class Features:
             )
 
     def _ordered(self, bags: Bags) -> Bags:
-        if not (self.named and _have_names(bags.features)):
+        if not (_have_names(self.columns) and _have_names(bags.features)):
             self._same_number(bags.n_features)
             return bags
         if bags.features == self.columns:

@@ -11,7 +11,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.bags import Bags, as_bags
 from sumwise.errors import DataError, ModelWarning
-from sumwise.features import MISSING, mean_and_std, means_of_known, recode, report_unseen
+from sumwise.features import MISSING, Features, mean_and_std, recode, report_unseen
 from sumwise.memory import at_caller
 
 __all__ = ["Columns", "check_bags"]
@@ -96,11 +96,14 @@ class Columns:
         gone = np.isnan(bags.values)
         some = dict(zip(bags.features, np.asarray(gone.any(axis=0)).tolist()))
         gaps = tuple(name for name in bags.features if some[name] and name not in bags.levels)
-        fill = means_of_known(bags, gone) if gone.any() else None
+        fill = Features.learn(bags).means if gone.any() else None
         held = {name: (*levels, MISSING) if some[name] else levels for name, levels in bags.levels.items()}
         bags = _filled(bags, gaps, fill, held)
         numeric = np.array([j for j, name in enumerate(bags.features) if name not in bags.levels], dtype=np.int64)
-        mean, std = (each[numeric] for each in mean_and_std(bags.values, _equal_bags(bags)))
+        bag = bags.bag_index
+        totals = np.bincount(bag, bags.weights, len(bags))
+        weights = bags.weights / np.where(totals > 0, totals, 1.0)[bag]
+        mean, std = (each[numeric] for each in mean_and_std(bags.values, weights))
         constant = std <= 1e-12 * np.maximum(np.abs(mean), 1e-300)
         if constant.any():
             named = ", ".join(repr(bags.features[j]) for j in numeric[constant][:3])
@@ -186,12 +189,6 @@ class Columns:
 
 def _has_missing(values: np.ndarray, block: int = 8192) -> bool:
     return any(np.isnan(values[i : i + block]).any() for i in range(0, len(values), block))
-
-
-def _equal_bags(bags: Bags) -> np.ndarray:
-    """Weights of rows (n_rows,) that sum to 1 in every bag; to 0 in one whose rows weigh nothing."""
-    totals = bags.sums(bags.weights)
-    return bags.weights / np.repeat(np.where(totals > 0, totals, 1.0), bags.sizes)
 
 
 def _filled(bags: Bags, gaps: tuple, fill: np.ndarray | None, levels: dict) -> Bags:
