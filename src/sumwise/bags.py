@@ -16,7 +16,7 @@ from sumwise.memory import dense
 if TYPE_CHECKING:
     from sumwise.bag_columns import EditableBags
 
-__all__ = ["Bags", "as_bags", "rows_of"]
+__all__ = ["Bags"]
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -84,10 +84,13 @@ def test_cells_cut_to_zero_are_noticed_beforehand():
     ("given", "words"),
     [
         ([], "There are no tables"),
-        (pd.DataFrame({"a": [1]}), "takes Tables; this is a DataFrame"),
-        ([None], "this is a NoneType"),
+        (pd.DataFrame({"a": [1]}), "takes Tables; this is of type DataFrame"),
+        ([None], "this is of type NoneType"),
         ([Tables([Table("a", [5.0, 5.0], [1.0, 2.0])], Domain({"a": 2})) for _ in range(2)], None),
-        ([Tables([Table(a, [5.0, 5.0], [1.0, 2.0])], Domain({a: 2})) for a in "ab"], "Part 1 has other attributes"),
+        (
+            [Tables([Table(a, [5.0, 5.0], [1.0, 2.0])], Domain({a: 2})) for a in "ab"],
+            "Part 1 has attributes or levels other than those of part 0",
+        ),
     ],
 )
 def test_what_is_no_tables_is_refused_by_name(ask, given, words):
