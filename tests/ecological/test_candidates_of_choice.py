@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+import sumwise
 from sumwise import Margins
 from sumwise.ecological import Bounds, EcologicalEM, polarised_voting, voting_patterns
 from sumwise.errors import DataError
@@ -65,3 +66,11 @@ def test_one_outcome_is_refused():
     est = EcologicalEM().fit(Margins(rows, rows.sum(axis=1, keepdims=True)))
     with pytest.raises(DataError, match="two groups and two candidates; there are 2 groups, and the outcomes are col0"):
         voting_patterns(est)
+
+
+def test_voting_patterns_are_saved_and_come_back(tmp_path):
+    found = voting_patterns(EcologicalEM().fit(polarised()[0]), n_draws=50)
+    sumwise.save(found, tmp_path / "patterns.sumwise")
+    back = sumwise.load(tmp_path / "patterns.sumwise")
+    assert back.to_text() == found.to_text()
+    assert np.array_equal(back.cohesion.values, found.cohesion.values)

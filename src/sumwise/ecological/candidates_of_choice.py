@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -48,8 +48,6 @@ class VotingPatterns:
     level : float in (0, 1)
     abstention : tuple of str
         Outcomes that are not voting; where there are any, all shares are among voters.
-    voters : Voters
-        The shares and draws behind all of this.
 
     Examples
     --------
@@ -67,7 +65,6 @@ class VotingPatterns:
     polarisation: Estimate
     level: float
     abstention: tuple = ()
-    voters: Voters | None = field(default=None, repr=False)
 
     def _repr_html_(self) -> str:
         return finding_html(self.to_text())
@@ -171,6 +168,13 @@ def voting_patterns(
     >>> voting_patterns(EcologicalEM().fit(p.margins)).cohesion.shape
     (2,)
     """
+    return patterns_and_voters(est, level, n_draws, random_state, abstention)[0]
+
+
+def patterns_and_voters(
+    est: Any, level: float, n_draws: int, random_state: Any, abstention: Any
+) -> tuple[VotingPatterns, Voters]:
+    """Return `voting_patterns` and the shares and draws behind them."""
     level = checks.fraction(level, "level")
     groups, names = est.row_names_, est.col_names_
     away = np.array(no_candidates(names, abstention))  # not voting is no candidate
@@ -208,15 +212,15 @@ def voting_patterns(
     point, value = shares - others, others[row, best]
     named = {"level": level, "labels": [groups], "axes": ["group"]}
     both = {"level": level, "labels": [groups, names], "axes": ["group", "outcome"]}
-    return VotingPatterns(
+    found = VotingPatterns(
         choice,
         Estimate(shares[row, best], low[row, best], high[row, best], name="cohesion", **named),
         Estimate(value, np.minimum(across[0], value), np.maximum(across[1], value), name="crossover", **named),
         Estimate(point, np.minimum(near[0], point), np.maximum(near[1], point), name="polarisation", **both),
         level,
         gone,
-        Voters(shares, draws, sizes, names),
     )
+    return found, Voters(shares, draws, sizes, names)
 
 
 def others_shares(shares: np.ndarray, sizes: np.ndarray) -> np.ndarray:

@@ -10,11 +10,12 @@ import pandas as pd
 
 from sumwise import checks
 from sumwise.ecological.candidates_of_choice import (
+    Voters,
     VotingPatterns,
     is_polarised,
     others_shares,
+    patterns_and_voters,
     probability_text,
-    voting_patterns,
 )
 from sumwise.errors import DataError
 from sumwise.nonvoting import no_candidates
@@ -87,13 +88,12 @@ def polarised_voting(
         away = None if asked is None else [name for name in asked if name in est.col_names_]
         lead = {"contest": contest} | ({} if offices is None else {"office": offices.get(contest)})
         winner = None if winners is None else winners.get(contest)
-        found = voting_patterns(est, level, n_draws, random_state, away)
-        rows += [lead | row for row in _contest_rows(found, winner)]
+        found = patterns_and_voters(est, level, n_draws, random_state, away)
+        rows += [lead | row for row in _contest_rows(*found, winner)]
     return pd.DataFrame(rows)
 
 
-def _contest_rows(found: VotingPatterns, winner: Any) -> list[dict[str, Any]]:
-    voters: Any = found.voters
+def _contest_rows(found: VotingPatterns, voters: Voters, winner: Any) -> list[dict[str, Any]]:
     others = others_shares(voters.draws, voters.sizes)
     winner = voters.candidates[int(np.argmax(voters.votes()))] if winner is None else winner
     rows = []
@@ -151,7 +151,7 @@ def decisive_groups(est: Any, n_draws: int = 2000, random_state: Any = 0, absten
     >>> decisive_groups(EcologicalEM().fit(synthetic.precincts(60, random_state=0).margins)).columns.tolist()
     ['group', 'voters', 'net votes', 'share of margin', 'decisive']
     """
-    found: Any = voting_patterns(est, n_draws=n_draws, random_state=random_state, abstention=abstention).voters
+    _, found = patterns_and_voters(est, 0.95, n_draws, random_state, abstention)
     shares, voters, votes = found.shares, found.sizes, found.votes()
     first, second = np.argsort(-votes)[:2]
     margin = float(votes[first] - votes[second])
