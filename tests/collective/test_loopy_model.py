@@ -92,6 +92,7 @@ def test_what_it_does_not_take_is_refused():
     domain, edges, potentials = grid(2, 2, 2)
     model = LoopyModel(domain, edges, potentials)
     assert repr(model) == "LoopyModel(4 nodes, 4 edges)"
+    assert all(table.ndim == len(names) for names, table in model.log_potentials.items())
     for noise in (Laplace(2.0), Exact()):
         with pytest.raises(DataError, match="noise with a smooth density"):
             map_counts(model, every_second(domain, 10, noise), n=10, method="nlbp-loopy")
@@ -100,8 +101,12 @@ def test_what_it_does_not_take_is_refused():
         map_counts(model, tables, n=10)
     with pytest.raises(DataError, match="doesn't take a GraphModel"):
         map_counts(GraphModel(domain, edges, potentials), tables, n=10, method="nlbp-loopy")
-    for wrong, words in [([("v0_0",)], "doesn't join two"), ([edges[0], edges[0][::-1]], "given twice")]:
-        with pytest.raises(DataError, match=words):
+    for wrong, words in [
+        ([("v0_0",)], "doesn't join two"),
+        ([("v0_0", "v0_0")], "doesn't join two"),
+        ([edges[0], edges[0][::-1]], "given twice"),
+    ]:
+        with pytest.raises(DataError, match=f"{words}.*edges are pairs"):
             LoopyModel(domain, wrong)
     with pytest.raises(DataError, match="which is not an edge"):
         LoopyModel(domain, edges, {("v0_0", "v1_1"): np.zeros((2, 2))})

@@ -63,10 +63,12 @@ class LoopyModel:
     def __init__(self, domain: Domain, edges: Sequence[tuple[str, str]], log_potentials: Mapping | None = None) -> None:
         self.edges = read_edges(edges, domain)
         self.domain = domain
-        for k, (a, b) in enumerate(self.edges):
-            if a == b or {(a, b), (b, a)} & set(self.edges[:k]):
+        listed: set[tuple[str, str]] = set()
+        for a, b in self.edges:
+            if a == b or (a, b) in listed:
                 why = "doesn't join two attributes" if a == b else "is given twice"
-                raise DataError(f"Edge {a!r} - {b!r} {why}.")
+                raise DataError(f"Edge {a!r} - {b!r} {why}.", hint="edges are pairs: ('a', 'b'), each once.")
+            listed |= {(a, b), (b, a)}
         check_fits(
             8 * PER_CELL * sum(domain.size(e) for e in self.edges),
             f"A graph of {len(self.edges):,} edges",
@@ -74,8 +76,8 @@ class LoopyModel:
             "merge levels, or leave out edges.",
         )
         given = edge_potentials(log_potentials, domain, self.edges, "add the edge.")
-        self.log_potentials = {name: filled(table) for name, table in given.items()}
-        if any(t.ndim != (1 if isinstance(name, str) else 2) for name, t in self.log_potentials.items()):
+        self.log_potentials = {(k,) if isinstance(k, str) else k: filled(table) for k, table in given.items()}
+        if any(table.ndim != len(names) for names, table in self.log_potentials.items()):
             raise DataError("A LoopyModel is one model, not a batch.", hint="build one for each.")
 
     def __repr__(self) -> str:
@@ -90,7 +92,7 @@ class LoopyModel:
         """Return where observations lie: the nodes, then every edge that is observed, none of them joined."""
         wide = {e for e in self.edges for t in tables if sorted(t) == sorted(e)}
         pairs = [e for e in self.edges if e in wide]
-        base = [self.log_potentials.get(a, np.zeros(self.domain[a])) for a in self.domain]
+        base = [self.log_potentials.get((a,), np.zeros(self.domain[a])) for a in self.domain]
         base += [np.zeros(self.domain.size(e)) for e in pairs]
         return Layout(self.domain, [*((a,) for a in self.domain), *pairs], [], base)
 
