@@ -92,6 +92,12 @@ def test_bags_that_just_identify_the_classes_get_the_reference_penalty():
         MeanMap().fit(bags, counts[[0, 1, 2, 2]])
 
 
+def test_a_penalty_that_does_not_fit_the_features_is_refused():
+    bags = Bags(np.random.default_rng(0).normal(size=(80, 2)), np.arange(5) * 20)
+    with pytest.raises(DataError, match="penalty has shape"):
+        MeanMap(penalty=[1.0, 2.0, 3.0]).fit(bags, [3, 8, 12, 17])
+
+
 def test_certainty_that_counts_contradict_is_worth_a_warning():
     rng = np.random.default_rng(0)
     shares = rng.beta(4, 4, 12)

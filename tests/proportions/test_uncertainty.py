@@ -236,3 +236,17 @@ def test_features_that_are_nearly_alike_leave_the_intervals_of_others_as_they_ar
     assert width[0][[0, 3, 4]] == pytest.approx(width[1][[0, 2, 3]], rel=0.1)
     assert (width[0][1:3] > 10 * width[1][1]).all()
     assert ((frames[0]["low"][:4] <= truth) & (truth <= frames[0]["high"][:4])).all()
+
+
+@pytest.mark.parametrize("kind", ["observed", "expected", "sandwich"])
+@pytest.mark.parametrize(("far", "penalty"), [(0.0, 1e-5), (1000.0, 1.0)])
+def test_effects_that_counts_can_not_tell_apart_have_no_intervals(kind, far, penalty):
+    """The third column follows from the others, however far from zero all lie and however weak the penalty."""
+    rng = np.random.default_rng(0)
+    values = rng.normal(size=(1200, 3)) + np.repeat(rng.normal(size=(60, 3)), 20, axis=0)
+    values[:, 2] = values[:, 0] - values[:, 1]
+    counts = (rng.random(1200) < 1 / (1 + np.exp(-values[:, 0]))).reshape(60, 20).sum(axis=1)
+    bags = Bags(np.column_stack([values + far, rng.normal(size=1200)]), np.arange(61) * 20)
+    found = covariance(CardinalityClassifier(penalty=penalty).fit(bags, counts), bags, counts, kind).to_frame()
+    assert found["standard_error"][:3].isna().all()
+    assert np.isfinite(found["standard_error"][3])

@@ -106,8 +106,6 @@ class FisherInformation:
 
     def _expected(self) -> np.ndarray:
         """D' Cov(count)^-1 D over bags, D the derivative of a bag's expected counts, and the penalty's part."""
-        if self.problem.n_logits == 1:  # the coordinates are made of it
-            return np.eye(self.size)
         rows = self._rows().reshape(-1, self.size)
         return rows.T @ rows + self.prior()
 

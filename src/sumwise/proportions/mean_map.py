@@ -170,8 +170,10 @@ class MeanMap(ShareClassifier):
             mean_map(data, False, 1.0)  # refuses shares that don't identify the classes
             try:
                 return super()._chosen(data)
-            except DataError:  # without one of few bags they don't: no bag can be held out
-                return reference_shape(data.values)
+            except DataError:
+                if not isinstance(self.penalty, str):
+                    raise
+                return reference_shape(data.values)  # without one of few bags they don't: no bag can be held out
         tried = SMOOTHNESS if self.smoothness == "auto" and data.n_bags >= 4 else [self._first_smoothness()]
         part, found = self._parts(data), []
         for self.smoothness_ in track(tried, "Smoothness"):
