@@ -320,7 +320,7 @@ def test_long_options_that_are_whole_numbers_stay_so(convert):
     rows = {"unit": ["a"] * 4, "side": ["row", "row", "col", "col"], "option": [1, 2, 2, 7], "votes": [3, 1, 2, 2]}
     margins = read_margins(convert(pd.DataFrame(rows)))
     assert (margins.row_names, margins.col_names) == ((1, 2), (2, 7))
-    with pytest.raises(DataError, match=r"1 of 4 votes have no row\. First: .* has none for option 2\."):
+    with pytest.raises(DataError, match=r"1 of 4 votes have no row\. First: .* has none for option 2 \(unit 'b'\)\."):
         rows = {key: [*some, *some[:1], *some[2:]] for key, some in rows.items()}
         rows["unit"][4:] = ["b"] * 3
         read_margins(convert(pd.DataFrame(rows)))
@@ -343,7 +343,7 @@ def test_long_with_other_names(tmp_path):
     [
         (
             LONG.replace("2,row,a,0\n", ""),
-            r"1 of 4 votes have no row\. First: the unit of row 6 has none for option 'a'",
+            r"1 of 4 votes have no row\. First: the unit of row 6 has none for option 'a' \(unit '2'\)\.",
         ),
         (LONG + "2,col,z,1\n", r"a unit has two lines for one option in 1 of 9 rows\. First: row 10"),
         (

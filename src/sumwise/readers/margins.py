@@ -181,8 +181,8 @@ def option_columns(
     if absent == "raise":
 
         def first(u: int, j: int) -> str:
-            where = sheet.row(int(np.argmax(units.codes == u)))
-            return f"the unit of {where} has none for option {checks.plain(options.categories[j])!r}"
+            where, name = sheet.row(int(np.argmax(units.codes == u))), checks.plain(units.categories[u])
+            return f"the unit of {where} has none for option {checks.plain(options.categories[j])!r} (unit {name!r})"
 
         hint = "set absent to 'zero' if such lines mean no votes."
         checks.nowhere(lacking, f"{sheet.name}: {{}} votes have no row", first, hint)

@@ -246,3 +246,19 @@ def test_what_a_mismatch_assumes_is_said(tmp_path, mismatch, words):
         warnings.simplefilter("ignore")
         notes = study(tmp_path, text).notes
     assert any(words in note for note in notes)
+
+
+def test_outcomes_in_rows_that_are_numbers_keep_their_names(tmp_path):
+    people = votes(20)[["precinct", "young", "old"]]
+    people.to_csv(tmp_path / "people.csv", index=False)
+    rows = votes(20).melt("precinct", ["yes", "no"], "candidate", "votes").replace({"yes": 1, "no": 2})
+    rows.to_csv(tmp_path / "results.csv", index=False)
+    text = HEAD + 'groups_file = "people.csv"\noutcomes_file = "results.csv"\n'
+    text += '[columns]\nunit = "precinct"\ngroups = ["young", "old"]\noption = "candidate"\nvotes = "votes"\n'
+    assert study(tmp_path, text).margins.col_names == ("1", "2")
+    rows.replace({"candidate": {1: "precinct"}}).to_csv(tmp_path / "results.csv", index=False)
+    with pytest.raises(DataError, match="'precinct' is an outcome, and the column of units"):
+        study(tmp_path, text)
+    rows.iloc[1:].to_csv(tmp_path / "results.csv", index=False)
+    with pytest.raises(DataError, match=r"1 of 40 votes have no row\. .* for option '1' \(unit 'P000'\)\."):
+        study(tmp_path, text)

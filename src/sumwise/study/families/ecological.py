@@ -210,10 +210,11 @@ class Ecological(Study):
         with p.blamed(("data", "absent")):
             absent = checks.choice(p.data.get("absent", "raise"), "absent", ("raise", "zero"))
         wide = option_columns(sheet, units, outcomes, sheet.numbers([votes])[:, 0], absent=absent, add=True)
-        cells = len(set(zip(units.codes, outcomes.codes)))
-        if cells < len(sheet):
+        if (cells := len(pd.MultiIndex.from_arrays([units.codes, outcomes.codes]).unique())) < len(sheet):
             self.notes.append(f"{len(sheet):,} rows of votes were added up to {cells:,}, by unit and outcome.")
         self.outcomes_in_rows = tuple(map(str, outcomes.categories))
+        if unit in self.outcomes_in_rows:
+            p.fail(("columns", "option"), f"{unit!r} is an outcome, and the column of units.", "rename one.")
         made = pd.DataFrame(wide, columns=pd.Index(self.outcomes_in_rows))
         made.insert(0, unit, np.asarray(units.categories))
         return replace(sheet, frame=made, columns=tuple(made.columns), row=lambda i: f"unit {made[unit].iloc[i]!r}")
@@ -221,7 +222,8 @@ class Ecological(Study):
     def _opened(self, path: Path | None) -> tuple[Sheet, str | None]:
         p = self.problem
         units = p.column_list("unit") or []
-        sheet = open_source(p, path, None, units)
+        options = p.column_list("option") or []  # names, also where they are numbers
+        sheet = open_source(p, path, None, [*units, *options])
         with p.blamed(("data", "repeated")):
             repeated = checks.choice(p.data.get("repeated", "raise"), "repeated", ("raise", "number"))
         with p.blamed(("columns", "unit")):
