@@ -283,7 +283,7 @@ def _code(rule: Any, columns: dict[str, Column], statement: Statement) -> str:
     return _looked_up(column, rule, statement)
 
 
-def _null(code: int) -> str:
+def _code_or_null(code: int) -> str:
     return "NULL" if code < 0 else str(code)
 
 
@@ -295,8 +295,10 @@ def _cuts(column: Column, rule: Cuts) -> str:
     edges = [DUCKDB.literal(float(e)) for e in rule.edges]  # an edge is a double in every engine
     left = f"CAST({column.sql} AS DOUBLE)" if column.floating or column.kind == "bool" else column.sql
     steps = " ".join(f"WHEN {left} < {e} THEN {i}" for i, e in enumerate(edges))
-    return f"CASE WHEN {column.missing()} THEN {_null(rule.missing_code)} {steps} ELSE {len(edges)} END".replace(
-        "  ", " "
+    return (
+        f"CASE WHEN {column.missing()} THEN {_code_or_null(rule.missing_code)} {steps} ELSE {len(edges)} END".replace(
+            "  ", " "
+        )
     )
 
 
@@ -308,7 +310,9 @@ def _hashed(column: Column, rule: Hashed, dialect: Dialect) -> str:
         unfit = f" WHEN {column.sql} <> floor({column.sql}) THEN NULL"
     digits = f"substr(md5(concat('{rule.salt}:', {text})), 1, 8)"
     number = dialect.hex_number.format(digits)
-    return f"CASE WHEN {column.missing()} THEN {_null(rule.missing_code)}{unfit} ELSE {number} % {rule.cells} END"
+    return (
+        f"CASE WHEN {column.missing()} THEN {_code_or_null(rule.missing_code)}{unfit} ELSE {number} % {rule.cells} END"
+    )
 
 
 def _cross(parts: list[str], rule: Cross) -> str:
@@ -324,7 +328,7 @@ def _cross(parts: list[str], rule: Cross) -> str:
 def _looked_up(column: Column, rule: Levels | Target, statement: Statement) -> str:
     codes = rule.cells if isinstance(rule, Target) else tuple(range(len(rule.values)))
     kind = kind_of(rule.values, column.name)
-    unseen, missing = _null(rule.unseen_code), _null(rule.missing_code)
+    unseen, missing = _code_or_null(rule.unseen_code), _code_or_null(rule.missing_code)
     if rule.values and column.kind != kind:
         raise DataError(
             f"Column {column.name!r} holds {column.kind}; its levels are {kind}: {rule.values[0]!r}.",

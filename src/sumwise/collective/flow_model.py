@@ -222,8 +222,8 @@ class FlowModel(FlowExchange):
         counts, noise, n = self._scaled(read)
         self.relative_ = self.noise is None and read.noise is None and not isinstance(noise, Poisson)
         self.n_ = float(n.mean())
-        self.moves_ = self._moves(moves)
-        self.weight_ = self._weight(noise, moves)
+        self.moves_ = self._move_tables(moves)
+        self.weight_ = self._movement_weight(noise, moves)
         problems = [
             self._problem_of(counts[s], cut_noise(noise, counts.shape, s), n[s], read.mask, s) for s in range(len(n))
         ]
@@ -232,8 +232,8 @@ class FlowModel(FlowExchange):
         else:
             PROBLEMS.pop(self, None)
         learned = self._learn(problems, tracks, returning)
-        self._keep(problems, learned)
-        self.seasons_ = None if read.seasons is None else self._split(read.seasons, problems, learned)
+        self._store(problems, learned)
+        self.seasons_ = None if read.seasons is None else self._season_models(read.seasons, problems, learned)
         self.total_range_ = self._range_beyond_noise()
         return self
 
@@ -378,7 +378,7 @@ class FlowModel(FlowExchange):
             "give Places(reach=...) so that fewer moves are possible, or order=1.",
         )
 
-    def _weight(self, noise: Noise, moves: Any) -> float:
+    def _movement_weight(self, noise: Noise, moves: Any) -> float:
         """What movement counts for: given, or so little that counts stay within their noise."""
         if self.weight != "auto":
             return checks.fraction(self.weight, "weight") if self.weight != 1 else 1.0
@@ -390,7 +390,7 @@ class FlowModel(FlowExchange):
         sd = np.sqrt(float(np.mean(noise.variance(self.n_ / len(self.places_)))))
         return float(1.0 / (1.0 + NOISE_WEIGHT * sd))
 
-    def _moves(self, given: Any) -> list[tuple[int, Table]]:
+    def _move_tables(self, given: Any) -> list[tuple[int, Table]]:
         out = []
         if given is None:
             return out
@@ -439,7 +439,7 @@ class FlowModel(FlowExchange):
         either = isinstance(self.movement, str) and self.movement == "auto" and self.order == 1
         return (from_either if either else from_left_out_times)(problems, grid)
 
-    def _keep(self, problems: list[FlowProblem], learned: Learned) -> None:
+    def _store(self, problems: list[FlowProblem], learned: Learned) -> None:
         one = problems[0]
         self.counts_ = one.counts if len(problems) == 1 else _mean_seen([p.counts for p in problems])
         self.noise_, self.mask_ = one.noise, one.mask
@@ -459,7 +459,7 @@ class FlowModel(FlowExchange):
         steps, done = max(f.n_iter for f in fits), all(f.converged for f in fits)
         self.fit_ = Fit(None, objective, gap, steps, done, history)
 
-    def _split(self, names: list, problems: list[FlowProblem], learned: Learned) -> dict:
+    def _season_models(self, names: list, problems: list[FlowProblem], learned: Learned) -> dict:
         """A fitted model for every season."""
         out = {}
         for k, (name, problem) in enumerate(zip(names, problems)):
@@ -474,7 +474,7 @@ class FlowModel(FlowExchange):
             adapted = None if learned.adapted is None else [learned.adapted[k]]
             part = Learned(learned.movements, learned.weights, [[f[k]] for f in learned.fits], learned.scores)
             part.log_likelihood, part.adapted = learned.log_likelihood, adapted
-            one._keep([problem], part)
+            one._store([problem], part)
             out[name] = one
         return out
 

@@ -31,8 +31,8 @@ KERNEL_BAGS = 2000  # up to which the default tries kernels, which then take sec
 PENALTIES = 10.0 ** np.arange(-1, -7.01, -1.0)  # relative to the mean square of the features, strongest first
 
 
-class _Prepared(NamedTuple):
-    """Bags embedded for training, with the penalty and how it did on held-out bags."""
+class _Candidate(NamedTuple):
+    """An embedding of the training bags, with its best penalty and the cross entropy of held-out bags."""
 
     embedding: Embedding
     features: np.ndarray
@@ -130,16 +130,19 @@ class BagLogistic(Estimator):
         checks.at_least(self.max_iter, "max_iter", 1)
         checks.at_least(self.tol, "tol", 0, whole_number=False)
         name_columns(self, bags)
-        shares = self._read(bags, y)
+        shares = self._response_shares(bags, y)
         bags, (shares,), weights = weighted_bags(bags, (shares,), sample_weight)
         if (shares.max(axis=0) == 0).any():
             absent = [checks.plain(c) for c in self.classes_[shares.max(axis=0) == 0]]
-            raise DataError(f"No bag of some weight has a class of {absent}.", hint="leave out its bags, or weigh one.")
+            raise DataError(
+                f"No bag with a weight above 0 has a class of {absent}.",
+                hint="leave those bags out, or raise a weight.",
+            )
         embeddings = self._embeddings(len(bags))
         fold = self._folds(len(bags)) if isinstance(self.penalty, str) or len(embeddings) > 1 else None
         with warnings.catch_warnings(record=True) as caught:  # all of them warn of the same columns
             warnings.simplefilter("always")
-            chosen = min((self._prepare(e, bags, shares, weights, fold) for e in embeddings), key=lambda p: p.loss)
+            chosen = min((self._candidate(e, bags, shares, weights, fold) for e in embeddings), key=lambda p: p.loss)
         for message in {str(w.message): w.message for w in caught}.values():
             warnings.warn(message, stacklevel=2)
         self.embedding_, self.mean_, self.scale_ = chosen.embedding, chosen.mean, chosen.scale
@@ -154,7 +157,7 @@ class BagLogistic(Estimator):
         return self
 
     def _embeddings(self, n_bags: int) -> list[Embedding]:
-        """Return what may be used: the embedding, the kernel at every width, or what is tried by default."""
+        """Return the embeddings to compare: the given one, the kernel at every width, or the defaults."""
         if self.embedding is not None:
             if self.kernel is not None:
                 raise DataError("There is an embedding and a kernel.", hint="give one of the two.")
@@ -167,9 +170,9 @@ class BagLogistic(Estimator):
         plain = [MomentEmbedding(), fresh(FourierEmbedding(moments=True), FourierEmbedding, self.random_state)]
         return [*plain, *(kernels if n_bags <= KERNEL_BAGS else [])]
 
-    def _prepare(
+    def _candidate(
         self, embedding: Embedding, bags: Bags, shares: np.ndarray, weights: np.ndarray | None, fold: np.ndarray | None
-    ) -> _Prepared:
+    ) -> _Candidate:
         """Embed the bags, and choose the penalty where it isn't given; with its loss, where there are folds."""
         features = embedding.fit(bags).vectors(bags)
         mean = np.average(features, axis=0, weights=weights)
@@ -188,9 +191,9 @@ class BagLogistic(Estimator):
             losses = _held_out_losses(features, shares, weights, grid, min(1e-4, 10 * tol), fold)
         history = {"penalty": grid.tolist(), "cross_entropy": losses.tolist()}
         best = int(np.argmin(losses))
-        return _Prepared(embedding, features, mean, scale, tol, float(grid[best]), float(losses[best]), history)
+        return _Candidate(embedding, features, mean, scale, tol, float(grid[best]), float(losses[best]), history)
 
-    def _read(self, bags: Bags, y: Any) -> np.ndarray:
+    def _response_shares(self, bags: Bags, y: Any) -> np.ndarray:
         """Set `classes_` and the kind of response; return it as (n_bags, n_classes) shares."""
         checks.choice(self.target, "target", ("auto", "classes", "proportions"))
         if np.ndim(y) == 0 or len(y) != len(bags):

@@ -192,7 +192,7 @@ class BagRegressor(RegressorMixin, Estimator):
         y : array of shape (n_bags,) or (n_bags, n_outputs)
         groups : sequence of length n_bags, optional
             Bags that belong together (samples of one patient, parts of one region). They are left out together when
-            settings are chosen: siblings that stay would make a model look good that has learned them by heart.
+            settings are chosen; otherwise a model that memorises a group would look good.
         sample_weight : array of shape (n_bags,), optional
             How much each bag's error counts: weight 2 is that of two such bags, 0 leaves it out. What embeddings and
             kernels learn (scales, widths) comes from all bags of non-zero weight alike.

@@ -33,8 +33,7 @@ class MultinomialDirichlet(EcologicalEstimator):
 
     Chains walk over whole tables that have both margins of every unit, by moves between four cells that are drawn
     exactly from their conditional distribution; nothing needs tuning. They run until split R-hat is below `r_hat` for
-    every share or `max_draws` is reached. `interval` and `estimate` raise an error if the
-    chains have not converged.
+    every share or `max_draws` is reached. `interval` and `estimate` raise an error if the chains have not converged.
 
     Fractional counts are rounded by largest remainders, and a warning says so.
 
@@ -101,7 +100,7 @@ class MultinomialDirichlet(EcologicalEstimator):
             f"{self.n_chains} chains over {n:,} units of {n_rows} x {n_cols} cells",
             "merge units, groups or outcomes, or use EcologicalEM(), which holds no chains.",
         )
-        rows, cols = _whole(margins)
+        rows, cols = _whole_counts(margins)
         streams = checks.generator(self.random_state).spawn(self.n_chains)
         states = [self._start(margins, rows, cols, stream) for stream in streams]
         kept, means, concentrations, r_hats = self._run(states, streams)
@@ -142,7 +141,9 @@ class MultinomialDirichlet(EcologicalEstimator):
         guide = rake(rows + 0.0, cols + 0.0, np.log(mixed)) * rows[:, :, None]
         return kernel.north_west(rows, cols, guide), 20 * mixed + 0.05
 
-    def _run(self, states, streams):
+    def _run(
+        self, states: list[tuple[np.ndarray, np.ndarray]], streams: list[np.random.Generator]
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[float]]:
         """Rounds of draws until the chains agree; the first half of the first round is dropped."""
         parts, means, alphas, r_hats = [], [], [], []
         done, kept = 0, np.empty((0, 0))
@@ -156,9 +157,10 @@ class MultinomialDirichlet(EcologicalEstimator):
                     progress.step()
                 done += self.n_draws
                 drop = self.n_draws // 2 if not parts else 0
-                parts.append(np.stack([run[0][drop:] for run in runs]))
-                means.append(np.mean([run[2] for run in runs], axis=0))
-                alphas.append(np.mean([run[1][drop:] for run in runs], axis=(0, 1)))
+                totals, concentrations, tables = zip(*runs)
+                parts.append(np.stack([draws[drop:] for draws in totals]))
+                means.append(np.mean(tables, axis=0))
+                alphas.append(np.mean([draws[drop:] for draws in concentrations], axis=(0, 1)))
                 kept = np.concatenate(parts, axis=1)
                 kept = kept[:, kept.shape[1] // 3 :]  # what is kept grows, and so does what is dropped at its start
                 r_hats.append(float(split_r_hat(kept).max()))
@@ -191,7 +193,7 @@ class MultinomialDirichlet(EcologicalEstimator):
             )
 
 
-def _whole(margins: Margins) -> tuple[np.ndarray, np.ndarray]:
+def _whole_counts(margins: Margins) -> tuple[np.ndarray, np.ndarray]:
     """Both sides as whole numbers with equal totals; a warning where that changes them."""
     totals = np.round(margins.totals).astype(np.int64)
     if not totals.sum() > 0:

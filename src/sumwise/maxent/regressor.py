@@ -148,7 +148,7 @@ class MaxEntRegressor(Estimator):
         priors = self._prior(stats, Amounts(low, width, mean, variance, noise), rng) / unit
         priors = np.where(seen[:, None], priors, 1e6 / unit)
         prior = priors[:, 0]
-        dispersion, begin = (variance if self.family_ == "gaussian" else 1.0), None
+        dispersion, start = (variance if self.family_ == "gaussian" else 1.0), None
         kind: Any = FAMILIES[self.family_]
         losses: list[float] = []  # by round: the dispersion changes in between
         theta, offset, loss, n_iter, done, penalty = np.zeros(lay.n_params), mean, np.inf, 0, False, prior
@@ -157,8 +157,8 @@ class MaxEntRegressor(Estimator):
             penalty = prior * (1.0 + noise / spread)
             sums = np.where(seen, observed + rate * (here - stats.data.counts), rate * here)
             targets = Targets(sums, mean * stats.n, penalty)
-            theta, offset, loss, n_iter, done = fit_glm(design, weights, targets, self.family_, dispersion, begin)
-            begin = theta, offset
+            theta, offset, loss, n_iter, done = fit_glm(design, weights, targets, self.family_, dispersion, start)
+            start = theta, offset
             losses.append(loss)
             fitted = kind.mean(design @ theta + offset)
             dispersion = self._dispersion(squares, mean, fitted, shares)
@@ -207,7 +207,7 @@ class MaxEntRegressor(Estimator):
         return max(squares[0] - mean**2, 0.0) + np.sqrt(squares[1]) + 1e-12
 
     def _dispersion(self, squares: Any, mean: float, fitted: np.ndarray, shares: np.ndarray) -> float:
-        """What the variance of amounts given x is, by the total variance less that of the fitted means."""
+        """The variance of amounts given x: the total variance less that of the fitted means."""
         if squares is None:
             return 1.0
         variance, explained = self._variance(squares, mean), float(shares @ (fitted - shares @ fitted) ** 2)
@@ -217,8 +217,8 @@ class MaxEntRegressor(Estimator):
         sure = own**2 / (own**2 + squares[1])  # else 1, that of Poisson counts
         return max(sure * (squares[0] - mean**2 - explained) / own + (1 - sure), 0.1)
 
-    def _eta(self, frame: Any, theta: np.ndarray) -> np.ndarray:
-        """Linear scores (n, C) without the offset of individuals, for theta (C, P)."""
+    def _linear_predictor(self, frame: Any, theta: np.ndarray) -> np.ndarray:
+        """Linear predictors (n, C) of individuals, without the offset, for theta (C, P)."""
         model = self.x_model_.model_
         return term_scores(model.layout, model.schema.codes(frame), theta)
 
@@ -232,7 +232,7 @@ class MaxEntRegressor(Estimator):
         """
         self._fitted("theta_")
         kind: Any = FAMILIES[self.family_]
-        return kind.mean(self.offset_ + self._eta(frame, self.theta_[None])[:, 0])
+        return kind.mean(self.offset_ + self._linear_predictor(frame, self.theta_[None])[:, 0])
 
     def predict_interval(self, frame: Any, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """Return the low and high ends of the expected amounts, each (n_rows,).
@@ -247,8 +247,8 @@ class MaxEntRegressor(Estimator):
         """
         self._fitted("draws_")
         kind: Any = FAMILIES[self.family_]
-        middle = self.offset_ + self._eta(frame, self.theta_[None])[:, 0]
-        errors = self._eta(frame, self.draws_[:, :-1]) + self.draws_[:, -1]
+        middle = self.offset_ + self._linear_predictor(frame, self.theta_[None])[:, 0]
+        errors = self._linear_predictor(frame, self.draws_[:, :-1]) + self.draws_[:, -1]
         student = float(stdtrit(len(self.draws_), 0.5 + checks.fraction(level, "level") / 2))
         half = student * np.sqrt(np.mean(errors**2, axis=1))
         return kind.mean(middle - half), kind.mean(middle + half)

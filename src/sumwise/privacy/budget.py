@@ -143,7 +143,7 @@ class Budget:
                     self._take_over(self.path)  # others may have spent since it was read
                 self._check_remaining(entry)
                 identity = self.id or ledger.new_id()
-                before = ledger.Kept(self.epsilon, self.delta, self.entries, identity)
+                before = ledger.LedgerContents(self.epsilon, self.delta, self.entries, identity)
                 after = replace(before, entries=[*self.entries, entry])
                 with ledger.registered([*data, *self.source], self.path, before, after):
                     ledger.write(self.path, after)

@@ -37,7 +37,7 @@ NEEDED = {"epsilon", "delta", "entries"}  # of a ledger's file; newer ones also 
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class LedgerContents:
     """What a ledger's file holds."""
 
     epsilon: float
@@ -86,10 +86,10 @@ def locked(path: Path) -> Iterator[None]:
         yield
 
 
-def read(path: Path) -> Kept:
+def read(path: Path) -> LedgerContents:
     """Epsilon, delta and entries of a ledger; anything that isn't exactly that is an error."""
     try:
-        data = read_json(path, object_pairs_hook=_once, parse_constant=_no_constant)
+        data = read_json(path, object_pairs_hook=_without_duplicates, parse_constant=_no_constant)
         if not isinstance(data, dict) or not NEEDED <= set(data) <= {*NEEDED, "id"}:
             raise ValueError("it must hold epsilon, delta and entries")
         if not isinstance(data["entries"], list):
@@ -97,7 +97,7 @@ def read(path: Path) -> Kept:
         if not isinstance(data.get("id", ""), str):
             raise ValueError("id must be text")
         epsilon, delta = _number(data["epsilon"], "epsilon"), _number(data["delta"], "delta", least=0.0)
-        return Kept(epsilon, delta, [_entry(e) for e in data["entries"]], data.get("id"))
+        return LedgerContents(epsilon, delta, [_entry(e) for e in data["entries"]], data.get("id"))
     except (OSError, ValueError, OverflowError) as error:
         raise DataError(
             f"The budget file {str(path)!r} can't be read: {error}.",
@@ -105,20 +105,20 @@ def read(path: Path) -> Kept:
         ) from None
 
 
-def write(path: Path, kept: Kept) -> None:
+def write(path: Path, kept: LedgerContents) -> None:
     """Write a ledger whole, in place of the old one and with its mode."""
     data = {"epsilon": kept.epsilon, "delta": kept.delta, "entries": kept.entries, "id": kept.id}
     _write_json(path, data)
 
 
 def new_id() -> str:
-    """A name for a new ledger."""
+    """An identifier for a new ledger."""
     return secrets.token_hex(16)
 
 
 def fingerprints(tables: Tables) -> list[str]:
-    """Names for exact tables, of all together, then of each, in whatever order its attributes are, then of the files
-    that their rows came from: the same for copies. They belong with the exact tables, never with a release.
+    """Hashes of exact tables: of all together, of each (in any order of its attributes), and of the files that their
+    rows came from. Copies have the same. Keep them with the exact tables, never with a release.
     """
     turned = (t.transpose(sorted(t.attributes)) for t in tables)
     every = _fingerprint(sorted(tables, key=lambda t: t.attributes))
@@ -136,7 +136,7 @@ def _fingerprint(tables: Sequence[Table]) -> str:
 
 
 def rows_fingerprint(frame: pd.DataFrame) -> str:
-    """A name for rows: the same for copies, in whatever order. It belongs with the rows, never with a release."""
+    """A hash of rows in any order; copies have the same. Keep it with the rows, never with a release."""
     from pandas.core.util.hashing import hash_pandas_object
 
     digest = hashlib.sha256(json.dumps([str(c) for c in sorted(frame.columns)]).encode())
@@ -146,14 +146,16 @@ def rows_fingerprint(frame: pd.DataFrame) -> str:
 
 
 @contextmanager
-def registered(data: Sequence[str], path: Path, before: Kept, after: Kept) -> Iterator[None]:
-    """Spend within: data of which any part was released from another ledger, from a copy, or from one that has lost
-    entries since, are refused before, noted after.
+def registered(data: Sequence[str], path: Path, before: LedgerContents, after: LedgerContents) -> Iterator[None]:
+    """Spend inside this context, which notes afterwards which ledger the data were released from.
+
+    Refuses data of which any part was released from another ledger, from a copy, or from one that has since lost
+    entries.
     """
     if not data:
         yield
         return
-    place = _state() / "ledgers.json"
+    place = _state_folder() / "ledgers.json"
     note = {"ledger": str(path), "id": after.id, "entries": len(after.entries), "digest": _digest(after)}
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
@@ -166,17 +168,17 @@ def registered(data: Sequence[str], path: Path, before: Kept, after: Kept) -> It
             "could spend again unnoticed. Hint: set SUMWISE_STATE to a folder that can be written.",
             stacklevel=5,
         )
-        _refuse_known(data, _known(place), path, before)
+        _refuse_known(data, _noted_ledgers(place), path, before)
         yield
         return
     with locked(place):
-        known = _known(place)
+        known = _noted_ledgers(place)
         _refuse_known(data, known, path, before)
         yield
         _write_json(place, known | dict.fromkeys(data, note))
 
 
-def _refuse_known(data: Sequence[str], known: dict[str, dict[str, Any]], path: Path, before: Kept) -> None:
+def _refuse_known(data: Sequence[str], known: dict[str, dict[str, Any]], path: Path, before: LedgerContents) -> None:
     for name in data:
         if name in known:
             _refuse_second(known[name], path, before.id)
@@ -196,7 +198,7 @@ def _refuse_second(first: dict[str, Any], path: Path, identity: str | None) -> N
     )
 
 
-def _refuse_edited(first: dict[str, Any], path: Path, now: Kept) -> None:
+def _refuse_edited(first: dict[str, Any], path: Path, now: LedgerContents) -> None:
     noted = first.get("entries", 0)  # none in notes of earlier versions
     word = "entry" if noted == 1 else "entries"
     if noted and (len(now.entries) < noted or _digest(now, noted) != first["digest"]):
@@ -207,13 +209,13 @@ def _refuse_edited(first: dict[str, Any], path: Path, now: Kept) -> None:
         )
 
 
-def _digest(kept: Kept, n: int | None = None) -> str:
-    """A name for what a ledger allows and its first n entries."""
+def _digest(kept: LedgerContents, n: int | None = None) -> str:
+    """A hash of what a ledger allows and of its first n entries."""
     content = json.dumps([kept.epsilon, kept.delta, kept.entries[:n]], sort_keys=True)
     return hashlib.sha256(content.encode()).hexdigest()
 
 
-def _known(place: Path) -> dict[str, dict[str, Any]]:
+def _noted_ledgers(place: Path) -> dict[str, dict[str, Any]]:
     closed = os.path.isdir(place.parent) and not os.access(place.parent, os.X_OK)
     if closed or (os.path.exists(place) and not os.access(place, os.R_OK)):
         raise DataError(
@@ -223,7 +225,7 @@ def _known(place: Path) -> dict[str, dict[str, Any]]:
     if not os.path.exists(place):
         return {}
     try:
-        known = read_json(place, object_pairs_hook=_once, parse_constant=_no_constant)
+        known = read_json(place, object_pairs_hook=_without_duplicates, parse_constant=_no_constant)
         if all(set(v) in ({"ledger", "id"}, {"ledger", "id", "entries", "digest"}) for v in known.values()):
             return known
     except (ValueError, AttributeError, TypeError):
@@ -231,7 +233,7 @@ def _known(place: Path) -> dict[str, dict[str, Any]]:
     raise DataError(f"The notes on ledgers in {str(place)!r} are damaged.", hint="restore them from a copy.")
 
 
-def _state() -> Path:
+def _state_folder() -> Path:
     given = os.environ.get("SUMWISE_STATE")
     if given:
         return Path(given)
@@ -263,9 +265,9 @@ def _number(value: Any, name: str, least: float = 5e-324) -> float:
     return float(value)
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len({k for k, _ in pairs}) < len(pairs):
-        raise ValueError("a name stands twice in it")
+        raise ValueError("a name is in it twice")
     return dict(pairs)
 
 

@@ -1,4 +1,4 @@
-"""The bag bootstrap: how any classifier of bags would differ had other bags been drawn."""
+"""The bootstrap over bags: how a classifier would differ had other bags been drawn."""
 
 from __future__ import annotations
 
@@ -90,10 +90,10 @@ def bootstrap(
 ) -> Bootstrap:
     """Refit to as many bags, drawn with replacement, many times.
 
-    It asks nothing of the method: any classifier of bags, or a pipeline that ends in one. A sample of bags that the
-    method refuses, as `MeanMap` refuses bags with one share, is drawn anew. Where the fitted one chose
-    its penalty, that one is kept. It shows how much a fit varies with the bags, not how far a penalty pulls all fits to
-    one side: for strongly penalised fits `covariance`, which reads the penalty as a prior, covers better.
+    Works for any classifier of bags, or a pipeline that ends in one. A sample of bags that the method can't be fitted
+    to, such as bags of equal shares for `MeanMap`, is drawn again. A penalty that the fitted model chose is kept. The
+    bootstrap shows how much fits vary with the bags, not the bias that a penalty causes: for strongly penalised fits,
+    intervals of `covariance`, which treats the penalty as a prior, have better coverage.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def bootstrap(
         The data of the fit.
     n : int >= 2, default 200
     checkpoint : path, optional
-        A file that keeps what is done, to go on after an interruption with the same result.
+        A file that keeps the refits so far, so that an interrupted run resumes with the same result.
     verbose : int, default 0
     random_state : int, default 0
 
@@ -129,7 +129,7 @@ def bootstrap(
     given = np.asarray(counts)
     checks.same_length(bags=bags, counts=given)
     seeds = checks.generator(random_state).integers(2**31, size=n)
-    again = _prepared(model)
+    again = _warm_started(model)
     keeper = Checkpoint(checkpoint, None if checkpoint is None else fingerprint(again, bags, given, seeds), seconds=1.0)
     state = keeper.load() or {"fitted": [], "n_stopped": 0}
     with Progress("Bootstrap", n, verbose) as progress:
@@ -146,8 +146,8 @@ def bootstrap(
     return Bootstrap(tuple(state["fitted"]), state["n_stopped"])
 
 
-def _prepared(model: Any) -> Any:
-    """A copy that begins where the fitted one ended, and keeps the penalty and the form that it chose."""
+def _warm_started(model: Any) -> Any:
+    """A copy that starts from the fitted parameters, with the penalty and the multiclass form that were chosen."""
     again = copy.deepcopy(model)
     last = again[-1] if hasattr(again, "steps") else again
     known = last.get_params(deep=False)
@@ -164,7 +164,7 @@ def _refit(model: Any, bags: Bags, counts: np.ndarray, seed: int) -> tuple[Any, 
     rng = np.random.default_rng(seed)
     for left in reversed(range(REDRAWS)):
         chosen = rng.integers(len(bags), size=len(bags))
-        if _lacks_class(counts, chosen) or _lacks_gap(bags, chosen):
+        if _lacks_class(counts, chosen) or _lacks_missing(bags, chosen):
             continue
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
@@ -186,7 +186,7 @@ def _refit(model: Any, bags: Bags, counts: np.ndarray, seed: int) -> tuple[Any, 
     return fitted, stopped
 
 
-def _lacks_gap(bags: Bags, chosen: np.ndarray) -> bool:
+def _lacks_missing(bags: Bags, chosen: np.ndarray) -> bool:
     """Whether a feature that is missing in some bags is missing in none of those drawn: it has one column less then."""
     gone = np.isnan(bags.values)
     if not gone.any():

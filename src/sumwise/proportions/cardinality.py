@@ -218,10 +218,10 @@ class CardinalityClassifier(BagClassifier):
         self.n_classes_, self.classes_ = observed.n_classes, np.arange(observed.n_classes)
         warn_of_few_bags(len(bags), bags.n_features)
         if self.classifier is not None:
-            self._fit_foreign(values, likelihood)
+            self._fit_classifier(values, likelihood)
             return self
-        self._refuse_constant(bags)
-        self.multiclass_ = self._choose(values, likelihood)
+        self._check_constant(bags)
+        self.multiclass_ = self._exact_or_ovr(values, likelihood)
         tasks = self._tasks(values, likelihood)
         self._store([self._fit_task(task, rng) for task in tasks])
         for task in tasks if self.checkpoint is not None else ():
@@ -265,11 +265,11 @@ class CardinalityClassifier(BagClassifier):
         values = np.ascontiguousarray(bags.values, dtype=np.float64)
         likelihood = BagLikelihood(bags.offsets, observed, self.inference, self.bag_powers(bags))
         if first:
-            self._begin_parts(values, likelihood)
-        self._take_in(LinearProblem(values, likelihood, np.zeros(values.shape[1])))
+            self._start_parts(values, likelihood)
+        self._add_part(LinearProblem(values, likelihood, np.zeros(values.shape[1])))
         return self
 
-    def _begin_parts(self, values, likelihood):
+    def _start_parts(self, values, likelihood):
         auto = isinstance(self.penalty, str)
         self.penalty_ = reference_shape(values) if auto else as_penalty(self.penalty, values.shape[1])
         prior = LinearProblem(values, likelihood, self.penalty_)
@@ -279,7 +279,7 @@ class CardinalityClassifier(BagClassifier):
         self.theta_ = np.append(np.zeros(values.shape[1]), np.log(share / (1.0 - share)))[None, :]
         self.partial_information_ = prior.penalty_block
 
-    def _take_in(self, part: LinearProblem):
+    def _add_part(self, part: LinearProblem):
         """Newton steps on the part's likelihood and the prior around the coefficients so far."""
         before, information = self.theta_[0], self.partial_information_
         theta, change, n_iter = before.copy(), np.inf, 0
@@ -332,7 +332,7 @@ class CardinalityClassifier(BagClassifier):
             return None
         return np.full(len(bags), float(checks.positive(self.temper, "temper")))
 
-    def _refuse_constant(self, bags):
+    def _check_constant(self, bags):
         constant = np.ptp(bags.values, axis=0) == 0.0 if bags.n_rows else np.zeros(bags.n_features, bool)
         if not constant.any():
             return
@@ -343,7 +343,7 @@ class CardinalityClassifier(BagClassifier):
             raise DataError(message, hint="drop them, or set a penalty.")
         warnings.warn(f"{message} They get the coefficient 0.", UserWarning, stacklevel=3)
 
-    def _choose(self, values, likelihood):
+    def _exact_or_ovr(self, values, likelihood):
         """ "exact" or "ovr": what was asked for, or by how rough exact inference is at the start."""
         observed = likelihood.observed
         if observed.n_classes == 2:
@@ -446,7 +446,7 @@ class CardinalityClassifier(BagClassifier):
         if not worst.converged:
             warn_not_converged(worst.n_iter, worst.change, self.tol, stacklevel=4)
 
-    def _fit_foreign(self, values, likelihood):
+    def _fit_classifier(self, values, likelihood):
         """EM around a scikit-learn classifier, from the mean-embedding start."""
         task, penalty = _Task(values, likelihood), reference_shape(values)
         theta = self._start_at(task, penalty, "mean embedding")

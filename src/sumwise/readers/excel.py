@@ -22,27 +22,10 @@ MOST_ROWS, MOST_CELLS = 2**20, 10**8  # rows of the format itself; cells that so
 
 def open_excel(path: Path, sheet: str | int | None = None, header: bool | None = None) -> Sheet:
     """One sheet of a workbook: the first, or the one that is named or numbered from 1."""
-    openpyxl = require("openpyxl")
     shown = repr(str(path))
-    _check_size(path, shown)
-    try:
-        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
-    except Exception as error:  # zip, XML and openpyxl have no common one
-        raise DataError(f"{shown} can't be read: {error}.", hint="is it a complete .xlsx file?") from error
-    try:
-        if not book.sheetnames:
-            raise DataError(f"{shown} has no sheet.", hint="is it a complete .xlsx file?")
-        page, sheets = _page(book, shown, sheet), list(book.sheetnames)
-        hidden = [name for name in sheets if book[name].sheet_state != "visible"]
-        records = _records(page, shown)
-    except (SumwiseError, MemoryError):
-        raise
-    except Exception as error:  # cells are read only now, and what is wrong with one has no common error either
-        raise DataError(f"{shown} can't be read: {error}.", hint="is it a complete .xlsx file?") from error
-    finally:
-        book.close()
+    page, records, sheets = _opened(path, shown, sheet)
     if not records:
-        raise DataError(f"{shown}: the sheet {page.title!r} is empty.", hint=f"name another: {', '.join(sheets)}.")
+        raise DataError(f"{shown}: the sheet {page!r} is empty.", hint=f"name another: {', '.join(sheets)}.")
     width = max(max(j for j, cell in enumerate(row) if cell is not None) for _, row in records) + 1
     cells = [(row + [None] * width)[:width] for _, row in records]
     first = (header_position(cells) or 0) if header is not False else -1
@@ -59,14 +42,36 @@ def open_excel(path: Path, sheet: str | int | None = None, header: bool | None =
     title = " ".join(cell_text(cell) for row in cells[: max(first, 0)] for cell in row if cell is not None)
     if title:
         remarks.append(f"the rows above the header of {path.name} were treated as a title: {title[:80]!r}.")
-    others = [name for name in sheets if name != page.title]
+    others = [repr(name) + ", hidden" * hidden for name, hidden in sheets.items() if name != page]
     if others and sheet is None:
-        listed = ", ".join(repr(o) + ", hidden" * (o in hidden) for o in others[:5])
+        listed = ", ".join(others[:5])
         remarks.append(
-            f"only the first sheet of {path.name}, {page.title!r}, is read; the others "
+            f"only the first sheet of {path.name}, {page!r}, is read; the others "
             f"({listed}{', ...' if others[5:] else ''}) are not: --sheet names one."
         )
     return Sheet(shown, tuple(frame.columns), frame, lambda i: f"row {numbers[i]}", remarks=tuple(remarks))
+
+
+def _opened(path: Path, shown: str, sheet: str | int | None) -> tuple[str, list[tuple[int, list]], dict[str, bool]]:
+    """The name of the sheet, its rows with their numbers, and every sheet of the workbook: whether it is hidden."""
+    openpyxl = require("openpyxl")
+    _check_size(path, shown)
+    try:
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    except Exception as error:  # zip, XML and openpyxl have no common one
+        raise DataError(f"{shown} can't be read: {error}.", hint="is it a complete .xlsx file?") from error
+    try:
+        if not book.sheetnames:
+            raise DataError(f"{shown} has no sheet.", hint="is it a complete .xlsx file?")
+        page = _page(book, shown, sheet)
+        sheets = {name: book[name].sheet_state != "visible" for name in book.sheetnames}
+        return page.title, _records(page, shown), sheets
+    except (SumwiseError, MemoryError):
+        raise
+    except Exception as error:  # cells are read only now, and what is wrong with one has no common error either
+        raise DataError(f"{shown} can't be read: {error}.", hint="is it a complete .xlsx file?") from error
+    finally:
+        book.close()
 
 
 def _records(page: Any, shown: str) -> list[tuple[int, list]]:

@@ -136,12 +136,8 @@ def plan(
     not by the rule of Metropolis and Hastings.
     """
     paired = {a: b for b in blocks for a in b}
-    visits, parts, factors = [], [], []
-    for a in range(len(lay.sizes)):
-        if a not in paired:
-            visits.append((a, -1))
-        elif a == paired[a][0]:
-            visits.append(paired[a])
+    visits = [paired.get(a, (a, -1)) for a in range(len(lay.sizes)) if a not in paired or a == paired[a][0]]
+    parts, factors = [], []
     gather: list[np.ndarray] = []
     filled = 0
     for first, second in visits:
