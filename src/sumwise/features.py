@@ -236,7 +236,8 @@ class Features:
             else:
                 if name in bags.levels:
                     raise DataError(f"Feature {name!r} holds text; it held numbers in training.")
-                self._new_gaps(name, gone, j)
+                if gone.any() and not self.missing[j]:
+                    self._warn_of_new_gaps(gone, j)
                 parts.append(np.where(gone, self.means[j], values[:, j])[:, None])
             if self.missing[j]:
                 parts.append(gone[:, None].astype(np.float64))
@@ -256,14 +257,13 @@ class Features:
         report_unseen(name, unseen, given, known)
         return codes
 
-    def _new_gaps(self, name: str, gone: np.ndarray, j: int) -> None:
-        if gone.any() and not self.missing[j]:
-            warnings.warn(
-                f"Feature {name!r} is missing in {int(gone.sum())} of {gone.size} rows; in training it never was. Such "
-                f"rows count as its mean, {self.means[j]:.4g}. Hint: drop or fill them.",
-                ModelWarning,
-                stacklevel=2,
-            )
+    def _warn_of_new_gaps(self, gone: np.ndarray, j: int) -> None:
+        warnings.warn(
+            f"Feature {self.columns[j]!r} is missing in {int(gone.sum())} of {gone.size} rows; in training it never "
+            f"was. Such rows count as its mean, {self.means[j]:.4g}. Hint: drop or fill them.",
+            ModelWarning,
+            stacklevel=2,
+        )
 
     def _same_number(self, n: int) -> None:
         if n != len(self.columns):

@@ -96,9 +96,11 @@ class Columns:
         gone = np.isnan(bags.values)
         some = dict(zip(bags.features, np.asarray(gone.any(axis=0)).tolist()))
         gaps = tuple(name for name in bags.features if some[name] and name not in bags.levels)
-        fill = Features.learn(bags).means if gone.any() else None
         held = {name: (*levels, MISSING) if some[name] else levels for name, levels in bags.levels.items()}
-        bags = _filled(bags, gaps, fill, held)
+        fill = None
+        if gone.any():
+            fill = Features.learn(bags).means
+            bags = _filled(bags, gaps, fill, held)
         numeric = np.array([j for j, name in enumerate(bags.features) if name not in bags.levels], dtype=np.int64)
         bag = bags.bag_index
         totals = np.bincount(bag, bags.weights, len(bags))
@@ -191,10 +193,10 @@ def _has_missing(values: np.ndarray, block: int = 8192) -> bool:
     return any(np.isnan(values[i : i + block]).any() for i in range(0, len(values), block))
 
 
-def _filled(bags: Bags, gaps: tuple, fill: np.ndarray | None, levels: dict) -> Bags:
+def _filled(bags: Bags, gaps: tuple, fill: np.ndarray, levels: dict) -> Bags:
     """Return bags without missing values, with an indicator for each column of `gaps`."""
     gone = np.isnan(bags.values)
-    if fill is None or not (gone.any() or gaps):
+    if not (gone.any() or gaps):
         return bags
     missing = np.array([len(levels[n]) - 1 if n in levels else f for n, f in zip(bags.features, fill)])
     indicators = gone[:, [bags.features.index(name) for name in gaps]].astype(float)
