@@ -37,6 +37,13 @@ def test_weighted_mean_and_std_are_those_of_numpy():
     np.testing.assert_allclose(std, np.sqrt(np.average((values - centre) ** 2, axis=0, weights=weights)), rtol=1e-9)
 
 
+def test_a_first_row_without_weight_may_lie_anywhere():
+    values = np.append(1e9, np.arange(10.0))[:, None]
+    for weight in (0.0, 1e-30):
+        mean, std = mean_and_std(values, np.append(weight, np.ones(10)))
+        assert (mean[0], std[0]) == (pytest.approx(4.5), pytest.approx(np.std(np.arange(10.0))))
+
+
 def test_a_constant_column_has_no_deviation():
     assert mean_and_std(np.full((5, 1), 0.1), np.arange(5.0))[1] == 0.0
 

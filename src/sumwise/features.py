@@ -69,7 +69,8 @@ def mean_and_std(values: np.ndarray, weights: np.ndarray | None = None) -> tuple
     n, d = values.shape
     total = float(n) if weights is None else float(weights.sum())
     first, second = np.zeros(d), np.zeros(d)
-    anchor = np.asarray(values[0], dtype=np.float64)  # keeps the digits of columns far from zero
+    # Keeps the digits of columns far from zero; a row that counts, for one that doesn't may lie far from all others.
+    anchor = np.asarray(values[0 if weights is None else int(np.argmax(weights))], dtype=np.float64)
     for begin in range(0, n, BLOCK):
         block = values[begin : begin + BLOCK]
         shifted = block - anchor
