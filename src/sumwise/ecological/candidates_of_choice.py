@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,19 +14,6 @@ from sumwise.ecological.turnout_by_group import among_voters
 from sumwise.errors import DataError
 from sumwise.estimate import Estimate
 from sumwise.nonvoting import is_rest, no_candidates
-
-
-class Voters(NamedTuple):
-    """Shares of candidates among each group's voters (R, candidates), and draws of them; how many voters (R,)."""
-
-    shares: np.ndarray
-    draws: np.ndarray  # (n_draws, R, candidates)
-    sizes: np.ndarray
-    candidates: tuple
-
-    def votes(self) -> np.ndarray:
-        """Votes of every candidate."""
-        return self.sizes @ self.shares
 
 
 @dataclass(frozen=True)
@@ -48,6 +35,9 @@ class VotingPatterns:
     level : float in (0, 1)
     abstention : tuple of str
         Outcomes that are not voting; where there are any, all shares are among voters.
+    voters : tuple
+        Shares of candidates among each group's voters (R, candidates), draws of them (n_draws, R, candidates), how many
+        voters (R,), and the candidates; empty in files of version 0.2 and before.
 
     Examples
     --------
@@ -65,6 +55,7 @@ class VotingPatterns:
     polarisation: Estimate
     level: float
     abstention: tuple = ()
+    voters: tuple = field(default=(), repr=False)
 
     def _repr_html_(self) -> str:
         return finding_html(self.to_text())
@@ -168,13 +159,6 @@ def voting_patterns(
     >>> voting_patterns(EcologicalEM().fit(p.margins)).cohesion.shape
     (2,)
     """
-    return patterns_and_voters(est, level, n_draws, random_state, abstention)[0]
-
-
-def patterns_and_voters(
-    est: Any, level: float, n_draws: int, random_state: Any, abstention: Any
-) -> tuple[VotingPatterns, Voters]:
-    """Return `voting_patterns` and the shares and draws behind them."""
     level = checks.fraction(level, "level")
     groups, names = est.row_names_, est.col_names_
     away = np.array(no_candidates(names, abstention))  # not voting is no candidate
@@ -212,15 +196,15 @@ def patterns_and_voters(
     point, value = shares - others, others[row, best]
     named = {"level": level, "labels": [groups], "axes": ["group"]}
     both = {"level": level, "labels": [groups, names], "axes": ["group", "outcome"]}
-    found = VotingPatterns(
+    return VotingPatterns(
         choice,
         Estimate(shares[row, best], low[row, best], high[row, best], name="cohesion", **named),
         Estimate(value, np.minimum(across[0], value), np.maximum(across[1], value), name="crossover", **named),
         Estimate(point, np.minimum(near[0], point), np.maximum(near[1], point), name="polarisation", **both),
         level,
         gone,
+        (shares, draws, sizes, names),  # a plain tuple, which files hold
     )
-    return found, Voters(shares, draws, sizes, names)
 
 
 def others_shares(shares: np.ndarray, sizes: np.ndarray) -> np.ndarray:

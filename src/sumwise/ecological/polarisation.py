@@ -10,12 +10,11 @@ import pandas as pd
 
 from sumwise import checks
 from sumwise.ecological.candidates_of_choice import (
-    Voters,
     VotingPatterns,
     is_polarised,
     others_shares,
-    patterns_and_voters,
     probability_text,
+    voting_patterns,
 )
 from sumwise.errors import DataError
 from sumwise.nonvoting import no_candidates
@@ -88,14 +87,15 @@ def polarised_voting(
         away = None if asked is None else [name for name in asked if name in est.col_names_]
         lead = {"contest": contest} | ({} if offices is None else {"office": offices.get(contest)})
         winner = None if winners is None else winners.get(contest)
-        found = patterns_and_voters(est, level, n_draws, random_state, away)
-        rows += [lead | row for row in _contest_rows(*found, winner)]
+        found = voting_patterns(est, level, n_draws, random_state, away)
+        rows += [lead | row for row in _contest_rows(found, winner)]
     return pd.DataFrame(rows)
 
 
-def _contest_rows(found: VotingPatterns, voters: Voters, winner: Any) -> list[dict[str, Any]]:
-    others = others_shares(voters.draws, voters.sizes)
-    winner = voters.candidates[int(np.argmax(voters.votes()))] if winner is None else winner
+def _contest_rows(found: VotingPatterns, winner: Any) -> list[dict[str, Any]]:
+    shares, draws, voters, candidates = found.voters
+    others = others_shares(draws, voters)
+    winner = candidates[int(np.argmax(voters @ shares))] if winner is None else winner
     rows = []
     for r, chosen in enumerate(found.choice.to_dict("records")):
         name, differ = chosen["candidate"], chosen["others_differ"]
@@ -105,8 +105,8 @@ def _contest_rows(found: VotingPatterns, voters: Voters, winner: Any) -> list[di
             low, high = what.interval
             row |= {what.name: float(what.values[r]), f"{what.name} low": low[r], f"{what.name} high": high[r]}
         row["gap"] = row["cohesion"] - row["crossover"]
-        c = int(np.argmax(voters.shares[r]))
-        row["overlap"] = overlap(voters.draws[:, r, c], others[:, r, c])
+        c = int(np.argmax(shares[r]))
+        row["overlap"] = overlap(draws[:, r, c], others[:, r, c])
         row["others differ"] = probability_text(differ)
         row["polarised"] = is_polarised(differ)
         row["candidate won"] = name == winner
@@ -151,14 +151,15 @@ def decisive_groups(est: Any, n_draws: int = 2000, random_state: Any = 0, absten
     >>> decisive_groups(EcologicalEM().fit(synthetic.precincts(60, random_state=0).margins)).columns.tolist()
     ['group', 'voters', 'net votes', 'share of margin', 'decisive']
     """
-    _, found = patterns_and_voters(est, 0.95, n_draws, random_state, abstention)
-    shares, voters, votes = found.shares, found.sizes, found.votes()
+    found = voting_patterns(est, n_draws=n_draws, random_state=random_state, abstention=abstention)
+    shares, draws, voters, candidates = found.voters
+    votes = voters @ shares
     first, second = np.argsort(-votes)[:2]
     margin = float(votes[first] - votes[second])
     rows = []
     for r, group in enumerate(est.row_names_):
         net = float(voters[r] * (shares[r, first] - shares[r, second]))
-        without = votes - voters[r] * found.draws[:, r]  # the contest's votes are known; the group's part is drawn
+        without = votes - voters[r] * draws[:, r]  # the contest's votes are known; the group's part is drawn
         rows.append(
             {
                 "group": group,
@@ -169,5 +170,5 @@ def decisive_groups(est: Any, n_draws: int = 2000, random_state: Any = 0, absten
             }
         )
     frame = pd.DataFrame(rows)
-    frame.attrs = {"winner": found.candidates[first], "runner-up": found.candidates[second], "margin": margin}
+    frame.attrs = {"winner": candidates[first], "runner-up": candidates[second], "margin": margin}
     return frame
