@@ -94,7 +94,7 @@ def test_groups_are_left_out_together():
         BagRidge(LinearEmbedding()),
         BagKernelRidge(),
         BagGaussianProcess(),
-        SizeMatched(BagRidge(LinearEmbedding()), n_sizes=1, random_state=0),
+        SizeMatched(BagRidge(LinearEmbedding()), n_sizes=1),
         BagBoosting(max_iter=5, random_state=0),
         BagBoosting("classification", max_iter=5, random_state=0),
         BagLogistic(LinearEmbedding(), random_state=0),

@@ -10,8 +10,9 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.bags import Bags, as_bags
+from sumwise.distribution.kernels.segments import segment_means
 from sumwise.errors import DataError, ModelWarning
-from sumwise.features import MISSING, Features, mean_and_std, recode, report_unseen
+from sumwise.features import MISSING, recode, report_unseen
 from sumwise.memory import at_caller
 
 __all__ = ["Columns", "check_bags"]
@@ -96,17 +97,18 @@ class Columns:
         gone = np.isnan(bags.values)
         some = dict(zip(bags.features, np.asarray(gone.any(axis=0)).tolist()))
         gaps = tuple(name for name in bags.features if some[name] and name not in bags.levels)
+        fill = _means_of_known(bags, gone) if gone.any() else None
         held = {name: (*levels, MISSING) if some[name] else levels for name, levels in bags.levels.items()}
-        fill = None
-        if gone.any():
-            fill = Features.learn(bags).means
-            bags = _filled(bags, gaps, fill, held)
+        bags = _filled(bags, gaps, fill, held)
         numeric = np.array([j for j, name in enumerate(bags.features) if name not in bags.levels], dtype=np.int64)
-        bag = bags.bag_index
-        totals = np.bincount(bag, bags.weights, len(bags))
-        weights = bags.weights / np.where(totals > 0, totals, 1.0)[bag]
-        mean, std = (each[numeric] for each in mean_and_std(bags.values, weights))
-        constant = std <= 1e-12 * np.maximum(np.abs(mean), 1e-300)
+        weights = bags.given_weights
+        # Not features.mean_and_std, for which a bag counts by its rows: here every bag counts the same
+        moments = segment_means(bags.values, bags.offsets, weights).mean(axis=0)[numeric]
+        centre = np.zeros(bags.n_features)
+        centre[numeric] = moments
+        spread = segment_means(bags.values, bags.offsets, weights, centre, 2)
+        scale = np.sqrt(spread.mean(axis=0)[numeric])
+        constant = scale <= 1e-12 * np.maximum(np.abs(moments), 1e-300)
         if constant.any():
             named = ", ".join(repr(bags.features[j]) for j in numeric[constant][:3])
             if constant.all() and not bags.levels:
@@ -117,8 +119,8 @@ class Columns:
                 stacklevel=at_caller(4),
             )
         kept = ~constant
-        scale = std[kept] if standardize else np.ones(int(kept.sum()))
-        return cls(bags.features, numeric[kept], mean[kept], scale, dict(bags.levels), fill, gaps)
+        scale = scale[kept] if standardize else np.ones(int(kept.sum()))
+        return cls(bags.features, numeric[kept], moments[kept], scale, dict(bags.levels), fill, gaps)
 
     @property
     def dimension(self) -> int:
@@ -193,10 +195,17 @@ def _has_missing(values: np.ndarray, block: int = 8192) -> bool:
     return any(np.isnan(values[i : i + block]).any() for i in range(0, len(values), block))
 
 
-def _filled(bags: Bags, gaps: tuple, fill: np.ndarray, levels: dict) -> Bags:
+def _means_of_known(bags: Bags, gone: np.ndarray) -> np.ndarray:
+    """Weighted means of what is known of every column; 0 where nothing is."""
+    weights = np.where(gone, 0.0, bags.weights[:, None])
+    total = weights.sum(axis=0)
+    return np.where(gone, 0.0, bags.values * weights).sum(axis=0) / np.where(total > 0, total, 1.0)
+
+
+def _filled(bags: Bags, gaps: tuple, fill: np.ndarray | None, levels: dict) -> Bags:
     """Return bags without missing values, with an indicator for each column of `gaps`."""
     gone = np.isnan(bags.values)
-    if not (gone.any() or gaps):
+    if fill is None or not (gone.any() or gaps):
         return bags
     missing = np.array([len(levels[n]) - 1 if n in levels else f for n, f in zip(bags.features, fill)])
     indicators = gone[:, [bags.features.index(name) for name in gaps]].astype(float)

@@ -24,7 +24,6 @@ from sumwise.ecological.kernels.unit_likelihood import dispersion
 from sumwise.ecological.pooling import ALONE, PooledContest, pool
 from sumwise.ecological.result import EcologicalEstimator, check_cells, fresh
 from sumwise.errors import DataError, ModelWarning, NotConverged, UnknownName
-from sumwise.features import mean_and_std
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.margins import Margins
 from sumwise.progress import track
@@ -313,11 +312,12 @@ class EcologicalEM(EcologicalEstimator):
         known = list(map(str, margins.covariate_names or ()))
         z = margins.covariates[:, [known.index(name) for name in names]]
         size = np.maximum(margins.totals, 1e-300)
-        mean, spread = mean_and_std(z, size)
+        z = z - np.average(z, axis=0, weights=size)
+        spread = np.sqrt(np.average(z**2, axis=0, weights=size))
         flat = [name for name, s in zip(names, spread) if not s > 1e-12]
         if flat:
             raise DataError(f"Covariate {flat[0]!r} is the same in every unit.", hint="leave it out.")
-        z = (z - mean) / spread
+        z = z / spread
         if len(z) > sides[0].shape[1] + 1:
             weight = np.sqrt(size / size.sum())[:, None]
             made = weight * sides[0] / size[:, None]

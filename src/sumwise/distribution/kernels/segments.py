@@ -45,10 +45,17 @@ def bag_rows(values: np.ndarray, offsets: np.ndarray, weights: np.ndarray | None
     return BagRows(read_only(values), read_only(edges), read_only(given), weights is not None)
 
 
-def segment_means(values: np.ndarray, offsets: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
-    """Weighted means over each segment, column by column.
+def segment_means(
+    values: np.ndarray,
+    offsets: np.ndarray,
+    weights: np.ndarray | None = None,
+    centre: np.ndarray | None = None,
+    power: int = 1,
+) -> np.ndarray:
+    """Weighted means of (x - centre)^power over each segment, column by column.
 
-    values (n_rows, d), offsets (n + 1,), weights (n_rows,) or None; returns (n, d). An empty segment gives zeros.
+    values (n_rows, d), offsets (n + 1,), weights (n_rows,) or None, centre (d,) or None; returns (n, d). An empty
+    segment gives zeros.
 
     Examples
     --------
@@ -57,9 +64,10 @@ def segment_means(values: np.ndarray, offsets: np.ndarray, weights: np.ndarray |
     >>> segment_means(np.array([[1.0], [3.0], [5.0]]), np.array([0, 2, 3]))
     array([[2.], [5.]])
     """
+    about = np.zeros(values.shape[1]) if centre is None else np.asarray(centre, dtype=float)
     out = np.zeros((len(offsets) - 1, values.shape[1]))
     rows = bag_rows(values, offsets, weights)
-    over_bags(lambda begin, end: _means(rows, out, begin, end), rows.offsets)
+    over_bags(lambda begin, end: _means(rows, about, power, out, begin, end), rows.offsets)
     return out
 
 
@@ -136,14 +144,17 @@ def blocks_of_rows(offsets: np.ndarray, width: int) -> Iterator[tuple[int, int, 
 
 
 @njit(cache=True, nogil=True)
-def _means(rows: BagRows, out: np.ndarray, begin: int, end: int) -> None:  # pragma: no cover
+def _means(
+    rows: BagRows, centre: np.ndarray, power: int, out: np.ndarray, begin: int, end: int
+) -> None:  # pragma: no cover
     for i in range(begin, end):
         mass = 0.0
         for row in range(rows.offsets[i], rows.offsets[i + 1]):
             weight = rows.weights[row] if rows.weighted else 1.0
             mass += weight
             for j in range(rows.values.shape[1]):
-                out[i, j] += weight * rows.values[row, j]
+                x = rows.values[row, j] - centre[j]
+                out[i, j] += weight * (x if power == 1 else x**power)
         if mass > 0:
             out[i] /= mass
 
