@@ -11,7 +11,6 @@ import numpy as np
 from sumwise import checks
 from sumwise.display import facts_text, finding_html
 from sumwise.errors import DataError
-from sumwise.memory import dense
 
 if TYPE_CHECKING:
     from sumwise.bag_columns import EditableBags
@@ -140,7 +139,7 @@ class Bags:
             bag together, so their order is that of the frame only where it was sorted so: predict on the frame, not
             on the bags, to keep its order.
         features : list of str, optional
-            Default: all other columns. Columns of text or categories are stored as codes, with their `levels`;
+            Default: all other columns. Columns of text, categories or booleans are stored as codes, with `levels`;
             estimators make one indicator of each level. A missing value is NaN.
         weight : str, optional
             The column of row weights.
@@ -462,7 +461,7 @@ def _matrix(x: Any) -> np.ndarray:
         if np.isinf(x).any():
             checks.finite(x, "values", allow_nan=True)  # it knows how to say where
         return x
-    return checks.finite(dense(x), "values", ndim=2, allow_bool=True, allow_nan=True, keep_float32=True)
+    return checks.finite(checks.dense(x), "values", ndim=2, allow_bool=True, allow_nan=True, keep_float32=True)
 
 
 def _plain_array(given: Any, name: str) -> np.ndarray:

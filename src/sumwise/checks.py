@@ -9,6 +9,7 @@ from __future__ import annotations
 import datetime
 import decimal
 import difflib
+import math
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
@@ -18,11 +19,14 @@ import numpy as np
 from sumwise.errors import DataError, UnknownName
 
 __all__ = [
+    "allocation",
     "at_least",
     "choice",
     "counts",
+    "dense",
     "finite",
     "fraction",
+    "free_memory",
     "frozen",
     "generator",
     "identifiers",
@@ -579,3 +583,101 @@ def _place(index: Sequence, labels: Any) -> str:
         known_labels = labels[axis] if labels is not None and axis < len(labels) else None
         shown.append(f"{int(i)}" if known_labels is None else f"{plain(known_labels[int(i)])!r}")
     return f"position ({', '.join(shown)})" if len(shown) > 1 else f"position {shown[0]}"
+
+
+def dense(given: Any) -> Any:
+    """Return a sparse matrix of SciPy's as an array; anything else as it is.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> from sumwise.checks import dense
+    >>> dense(sparse.eye_array(2))
+    array([[1., 0.],
+           [0., 1.]])
+    """
+    if not (hasattr(given, "toarray") and hasattr(given, "nnz")):
+        return given
+    allocation("The sparse matrix as an array", given.shape, hint="give fewer columns or rows.")
+    return given.toarray()
+
+
+def allocation(what: str, *shapes: Sequence[int], hint: str, itemsize: int = 8) -> None:
+    """Refuse arrays that are about to be allocated, if free memory doesn't hold them.
+
+    NumPy refuses little itself: Linux grants memory that it doesn't have, and ends the process that uses it.
+
+    Parameters
+    ----------
+    what : str
+        What needs the arrays, as a sentence begins.
+    *shapes : sequences of int
+        Their shapes.
+    hint : str
+        What to change.
+    itemsize : int, default 8
+        Bytes of a number.
+
+    Examples
+    --------
+    >>> from sumwise.checks import allocation
+    >>> allocation("Counting", (2, 3), hint="merge levels.")
+    >>> allocation("Counting", (2**30, 2**30), hint="merge levels.")
+    Traceback (most recent call last):
+    sumwise.errors.DataError: Counting needs 8,589,934,592.0 GiB of memory, ... is an array of 1,073,741,824 x ...
+    """
+    n_bytes = itemsize * sum(math.prod(map(int, shape)) for shape in shapes)
+    free = free_memory()
+    if free is None or n_bytes <= free:
+        return
+    largest = max(shapes, key=lambda shape: math.prod(map(int, shape)))
+    needed, available = (f"{size / 2**30:,.1f} GiB" for size in (n_bytes, free))
+    raise DataError(
+        f"{what} needs {needed} of memory, and {available} are free; most is an array of "
+        f"{' x '.join(f'{int(n):,}' for n in largest)}.",
+        hint=hint,
+    )
+
+
+def free_memory() -> int | None:
+    """Bytes that this process may still take, by the system, its container and its own limit; None if none says.
+
+    Examples
+    --------
+    >>> from sumwise.checks import free_memory
+    >>> free = free_memory()
+    >>> free is None or free >= 0
+    True
+    """
+    limits = [limit for limit in (_free_of_system(), _free_of_container(), _free_of_process()) if limit is not None]
+    return min(limits) if limits else None
+
+
+def _free_of_system() -> int | None:
+    try:
+        with open("/proc/meminfo", encoding="ascii") as lines:
+            return next(1024 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, StopIteration, ValueError):
+        return None
+
+
+def _free_of_container() -> int | None:
+    try:
+        with open("/sys/fs/cgroup/memory.max", encoding="ascii") as limit:
+            most = int(limit.read())
+        with open("/sys/fs/cgroup/memory.current", encoding="ascii") as used:
+            return max(most - int(used.read()), 0)
+    except (OSError, ValueError):
+        return None
+
+
+def _free_of_process() -> int | None:
+    try:
+        import resource
+
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        with open("/proc/self/statm", encoding="ascii") as pages:
+            used = int(pages.read().split()[0]) * resource.getpagesize()
+    except (ImportError, OSError, ValueError):  # Windows; macOS
+        return None
+    return None if limit == resource.RLIM_INFINITY else max(limit - used, 0)

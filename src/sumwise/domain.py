@@ -16,6 +16,21 @@ from sumwise.errors import DataError
 __all__ = ["Domain"]
 
 
+class LearnedLevels(tuple[Any, ...]):
+    """Levels that were read from rows: wherever they are passed on, a private release knows that they are not public.
+
+    Examples
+    --------
+    >>> from sumwise import Domain
+    >>> from sumwise.domain import LearnedLevels
+    >>> read = Domain.from_frame({"city": ["Bern", "Rome"]})
+    >>> isinstance(read.levels("city"), LearnedLevels), Domain(dict(read.spec)).learned
+    (True, ('city',))
+    """
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class Domain:
     """Named discrete attributes, each with its levels, in a fixed order.
@@ -25,6 +40,9 @@ class Domain:
     spec : mapping
         Attribute name to either a number of levels (they are then called 0, 1, ...) or the levels themselves
         (text, numbers, booleans or None).
+    learned : sequence of str, default ()
+        Attributes whose levels were read from rows. `sumwise.privacy.release` refuses these unless they are declared
+        public. Equality ignores it.
 
     See Also
     --------
@@ -46,10 +64,11 @@ class Domain:
     """
 
     spec: dict[str, int | tuple[Any, ...]]
+    learned: tuple[str, ...] = ()
 
     if TYPE_CHECKING:  # callers may give more kinds than are stored
 
-        def __init__(self, spec: Mapping[str, Any]) -> None: ...
+        def __init__(self, spec: Mapping[str, Any], learned: Iterable[str] = ()) -> None: ...
 
     def __post_init__(self):
         if not isinstance(self.spec, Mapping):
@@ -62,7 +81,12 @@ class Domain:
             if not isinstance(name, str):
                 raise DataError(f"Attribute {name!r} is not text.", hint="attributes are named by text.")
         spec = {name: _levels(name, given) for name, given in self.spec.items()}
+        for name in checks.listing(self.learned, "learned", "give attributes."):
+            checks.known(name, spec, "attribute")
+            levels = spec[name]
+            spec[name] = LearnedLevels(range(levels) if isinstance(levels, int) else levels)
         object.__setattr__(self, "spec", spec)
+        object.__setattr__(self, "learned", tuple(n for n, given in spec.items() if isinstance(given, LearnedLevels)))
 
     @classmethod
     def from_frame(cls, frame: Any, columns: Sequence[str] | None = None) -> Domain:
@@ -71,7 +95,8 @@ class Domain:
 
         table = frames.to_pandas(frame, columns)
         checks.unique([str(c) for c in table.columns], "The attributes")  # 1 and "1" would be one
-        return cls({str(c): frames.codes_and_levels(table[c], c)[1] for c in table.columns})
+        spec = {str(c): frames.codes_and_levels(table[c], c)[1] for c in table.columns}
+        return cls(spec, learned=tuple(spec))
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -183,4 +208,5 @@ def _levels(name: str, given: Any) -> int | tuple[Any, ...]:
             raise DataError(
                 f"Attribute {name!r} has the level {x!r}.", hint="levels are text, numbers, booleans or None."
             )
-    return checks.unique(levels, f"Attribute {name!r}")
+    levels = checks.unique(levels, f"Attribute {name!r}")
+    return LearnedLevels(levels) if isinstance(given, LearnedLevels) else levels

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 from sklearn import get_config
@@ -12,15 +11,8 @@ from sklearn.utils.validation import check_is_fitted
 
 from sumwise.display import finding_html
 from sumwise.errors import SumwiseError
-from sumwise.memory import explain_out_of_memory
 
 __all__ = ["Estimator", "family_of"]
-
-DATA_SIZED = (
-    *("fit", "partial_fit", "predict", "predict_proba", "decision_function", "predict_counts", "posterior"),
-    *("transform", "gram", "score", "interval", "sample"),
-)
-"""Methods whose size is that of the data: running out of memory in one of them is an error in one line."""
 
 MOST_SHOWN = 12  # rows of what was found, in a notebook
 
@@ -42,12 +34,6 @@ class Estimator(BaseEstimator):
     >>> Mean().fit(Margins([[1, 1]], [[2, 0]])).mean_
     array([1., 0.])
     """
-
-    def __init_subclass__(cls, **given: Any) -> None:
-        super().__init_subclass__(**given)
-        for name in DATA_SIZED:
-            if inspect.isfunction(method := vars(cls).get(name)):
-                setattr(cls, name, explain_out_of_memory(method))
 
     def report(self, data: Any, **options: Any) -> Any:
         """Return the report on this fitted model and its data: what `sumwise.report.report` returns.
@@ -84,12 +70,12 @@ class Estimator(BaseEstimator):
         diagram = estimator_html_repr(self)
         fitted = any(name.endswith("_") and not name.startswith("_") for name in vars(self))
         try:
-            found = self.notebook_finding() if fitted else None
+            finding = self.notebook_finding() if fitted else None
         except SumwiseError as error:  # such as intervals of chains that have not mixed
-            found = str(error), None
+            finding = str(error), None
         except AttributeError:  # a fit that was interrupted has learned a part
-            found = "The fit was not finished.", None
-        return diagram if found is None else f"{finding_html(*found, most=MOST_SHOWN)}{diagram}"
+            finding = "The fit was not finished.", None
+        return diagram if finding is None else f"{finding_html(*finding, most=MOST_SHOWN)}{diagram}"
 
     def _repr_html_inner(self) -> str:  # this and the next as in newer scikit-learn; 1.6 does not ask _html_repr
         return self._html_repr()
@@ -118,7 +104,7 @@ def family_of(model: Any) -> str:
 
     Examples
     --------
-    >>> from sumwise.diagnostics import family_of
+    >>> from sumwise.estimator import family_of
     >>> from sumwise.ecological import Goodman
     >>> family_of(Goodman())
     'ecological'

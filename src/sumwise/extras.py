@@ -21,13 +21,9 @@ EXTRAS = {
     "ot": "transport",
     "fastavro": "avro",
     "fsspec": "remote",
-    "starlette": "serve",
-    "uvicorn": "serve",
     "openpyxl": "office",
     "docx": "office",
     "pyreadstat": "stats",
-    "onnx": "onnx",
-    "onnxruntime": "onnx",
 }
 """Which extra of sumwise brings which package."""
 

@@ -12,7 +12,6 @@ import numpy as np
 from sumwise import checks, frames
 from sumwise.bags import Bags
 from sumwise.errors import DataError, ModelWarning
-from sumwise.memory import check_fits, dense
 
 __all__ = [
     "MISSING",
@@ -43,8 +42,8 @@ def level_text(value: Any) -> str:
     >>> level_text(3.0), level_text("01234"), level_text(True)
     ('3', '01234', 'True')
     """
-    whole = isinstance(value, (float, np.floating)) and float(value).is_integer()
-    return str(int(value)) if whole else str(value)
+    is_whole = isinstance(value, (float, np.floating)) and float(value).is_integer()
+    return str(int(value)) if is_whole else str(value)
 
 
 def mean_and_std(values: np.ndarray, weights: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
@@ -197,7 +196,7 @@ class Features:
             return self._ordered(given)
         if frames.is_frame(given):
             return self._from_frame(given)
-        values = checks.finite(dense(given), "X", allow_nan=True, allow_bool=True)
+        values = checks.finite(checks.dense(given), "X", allow_nan=True, allow_bool=True)
         if values.ndim != 2:
             raise DataError(f"X has shape {values.shape}.", hint="one row per individual: (n_rows, n_features).")
         self._same_number(values.shape[1])
@@ -210,12 +209,7 @@ class Features:
         if plain:
             return bags
         n, width = len(bags.values), len(self.names)
-        check_fits(
-            2 * 8 * n * width,
-            "Rows of bags as numbers",
-            f"{n:,} rows of {width:,} columns, one for each level",
-            "merge rare levels, or give fewer rows.",
-        )
+        checks.allocation("The design matrix", (n, width), hint="merge rare levels, or give fewer rows.")
         return bags.with_values(self._numbers(bags), self.names)
 
     def matrix(self, given: Any) -> np.ndarray:

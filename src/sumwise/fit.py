@@ -10,7 +10,6 @@ from typing import Any
 from sumwise import checks
 from sumwise.display import facts_text
 from sumwise.errors import DataError, NotConverged
-from sumwise.memory import at_caller
 
 __all__ = ["Fit", "warn_not_converged"]
 
@@ -112,5 +111,4 @@ def warn_not_converged(
     Stopped after 10 steps with change 3.0e-02; tol is 1.0e-06. Hint: raise max_iter, or loosen tol.
     """
     words = f"Stopped after {n_iter} steps with {what} {change:.1e}; tol is {tol:.1e}."
-    level = at_caller(stacklevel)
-    warnings.warn(f"{words} Hint: {hint or 'raise max_iter, or loosen tol.'}", NotConverged, stacklevel=level)
+    warnings.warn(f"{words} Hint: {hint or 'raise max_iter, or loosen tol.'}", NotConverged, stacklevel=stacklevel)

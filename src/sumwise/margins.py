@@ -133,6 +133,7 @@ class Margins:
         rows_in: str | None = None,
         cols_in: str | None = None,
         row_sd: Sequence[Any] | None = None,
+        ballots: str | None = None,
     ) -> Margins:
         """Build margins from one row per unit, with a column per group and per outcome.
 
@@ -156,6 +157,12 @@ class Margins:
             What the columns of a side hold, where the numbers alone would not show it.
         row_sd : list of columns, optional
             Standard errors of the groups, one for each column of ``rows`` and in its unit (counts, shares, percents).
+        ballots : str, optional
+            The column of people who turned out. Shares and a rest of ``cols`` are then of them; ballots beyond the
+            votes become the outcome "undervote", and with ``mismatch="no_vote"`` only people beyond the ballots are
+            "no vote".
+            More votes than ballots are refused: where each voter had several votes, votes aren't people, and each
+            candidate is read by itself, as ``{"Smith": "smith", "not Smith": None}``.
 
         Examples
         --------
@@ -168,10 +175,17 @@ class Margins:
                [100., 100.]])
         >>> m.denominator
         "column 'n'"
+
+        Of 100 adults 70 turned out, and 64 of them voted in this contest:
+
+        >>> df = pd.DataFrame({"young": [40], "old": [60], "yes": [34], "no": [30], "cast": [70]})
+        >>> m = Margins.from_frame(df, ["young", "old"], ["yes", "no"], ballots="cast", mismatch="no_vote")
+        >>> dict(zip(m.col_names, m.cols[0].tolist()))
+        {'yes': 34.0, 'no': 30.0, 'undervote': 6.0, 'no vote': 30.0}
         """
         from sumwise.frames.margins import margins_from_frame
 
-        more = (weight, covariates, rows_in, cols_in, row_sd)
+        more = (weight, covariates, rows_in, cols_in, row_sd, ballots)
         return margins_from_frame(cls, frame, rows, cols, unit, total, mismatch, *more)
 
     @property

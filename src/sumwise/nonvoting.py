@@ -20,8 +20,8 @@ NAME_PARTS = re.compile(
 
 HEADING = (":", " - ", " \u2013 ", " \u2014 ", "|")  # between a contest and a candidate
 INVALID = re.compile(
-    r"^(not[\s_-]*counted|blank|null|invalid|spoil(ed|t)?|informal|under[\s_-]*votes?|over[\s_-]*votes?|"
-    r"ungültig\w*|nuls?|nul[oa]s?)\b",
+    r"^(not[\s_-]*counted|blank|null|invalid|spoil(ed|t)?|informal|ungültig\w*|nuls?|nul[oa]s?)\b|"
+    r".*(?<![^\W_])(under|over)[\s_-]*vot(e|es|ed|ing)(?![^\W_])",
     re.IGNORECASE,
 )
 
@@ -42,8 +42,8 @@ def is_abstention(name: object) -> bool:
 
     A contest before a colon or a dash is no part of the name:
 
-    >>> is_abstention("Mayor - Blank"), is_abstention("Mayor - Arthur Blank")
-    (True, False)
+    >>> is_abstention("Mayor - Blank"), is_abstention("Mayor - Arthur Blank"), is_abstention("mayor_undervotes")
+    (True, False, True)
     """
     return is_nonvoting(name) or INVALID.match(_of_contest(name)) is not None
 

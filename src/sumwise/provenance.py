@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -9,7 +10,65 @@ from typing import Any
 from sumwise import checks
 from sumwise.errors import DataError
 
-__all__ = ["Provenance"]
+__all__ = ["Promise", "Provenance"]
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """What releases promise to the people behind them, all their mechanisms together.
+
+    Parameters
+    ----------
+    mechanisms : tuple of str
+    epsilon, delta : float
+        In all: those of several releases add up.
+    neighbours : str
+        Which data sets can't be distinguished.
+    unit : str
+        The unit of privacy: a row, or a person.
+
+    Examples
+    --------
+    >>> from sumwise.provenance import Promise
+    >>> one = {"mechanism": "geometric", "epsilon": 0.5, "delta": 0.0, "neighbours": "up to 1 row of one person"}
+    >>> print(Promise.of([one, one]))
+    Differential privacy: epsilon 1, delta 0, by geometric noise; the unit is a person. Neighbouring data: ...
+    """
+
+    mechanisms: tuple[str, ...]
+    epsilon: float
+    delta: float
+    neighbours: str
+    unit: str
+
+    @classmethod
+    def of(cls, releases: Iterable[Mapping[str, Any]]) -> Promise | None:
+        """The promise of all releases together; None where counts were not released, or one doesn't say its loss.
+
+        Where releases protect different neighbours (one and three rows of a person), all of them are named: together
+        they promise only what each of them does.
+        """
+        given = list(releases)
+        if not any("of" not in r for r in given) or not all("epsilon" in r for r in given):
+            return None
+        names = dict.fromkeys(str(r.get("mechanism", "unnamed")) for r in given)
+        return cls(
+            tuple(names),
+            math.fsum(r["epsilon"] for r in given),
+            math.fsum(r.get("delta", 0.0) for r in given),
+            "; and ".join(dict.fromkeys(str(r.get("neighbours", "not stated")) for r in given)),
+            "; and ".join(dict.fromkeys(str(r.get("unit of privacy", "a person")) for r in given)),
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """The facts, in a form that JSON can hold."""
+        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+
+    def __str__(self) -> str:
+        return (
+            f"Differential privacy: epsilon {self.epsilon:g}, delta {self.delta:g}, by {' and '.join(self.mechanisms)} "
+            f"noise; the unit is {self.unit}. Neighbouring data: {self.neighbours}."
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,8 +91,6 @@ class Provenance:
         Whether small counts were withheld.
     releases : sequence of mappings, default ()
         Noise and privacy guarantee, one entry per release.
-    amount : (float, float), optional
-        Where label sums are of an amount scaled to 0..1 (see `sumwise.maxent.amount_tables`): its range.
     sources : sequence of str, default ()
         Digests of the files that rows were read from, so that one ledger counts what is released of them. Tables that
         may be published (released, or with withheld cells) have none.
@@ -52,7 +109,6 @@ class Provenance:
     learned: tuple[str, ...] | None = None
     withheld: bool = False
     releases: tuple[Mapping[str, Any], ...] = ()
-    amount: tuple[float, float] | None = None
     sources: tuple[str, ...] = ()
 
     def __post_init__(self):
@@ -73,11 +129,6 @@ class Provenance:
         if not all(isinstance(source, str) for source in sources):
             raise DataError(f"sources is {self.sources!r}.", hint="give a list of digests.")
         object.__setattr__(self, "sources", sources)
-        if self.amount is not None:
-            ends = tuple(float(v) for v in checks.listing(self.amount, "amount", "give (low, high)."))
-            if len(ends) != 2 or not ends[0] < ends[1]:
-                raise DataError(f"amount is {self.amount!r}.", hint="give (low, high) of its range.")
-            object.__setattr__(self, "amount", ends)
 
     def with_release(self, **facts: Any) -> Provenance:
         """The provenance of tables to which noise was added."""
@@ -94,6 +145,11 @@ class Provenance:
         False
         """
         return any("of" not in r for r in self.releases)
+
+    @property
+    def promise(self) -> Promise | None:
+        """What all releases promise together; None where counts were not released."""
+        return Promise.of(self.releases)
 
     def of(self, attributes: Iterable[str]) -> Provenance:
         """The provenance of tables over some of the attributes (and the label, if named)."""
@@ -126,12 +182,7 @@ class Provenance:
             weighted = None  # one row a person in each part is not one in all: a release asks for bounds
         learned = [p.learned for p in parts if p.learned is not None]
         promised = [p.promised for p in parts]
-        ranges, withheld = {p.amount for p in parts}, any(p.withheld for p in parts)
-        if len(ranges) > 1:
-            raise DataError(
-                f"Parts have amounts of different ranges: {', '.join(sorted(map(str, ranges)))}.",
-                hint="count all parts with the same low and high.",
-            )
+        withheld = any(p.withheld for p in parts)
         return cls(
             weighted,
             heaviest,
@@ -139,13 +190,13 @@ class Provenance:
             tuple(dict.fromkeys(a for names in learned for a in names)) if learned else None,
             withheld,
             tuple(r for p in parts for r in p.releases if all(promised) or not any(promised) or "of" in r),
-            ranges.pop() if ranges else None,
             () if withheld else tuple(dict.fromkeys(d for p in parts for d in p.sources)),
         )
 
     def describe(self) -> dict[str, Any]:
         """What is stated, in a form that JSON can hold."""
-        return {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+        facts = {f.name: _plain(getattr(self, f.name)) for f in fields(self)}
+        return facts if self.promise is None else facts | {"promise": self.promise.describe()}
 
 
 def _plain(value: Any) -> Any:

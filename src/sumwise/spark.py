@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import shutil
 import sys
@@ -23,8 +24,14 @@ HAD_EXECUTORS: set[str] = set()  # applications that had any
 FAN_IN = 8  # partial results that one task adds up
 
 
-def spark_session(master: str | None = None, connect: bool = False) -> tuple[Any, Any]:
-    """A Spark session and what to call when done with it: the active session stays, a new one is stopped.
+OWN: list[tuple[Any, str]] = []  # the session that this process started, and its temporary folder
+
+
+def spark_session(master: str | None = None, connect: bool = False) -> Any:
+    """The active Spark session, or one that is started and kept until the process ends.
+
+    Starting an application, and unpacking its archives on every worker, takes longer than most counts: later calls use
+    the same session; `stop_session` ends it, before another master is asked for.
 
     Parameters
     ----------
@@ -37,26 +44,25 @@ def spark_session(master: str | None = None, connect: bool = False) -> tuple[Any
 
     Examples
     --------
-    >>> from sumwise.spark import spark_session
-    >>> session, stop = spark_session("local[2]")  # doctest: +SKIP
-    >>> stop()  # doctest: +SKIP
+    >>> from sumwise.spark import spark_session, stop_session
+    >>> session = spark_session("local[2]")  # doctest: +SKIP
+    >>> stop_session()
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
         pyspark = require("pyspark.sql", extra="spark")
     active = pyspark.SparkSession.getActiveSession()
     if connect and master is None and active is None and os.environ.get("SPARK_REMOTE"):
-        made = pyspark.SparkSession.builder.getOrCreate()
-        return made, made.stop
+        return pyspark.SparkSession.builder.getOrCreate()
     if active is not None and connect and master is None:
-        return active, lambda: None
+        return active
     if active is not None:
         context = classic(active).sparkContext
         if master is None or context.master == master:
-            return active, lambda: None
+            return active
         raise DataError(
             f"A Spark session on {context.master!r} is active; {master!r} was asked for.",
-            hint="stop it first, or leave master out.",
+            hint="stop it first (sumwise.spark.stop_session ends our own), or leave master out.",
         )
     if master is None and os.environ.get("SPARK_REMOTE"):
         raise _connect_error()
@@ -75,11 +81,18 @@ def spark_session(master: str | None = None, connect: bool = False) -> tuple[Any
             hint="is the master right, and reachable, and are the archives and packages complete?",
         ) from None
 
-    def stop() -> None:
+    if not OWN:
+        atexit.register(stop_session)
+    OWN[:] = [(session, folder)]
+    return session
+
+
+def stop_session() -> None:
+    """Stop the session that this process started, if it did, and remove its temporary files."""
+    while OWN:
+        session, folder = OWN.pop()
         session.stop()
         shutil.rmtree(folder, ignore_errors=True)
-
-    return session, stop
 
 
 def environment_settings() -> dict[str, str]:
@@ -187,7 +200,8 @@ def broken_workers(what: str, session: Any = None) -> Iterator[None]:
 class Standstill:
     """While it is open, say if no task of Spark finishes, and how many executors there are.
 
-    The line comes after a minute and again after every further minute; after two looks where no executor is alive.
+    The line comes after a minute and again after every further minute; after two looks where no executor is alive; and
+    as soon as some executors are lost.
     Where all executors were lost and none came back in ten minutes (``spark.sumwise.patience``, in seconds), the work
     is cancelled, and `given_up` says so. Executors that have not come yet are waited for.
 
@@ -240,12 +254,15 @@ class Standstill:
             getattr(self.session.sparkContext, change)(self.tag)
 
     def _watch(self) -> None:
-        last, still, due = None, 0, self.seconds
+        last, still, due, alive = None, 0, self.seconds, 0
         while not self._over.wait(self.look):
             try:
                 now = self._finished()
                 still = still + 1 if now == last and now else 0
                 n = self._known()
+                if 0 < n < alive:
+                    self.say(self._lost(alive - n, n))
+                alive = n
                 if n == 0 and self._application() in HAD_EXECUTORS and still * self.look >= self._patience():
                     self._give_up(still * self.look)
                     return
@@ -267,6 +284,10 @@ class Standstill:
             hint="start workers and run again, which resumes from a checkpoint; or raise spark.sumwise.patience.",
         )
         self.session.sparkContext.cancelJobsWithTag(self.tag)
+
+    def _lost(self, lost: int, n: int) -> str:
+        executors = "an executor" if lost == 1 else f"{lost} executors"
+        return f"Spark lost {executors} while its workers should {self.what}; {n} left repeat what was lost."
 
     def _line(self, since: float, n: int | None) -> str:
         cause = "no executor is alive" if n == 0 else f"{n} executors are alive"

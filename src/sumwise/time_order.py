@@ -89,12 +89,12 @@ def time_scale(texts: Sequence[str]) -> TimeScale | None:
 
 
 def _numbered(texts: Sequence[str]) -> TimeScale | None:
-    found = [re.fullmatch(r"([^\d]*?)(\d+)", text) for text in texts]
-    if not texts or any(m is None for m in found) or len({m[1] for m in found if m}) > 1:
+    parts = [re.fullmatch(r"([^\d]*?)(\d+)", text) for text in texts]
+    if not texts or any(m is None for m in parts) or len({m[1] for m in parts if m}) > 1:
         return None
-    word, widths = next(m[1] for m in found if m), {len(m[2]) for m in found if m}
+    word, widths = next(m[1] for m in parts if m), {len(m[2]) for m in parts if m}
     width = widths.pop() if len(widths) == 1 else 0
-    return TimeScale([float(m[2]) for m in found if m], lambda at: f"{word}{round(at):0{width}d}")
+    return TimeScale([float(m[2]) for m in parts if m], lambda at: f"{word}{round(at):0{width}d}")
 
 
 def _named(texts: Sequence[str]) -> TimeScale | None:
@@ -107,8 +107,8 @@ def _named(texts: Sequence[str]) -> TimeScale | None:
 
 def _weeks(texts: Sequence[str]) -> TimeScale | None:
     """ISO weeks, such as 2021-W07."""
-    found = [re.fullmatch(r"\d{4}-?W\d{2}", text) for text in texts]
-    monday = [_parsed(f"{t[:4]}-{t[-2:]}-1", "%G-%V-%u") if m else None for t, m in zip(texts, found)]
+    weeks = [re.fullmatch(r"\d{4}-?W\d{2}", text) for text in texts]
+    monday = [_parsed(f"{t[:4]}-{t[-2:]}-1", "%G-%V-%u") if m else None for t, m in zip(texts, weeks)]
     if not texts or None in monday:
         return None
     form = "%G-W%V" if "-" in texts[0] else "%GW%V"
@@ -118,28 +118,28 @@ def _weeks(texts: Sequence[str]) -> TimeScale | None:
 
 def _quarters(texts: Sequence[str]) -> TimeScale | None:
     """Quarters of a year, such as 2021-Q3 or 2021 Q3."""
-    found = [re.fullmatch(r"(\d{4})([- ]?Q)([1-4])", text) for text in texts]
-    if not texts or None in found or len({m[2] for m in found if m}) > 1:
+    quarters = [re.fullmatch(r"(\d{4})([- ]?Q)([1-4])", text) for text in texts]
+    if not texts or None in quarters or len({m[2] for m in quarters if m}) > 1:
         return None
-    sign = next(m[2] for m in found if m)
-    at = [4.0 * int(m[1]) + int(m[3]) - 1 for m in found if m]
+    sign = next(m[2] for m in quarters if m)
+    at = [4.0 * int(m[1]) + int(m[3]) - 1 for m in quarters if m]
     return TimeScale(at, lambda k: f"{round(k) // 4}{sign}{round(k) % 4 + 1}", recurs=False)
 
 
 def _dated(texts: Sequence[str]) -> TimeScale | None:
-    found = {}
+    scales = {}
     for form in FORMATS:
         read = [_parsed(text, form) for text in texts]
         if texts and None not in read:
-            found[form] = [(when - START) / timedelta(minutes=1) for when in read if when is not None]
-    if not found:
+            scales[form] = [(when - START) / timedelta(minutes=1) for when in read if when is not None]
+    if not scales:
         return None
-    orders = {tuple(sorted(range(len(texts)), key=at.__getitem__)) for at in found.values()}
+    orders = {tuple(sorted(range(len(texts)), key=at.__getitem__)) for at in scales.values()}
     if len(orders) > 1:
         raise DataError(
             f"Times such as {texts[0]!r} may be day and month, or month and day.", hint="write them as 2021-12-31."
         )
-    form, at = next(iter(found.items()))
+    form, at = next(iter(scales.items()))
     return TimeScale(at, lambda minutes: (START + timedelta(minutes=round(minutes))).strftime(form), "%Y" not in form)
 
 

@@ -12,13 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from sumwise import checks
 from sumwise.aggregate.kernels import counting
-from sumwise.memory import check_fits
 
-FULL_BYTES = 40  # of a cell that is counted in full: its counter, totals of counts and sums, and the table that is made
-FILLED_BYTES = 60  # of a cell that has anybody: place, count and sums, sorted, and as a table
-TABLE_BYTES = 20_000  # of a table beside its cells
-READ_BYTES, READ_MOST = 8, 2**27  # of a value while rows are read, and of all that are held at once
 FEWEST_CELLS = 2**25  # of all tables, below which none is counted by its filled cells
 SPARSE_FROM = 4  # cells per row, from which a table is
 
@@ -283,23 +279,17 @@ def filled_only(subsets: Sequence[Sequence[int]], sizes: Sequence[int], n_rows: 
 
 
 def check_memory(
-    subsets: Sequence[Sequence[int]], sizes: Sequence[int], names: Sequence[str], n_rows: int, parts: int = 1
+    subsets: Sequence[Sequence[int]], sizes: Sequence[int], names: Sequence[str], n_rows: int | None
 ) -> None:
-    """Refuse tables that memory won't hold, before they are counted, with the size and what it comes from.
-
-    parts: how many times counters of full tables are held at once.
-    """
-    cells = cells_of(subsets, sizes)
-    sparse = filled_only(subsets, sizes, n_rows)
-    needed = [FILLED_BYTES * min(c, n_rows) if s else FULL_BYTES * c * parts for c, s in zip(cells, sparse)]
-    largest = max(range(len(needed)), key=needed.__getitem__)
-    table = " x ".join(repr(names[a]) for a in subsets[largest])
-    reading = min(READ_BYTES * n_rows * len(sizes), READ_MOST)
-    check_fits(
-        sum(needed) + TABLE_BYTES * len(subsets) + reading,
-        f"Counting the {len(subsets):,} tables",
-        f"the table over {table}: {cells[largest]:,} cells",
-        "merge rare levels, or hash levels or crosses into fewer cells, with an Encoding; or count fewer tables.",
+    """Refuse tables that memory doesn't hold, before they are counted; without n_rows, with all their cells."""
+    held = cells_of(subsets, sizes)
+    if n_rows is not None:
+        held = [min(c, n_rows) if s else c for c, s in zip(held, filled_only(subsets, sizes, n_rows))]
+    largest = max(range(len(held)), key=held.__getitem__)
+    checks.allocation(
+        f"The table over {' x '.join(repr(names[a]) for a in subsets[largest])} of {len(subsets):,} tables",
+        *((n, 2) for n in held),  # a count and a label sum
+        hint="merge rare levels, or hash levels or crosses into fewer cells, with an Encoding; or count fewer tables.",
     )
 
 

@@ -18,6 +18,7 @@ from sumwise.errors import DataError, UnknownName
 from sumwise.frames.tables import check_classes
 
 MAX_CLASSES = 1000
+FEWEST_ROWS = 100  # in fewer, many columns have a level for every other row by chance
 MAX_RANGE = 2**15
 MAX_RANGE_CELLS = 2**25
 
@@ -48,11 +49,6 @@ def check_rows(plan: CountPlan, engine: Any) -> int:
         select.append(_sum(weight.missing(), "no_weight"))
         select.append(_sum(f"CAST({weight.sql} AS DOUBLE) < 0", "negative"))
         select.append(_sum(f"CAST({weight.sql} AS DOUBLE) = CAST('Infinity' AS DOUBLE)", "infinite"))
-    if plan.amount is not None:
-        amount = engine.columns[plan.amount]
-        if amount.kind not in ("number", "bool"):
-            raise DataError(f"The amounts in column {amount.name!r} are {amount.kind}.", hint="amounts are numbers.")
-        select.append(_sum(amount.missing(), "no_amount"))
     found = summary_of(engine, ", ".join(select), where)
     n = int(found["n"])
     if not n:
@@ -62,7 +58,6 @@ def check_rows(plan: CountPlan, engine: Any) -> int:
     for key, what in {
         "no_label": f"The label {plan.label!r} is missing",
         "no_weight": f"The weight {plan.weight!r} is missing",
-        "no_amount": f"The amount {plan.amount!r} is missing",
         "negative": f"The weight {plan.weight!r} is negative",
         "infinite": f"The weight {plan.weight!r} is infinite",
     }.items():
@@ -157,11 +152,12 @@ def _sorted(column: Any, name: str, engine: Any) -> tuple:
     return tuple(sorted(values))
 
 
-def full_encoding(plan: CountPlan, engine: Any) -> tuple[Encoding, tuple[str, ...]]:
+def full_encoding(plan: CountPlan, engine: Any, n_rows: int = 0) -> tuple[Encoding, tuple[str, ...]]:
     """A rule for every attribute of the plan: from its encoding, its domain, or the rows themselves.
 
     Also the attributes whose levels are all whole numbers from the least to the largest, which spares a search for
     the distinct ones: counting will show which of them occur, and `without_empty_levels` keeps those.
+    Columns that identify people, as the number of rows shows, are refused.
 
     Examples
     --------
@@ -182,11 +178,12 @@ def full_encoding(plan: CountPlan, engine: Any) -> tuple[Encoding, tuple[str, ..
         where = condition(engine.columns, plan.where, engine.dialect)
         check_present(engine, plain, where)
         ranges = _ranges(plan, plain, given, engine)
-        levels = {**ranges, **distinct_values(engine, [a for a in plain if a not in ranges], where)}
+        read = distinct_values(engine, [a for a in plain if a not in ranges], where)
+        refuse_identifiers({a: len(values) for a, values in read.items()}, n_rows)
+        levels = {**ranges, **read}
     rules = {a: given.get(a) or Levels(a, levels[a]) for a in plan.attributes}
     parts = {p: given[p] for r in rules.values() if isinstance(r, Cross) for p in r.of if p not in rules}
-    learned = [] if plan.encoding is None else [a for a in plan.encoding.learned if a in rules or a in parts]
-    learned += plain if plan.domain is None else []
+    learned = plain if plan.domain is None else [a for a in plain if a in plan.domain.learned]
     return Encoding({**rules, **parts}, learned), tuple(ranges)
 
 
@@ -202,6 +199,26 @@ def _ranges(plan: CountPlan, plain: list[str], given: Any, engine: Any) -> dict[
     sizes = {a: len(ranges[a]) if a in ranges else len(given[a].levels) if a in given else 1 for a in counted}
     cells = sum(math.prod(sizes[a] for a in s) for s in plan.wanted)
     return ranges if cells <= MAX_RANGE_CELLS else {}
+
+
+def refuse_identifiers(levels: dict[str, int], n_rows: int) -> None:
+    """Refuse columns of which most levels have one row: they identify people, or are numbers too fine to count.
+
+    Examples
+    --------
+    >>> from sumwise.aggregate.first_pass import refuse_identifiers
+    >>> refuse_identifiers({"town": 30, "id": 900}, n_rows=1000)
+    Traceback (most recent call last):
+    sumwise.errors.DataError: Column 'id' has 900 levels in 1,000 rows, fewer than two rows each: ... Hint: ...
+    """
+    for name, size in levels.items() if n_rows >= FEWEST_ROWS else ():
+        if 2 * size > n_rows:
+            raise DataError(
+                f"Column {name!r} has {size:,} levels in {n_rows:,} rows, fewer than two rows each: it identifies "
+                "people, or is a number too fine to count.",
+                hint="leave it out by naming the other attributes (-a), or give it a rule by an Encoding (--encode); "
+                "person=... if it names persons.",
+            )
 
 
 def without_empty_levels(

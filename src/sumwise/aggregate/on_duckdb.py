@@ -15,6 +15,8 @@ from sumwise.aggregate import sources
 from sumwise.aggregate.counters import Counter
 from sumwise.aggregate.sql import DUCKDB, Column, Lookup, Statement
 from sumwise.errors import DataError, sentence
+from sumwise.io.remote import is_remote
+from sumwise.io.scratch import scratch_folder
 from sumwise.readers.connection import (
     as_pattern,
     connect,
@@ -25,14 +27,13 @@ from sumwise.readers.connection import (
     one_statement,
     reason,
 )
-from sumwise.readers.files import arrow_batches
+from sumwise.readers.files import open_sheet, parse_arrow
 from sumwise.readers.text import copy_as_utf8, inspect_text, is_utf8, single_quoted, warn_encoding
-from sumwise.storage.atomic import scratch_folder
-from sumwise.storage.remote import is_remote
 
 CHUNK_ROWS = 1_000_000
 NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
 TEXTS = ("VARCHAR", "ENUM", "DATE", "TIME", "UUID")
+SIGNS = (",", ";", "\t", "|")
 
 
 class DuckDBEngine:
@@ -49,6 +50,9 @@ class DuckDBEngine:
     memory_limit : str, optional
         The most memory that DuckDB itself may take, as ``"2GB"``; it then uses a temporary folder, removed at the
         end.
+    by_row : bool, default False
+        Every value of a CSV file is text, and columns of mixed values in a frame are, so that no type depends on rows;
+        what is no row of a CSV file is left out.
 
     Examples
     --------
@@ -70,12 +74,15 @@ class DuckDBEngine:
         table: str | None = None,
         threads: int | None = None,
         memory_limit: str | None = None,
+        by_row: bool = False,
     ):
         import duckdb
 
         if threads is not None:
             checks.at_least(threads, "threads", 1)
-        self.threads = threads
+        self.threads, self.by_row = threads, by_row
+        self.files: list[str] = []
+        self._rows: str | None = None  # the table of rows that took the place of the source
         self.categories: dict[str, tuple] = {}
         self._folder = scratch_folder()  # without one nothing is spilled to disk
         config: dict[str, Any] = {"temp_directory": "" if self._folder is None else self._folder.name}
@@ -87,6 +94,8 @@ class DuckDBEngine:
         try:
             if is_remote(source):
                 self.what, source = f"the remote file {source!r}", sources.remote_dataset(source)
+            elif not sources.is_query(source) and sources.is_sheet(source):
+                self.what, source = f"the sheet {os.fspath(source)!r}", open_sheet(source).frame
             try:
                 self._open(duckdb, source, columns, table, config)
             except DataError:
@@ -141,6 +150,14 @@ class DuckDBEngine:
         self.columns = {c.name: c for c in found}
         for name in columns:
             checks.known(name, self.columns, "column")
+        if files and sources.file_format(source) == "csv" and not self.by_row and columns:
+            self._parse_once(files, columns)
+
+    def _parse_once(self, files: list[str], columns: tuple[str, ...]) -> None:
+        """Keep the columns that are needed as a table, if memory holds as much as the files: each pass would parse."""
+        free = checks.free_memory()
+        if free is None or sum(os.path.getsize(f) for f in files) <= free:
+            self.replace_rows(f"SELECT {', '.join(self.columns[c].sql for c in columns)} FROM {self.dialect.source}")
 
     def _create_view(self, source: Any, columns: tuple[str, ...], table: str | None, files: list[str]) -> list[str]:
         """Create the view of the rows, with columns c0, c1, ...; return the users' names of them."""
@@ -150,8 +167,8 @@ class DuckDBEngine:
             raise DataError(f"table is {table!r}, and {self.what} is not a database.", hint="leave it out.")
         names: list[str] | None = None
         if sources.is_rows(source):
-            arrow = sources.arrow_table(source, columns)
-            self.categories = sources.categories(source, columns)
+            arrow = (sources.table_by_row if self.by_row else sources.arrow_table)(source, columns)
+            self.categories = {} if self.by_row else sources.categories(source, columns)
             self.connection.register("sumwise_given", arrow.rename_columns([f"g{i}" for i in range(len(columns))]))
             relation, names = "sumwise_given", list(columns)
         elif _is_dataset(source):
@@ -164,7 +181,7 @@ class DuckDBEngine:
         elif sources.is_query(source):
             relation = f"({one_select(self.connection, source, self.what)}\n)"  # a comment may end the query
         else:
-            relation, names = self._file_relation(source, files)
+            relation, names = self._file_relation(source, files, columns)
         try:
             found = self.connection.sql(one_statement(self.connection, f"SELECT * FROM {relation} LIMIT 0")).columns
             renamed = ", ".join(f"c{i}" for i in range(len(found)))
@@ -174,7 +191,7 @@ class DuckDBEngine:
             raise self._failure(error) from None
         return list(found) if names is None else [*names, *found[len(names) :]]  # folders' names come last
 
-    def _file_relation(self, source: Any, files: list[str]) -> tuple[str, list[str] | None]:
+    def _file_relation(self, source: Any, files: list[str], columns: tuple[str, ...]) -> tuple[str, list[str] | None]:
         """The call that reads some files, and the users' names of its columns.
 
         Paths and signs are values of variables, and columns have names by position: nothing that stands in a file or
@@ -186,7 +203,7 @@ class DuckDBEngine:
             return "sumwise_given", list(given.schema.names)
         self.connection.execute("SET VARIABLE sumwise_files = ?", [[as_pattern(f) for f in files]])
         if sources.file_format(source) == "csv":
-            return self._csv_relation(files)
+            return self._csv_by_row(files, columns) if self.by_row else self._csv_relation(files)
         names = _parquet_names(files[0])
         options = ["getvariable('sumwise_files')", *_folder_options(files, names or [])]
         return f"read_parquet({', '.join(options)})", names
@@ -233,6 +250,21 @@ class DuckDBEngine:
         types = _csv_types(sniffed)
         return call(self._plain_types(types, call(["VARCHAR"] * len(types)), prefix)), names
 
+    def _csv_by_row(self, files: list[str], columns: tuple[str, ...]) -> tuple[str, list[str]]:
+        """The call that reads CSV files as text: sign and names come from the header, never from rows."""
+        sign, names = _header(files[0], columns)
+        self.files = files
+        for path in files[1:]:
+            if _header(path, columns) != (sign, names):
+                raise DataError(f"{path!r} has other columns than {files[0]!r}.", hint="give files of one header.")
+        self.connection.execute("SET VARIABLE sumwise_delim = ?", [sign])
+        fields = ", ".join(f"'sumwise_{i}': 'VARCHAR'" for i in range(len(names)))
+        options = (
+            "hive_partitioning = false, auto_detect = false, header = true, delim = getvariable('sumwise_delim'), "
+            "quote = '\"', escape = '\"', ignore_errors = true, store_rejects = true, parallel = false"
+        )
+        return f"read_csv(getvariable('sumwise_files'), {options}, columns = {{{fields}}})", names
+
     def _plain_types(self, types: list[str], as_text: str, prefix: str) -> list[str]:
         """Types by the one rule of `sumwise.encoding.values.as_level`: codes with a leading zero, yes and no, and dates
         are text as written, whatever DuckDB takes them for."""
@@ -267,13 +299,10 @@ class DuckDBEngine:
         return dict(zip(names, found.fetchall()[0]))
 
     def _arrow_file(self, path: str) -> Any:
-        import pyarrow as pa
         from pyarrow import dataset
 
+        parse_arrow(Path(path), columns=[])  # checks lengths and offsets of all of it: damaged ones crash
         try:
-            with pa.OSFile(path, "rb") as stream:
-                for _ in arrow_batches(pa.ipc.open_file(stream), Path(path)):
-                    pass
             return dataset.dataset(path, format="ipc")
         except Exception as error:  # what pyarrow says of damaged bytes is of many kinds
             raise DataError(f"{sentence(self.what)} can't be read: {reason(error)}") from None
@@ -287,11 +316,13 @@ class DuckDBEngine:
 
     def replace_rows(self, sql: str) -> None:
         """Make the result of a query the rows of the source."""
-        bounded = f"{self.dialect.prefix}bounded"
+        before = self._rows
+        self._rows = f"{self.dialect.prefix}{'even' if before and before.endswith('odd') else 'odd'}"
         for statement in (
-            f"CREATE TEMP TABLE {bounded} AS {sql}",
+            f"CREATE TEMP TABLE {self._rows} AS {sql}",
             f"DROP VIEW {self.dialect.source}",
-            f"CREATE TEMP VIEW {self.dialect.source} AS FROM {bounded}",
+            f"CREATE TEMP VIEW {self.dialect.source} AS FROM {self._rows}",
+            *([] if before is None else [f"DROP TABLE {before}"]),
         ):
             try:
                 self.connection.execute(one_statement(self.connection, statement))
@@ -337,7 +368,20 @@ class DuckDBEngine:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def check_quotes(self) -> None:
+        """Refuse a CSV file, read by row, whose quotes don't pair up: where a row of it ends is not certain."""
+        tables = self.table("SELECT table_name FROM duckdb_tables() WHERE table_name = 'reject_errors'")
+        if tables.num_rows:
+            found = self.table("SELECT count(*) AS n FROM reject_errors WHERE error_type = 'UNQUOTED VALUE'")
+            if found.to_pylist()[0]["n"] or any(map(_odd_quotes, self.files)):
+                raise self._failure(DataError(""))
+
     def _failure(self, error: Exception) -> DataError:
+        if self.by_row:  # what the engine says quotes rows
+            return DataError(
+                f"{sentence(self.what)} can't be read.",
+                hint="is it whole, and of that format? Quotes of a CSV file pair up, as any library writes them.",
+            )
         why = reason(error)
         hint = None if "Hint:" in why else "is it whole, and of that format?"
         return DataError(f"{sentence(self.what)} can't be read: {why}", hint=hint)
@@ -348,6 +392,26 @@ def _files(source: Any) -> list[str]:
     path = os.fspath(source)
     pattern = os.path.join(path, "**", "*.parquet") if os.path.isdir(path) else path
     return sources.ordinary_files(expand_pattern(pattern))
+
+
+def _odd_quotes(path: str) -> bool:
+    with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as stream:
+        return sum(block.count(b'"') for block in iter(lambda: stream.read(2**20), b"")) % 2 == 1
+
+
+def _header(path: str, columns: tuple[str, ...]) -> tuple[str, list[str]]:
+    """The sign between the fields of a CSV file's header, and its names: the sign by which it has the columns."""
+    opened = gzip.open if path.endswith(".gz") else open
+    try:
+        with opened(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as stream:
+            line = next(csv.reader(stream, delimiter="\x1f", quoting=csv.QUOTE_NONE), [""])[0]
+    except OSError as error:
+        raise DataError(f"{path!r} can't be read: {error.strerror or error}.") from None
+    split = {sign: next(csv.reader([line], delimiter=sign), []) for sign in SIGNS}
+    sign = next((s for s, names in split.items() if set(columns) <= set(names)), SIGNS[0])
+    for name in columns:
+        checks.known(name, split[sign], "column")
+    return sign, list(checks.unique(split[sign], f"The header of {path!r}"))
 
 
 def _csv_types(sniffed: dict[str, Any]) -> list[str]:

@@ -78,11 +78,10 @@ class SparkEngine:
             raise DataError("Spark reads no database file.", hint="use engine='duckdb', or write the table to Parquet.")
         self.categories: dict[str, tuple] = {}
         self._views: list[str] = []
-        self._stop = lambda: None
         if session is None and hasattr(source, "sparkSession"):
             session = source.sparkSession
         if session is None:
-            session, self._stop = spark_session(master, connect=True)
+            session = spark_session(master, connect=True)
         self.session = session
         self.dialect = replace(SPARK, prefix=f"sumwise_{id(self):x}_")  # a session may have several plans
         self._case = self.session.conf.get("spark.sql.caseSensitive")
@@ -173,11 +172,10 @@ class SparkEngine:
         return True
 
     def close(self) -> None:
-        """Forget the views, and stop the session if it was made here."""
+        """Forget the views; the session stays for the next plan."""
         for view in self._views:
             self.session.catalog.dropTempView(view)
         self.session.conf.set("spark.sql.caseSensitive", self._case)
-        self._stop()
 
     def __enter__(self) -> SparkEngine:
         return self

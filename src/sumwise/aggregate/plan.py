@@ -9,7 +9,6 @@ from itertools import combinations
 from typing import Any
 
 from sumwise import checks
-from sumwise.amounts import amount_ends
 from sumwise.display import finding_html
 from sumwise.domain import Domain
 from sumwise.encoding import Encoding
@@ -60,11 +59,6 @@ class CountPlan:
         The most different rows (by attributes and label) of one person that are counted, each once.
     max_weight : float >= 0, optional
         The largest weight that a row counts with: larger ones are clipped.
-    amount : str, optional
-        A column of numbers to be summed per cell in place of a label, with its squares, for
-        :class:`sumwise.maxent.MaxEntRegressor`; none may be missing.
-    amount_range : (float, float), optional
-        Amounts beyond are clipped. It decides how much one row can change the tables, so it must be given.
     seed : int >= 0, default 0
         Seed of the choice of rows: the same rows, whatever their order, give the same tables.
 
@@ -93,8 +87,6 @@ class CountPlan:
     max_weight: float | None = None
     seed: int = 0
     complementary: bool = True
-    amount: str | None = None
-    amount_range: tuple[float, float] | None = None
 
     def __post_init__(self):
         attributes = _names(self.attributes, "attributes")
@@ -111,30 +103,13 @@ class CountPlan:
         if self.suppress_below is not None:
             checks.at_least(self.suppress_below, "suppress_below", 0, whole_number=False)
         self._check_contributions()
-        self._check_amount()
 
     def _repr_html_(self) -> str:
         counted = "row weights" if self.weight else "rows"
         words = f"A plan to count {counted} in {len(self.wanted):,} tables over {', '.join(self.attributes)}"
-        words += f", with sums of {self.label or self.amount}." if self.label or self.amount else "."
+        words += f", with sums of {self.label}." if self.label else "."
         more = [f"Counts below {self.suppress_below:g} are withheld."] if self.suppress_below else []
         return finding_html(" ".join([words, *more]))
-
-    def _check_amount(self) -> None:
-        if (self.amount is None) != (self.amount_range is None):
-            raise DataError(
-                "amount and amount_range go together.", hint="give a column, and (low, high) to clip it to."
-            )
-        if self.amount is None or self.amount_range is None:
-            return
-        if not isinstance(self.amount, str) or not self.amount or self.amount in self.attributes:
-            raise DataError(f"amount is {self.amount!r}.", hint="name a column that is not an attribute.")
-        if isinstance(self.amount_range, str) or len(tuple(self.amount_range)) != 2:
-            raise DataError(f"amount_range is {self.amount_range!r}.", hint="give (low, high).")
-        object.__setattr__(self, "amount_range", amount_ends(*self.amount_range))
-        for name in ("label", "weight", "max_cells", "suppress_below"):
-            if getattr(self, name) is not None:
-                raise DataError(f"Amounts are summed without {name}.", hint=f"leave {name} out.")
 
     def _check_contributions(self) -> None:
         for name in ("max_rows", "max_cells"):

@@ -37,7 +37,7 @@ def aggregate_bags(
     bag : str
         The column that says which bag an individual is of.
     features : list of str
-        Columns to keep; text becomes codes, with its levels. Missing values are an error.
+        Columns to keep; text and booleans become codes, with their levels. Missing values are an error.
     weight : str, optional
         Column of weights, 0 or more.
     label : str, optional
@@ -79,9 +79,9 @@ def _sorted_into_bags(plan: CountPlan, engine: Any, classes: tuple | None) -> An
     bag, *features = plan.attributes
     columns = engine.columns
     where = sql.condition(columns, plan.where, engine.dialect)
-    text = [f for f in features if columns[f].kind not in ("number", "bool")]
+    coded = [f for f in features if columns[f].kind != "number"]
     first_pass.check_present(engine, plan.attributes, where)
-    levels = first_pass.distinct_values(engine, text, where)
+    levels = first_pass.distinct_values(engine, coded, where)
     statement = sql.Statement(engine.dialect, where=where)
     statement.add(columns[bag].value(engine.dialect), "b")
     for i, f in enumerate(features):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -15,20 +16,18 @@ from sumwise.aggregate.counters import Counter, FilledCounter, Several, check_me
 from sumwise.aggregate.plan import CountPlan, checked_conditions
 from sumwise.aggregate.sources import is_query
 from sumwise.aggregate.suppression import suppressed
-from sumwise.amounts import tables_by_power
 from sumwise.domain import Domain
-from sumwise.encoding import Encoding
+from sumwise.encoding import Declaration, Encoding
 from sumwise.encoding.learning import fitted_rule, learned_names, parsed_spec
 from sumwise.errors import DataError
+from sumwise.io.documents import file_digest
+from sumwise.io.remote import is_remote
 from sumwise.margins import Margins
-from sumwise.memory import out_of_memory_explained
 from sumwise.progress import Progress
 from sumwise.provenance import Provenance
 from sumwise.readers.connection import files_named
 from sumwise.sparse_table import table_of_arrays, table_of_cells
-from sumwise.storage.documents import file_digest
-from sumwise.storage.remote import is_remote
-from sumwise.table import Table
+from sumwise.table import Table, title
 from sumwise.tables import Tables
 
 ENGINES = ("duckdb", "spark")
@@ -41,7 +40,7 @@ def aggregate(
     label: str | None = None,
     order: int = 2,
     weight: str | None = None,
-    encoding: Encoding | None = None,
+    encoding: Encoding | Mapping[str, Any] | None = None,
     engine: str = "duckdb",
     *,
     subsets: Any = None,
@@ -55,8 +54,6 @@ def aggregate(
     max_weight: float | None = None,
     seed: int = 0,
     complementary: bool = True,
-    amount: str | None = None,
-    amount_range: tuple[float, float] | None = None,
     **options: Any,
 ) -> Tables:
     """Count rows into tables: every subset of attributes, with label sums, in one pass over the rows.
@@ -66,16 +63,18 @@ def aggregate(
     source : path, frame, SQL query or Spark frame
         A CSV (also gzip), Parquet or Arrow file, a folder of Parquet files, a DuckDB database, a pandas, polars or
         pyarrow frame, a query that begins with SELECT, or (with ``engine="spark"``) a Spark frame.
-    attributes : list of str
-        Columns, or attributes of `encoding`.
+    attributes : list of str, or Declaration
+        Columns, or attributes of `encoding`. A `sumwise.encoding.Declaration` says all that is known of private rows:
+        label, weight, person and levels; only `order`, `subsets`, `table` and options of DuckDB go with it.
     label : str, optional
         A column of 0 and 1 gives label sums; any other column one class per distinct value.
     order : int, default 2
         Count every subset of this many attributes.
     weight : str, optional
         Column of row weights, 0 or more.
-    encoding : Encoding, optional
-        How raw columns become levels; it runs inside the engine and travels with the tables.
+    encoding : Encoding, or mapping of rules to learn, optional
+        How raw columns become levels; it runs inside the engine and travels with the tables. A mapping, as in
+        :func:`fit_encoding`, is learned from the rows first, without reading them twice.
     engine : {"duckdb", "spark"}
         Where to count.
     subsets, where, domain, suppress_below, complementary, table
@@ -83,8 +82,6 @@ def aggregate(
     person, max_rows, max_cells, max_weight, seed
         Bounds on what one person contributes, as in :class:`CountPlan`. The tables' provenance states them, and
         :func:`sumwise.privacy.release` derives its sensitivity from them.
-    amount, amount_range
-        Sums and sums of squares of an amount in place of a label, as in :class:`CountPlan`; three passes.
     **options
         ``counting="native"`` (one pass through a compiled kernel) or ``"sql"`` (one GROUPING SETS statement);
         ``verbose=1`` shows progress. DuckDB takes ``threads`` and ``memory_limit``; Spark takes ``master`` and
@@ -114,11 +111,55 @@ def aggregate(
     array([[1., 0.],
            [0., 1.]])
     """
-    plan = CountPlan(
-        source, attributes, label, order, subsets, where, weight, domain, encoding, suppress_below, table,
-        person, max_rows, max_cells, max_weight, seed, complementary, amount, amount_range,
-    )  # fmt: skip
-    return run(plan, engine, **options)
+
+    if isinstance(attributes, Declaration):
+        return _declared(source, attributes, order, subsets, engine, table, options)
+
+    def planned(encoding: Encoding | None) -> CountPlan:
+        return CountPlan(
+            source, attributes, label, order, subsets, where, weight, domain, encoding, suppress_below, table,
+            person, max_rows, max_cells, max_weight, seed, complementary,
+        )  # fmt: skip
+
+    if not isinstance(encoding, Mapping):
+        return run(planned(encoding), engine, **options)
+    asked, conditions = parsed_spec(encoding), checked_conditions(where)
+    own = [a.get("column", n) if isinstance(a, dict) else getattr(a, "column", None) for n, a in asked.items()]
+    used = [
+        *own,
+        *(a for a in attributes if a not in asked),
+        label,
+        weight,
+        person,
+        *(c for c, *_ in conditions),
+    ]
+    columns = tuple(dict.fromkeys(c for c in used if c is not None and c not in _crosses(asked)))
+    counting, verbose = options.pop("counting", "native"), options.pop("verbose", 0)
+    with opened(source, columns, engine, table, **options) as opened_engine:
+        plan = planned(_learned(opened_engine, asked, conditions, (), label))
+        return _counted_on(plan, opened_engine, counting, verbose)
+
+
+def _declared(
+    source: Any, declaration: Declaration, order: int, subsets: Any, engine: str, table: str | None, options: Any
+) -> Tables:
+    """Count declared rows, whose rules are all public."""
+    from sumwise.aggregate.declared import count_declared, declared_rows  # it counts by this module
+
+    if engine != "duckdb":
+        raise DataError("Declared rows are counted on DuckDB.", hint="leave engine out.")
+    if declaration.learned:
+        raise DataError(
+            f"The levels of {title(list(declaration.learned))} are to be learned privately.",
+            hint="use sumwise.privacy.release_rows, or count with the encoding of private_encoding.",
+        )
+    with declared_rows(source, declaration, table=table, **options) as rows:
+        return count_declared(rows, declaration, Encoding(declaration.attributes), order, subsets)
+
+
+def _crosses(asked: dict[str, Any]) -> set[str]:
+    """Attributes that are made of others, and have no column."""
+    return {n for n, a in asked.items() if (a["kind"] == "cross" if isinstance(a, dict) else a.kind == "cross")}
 
 
 def run(
@@ -151,14 +192,14 @@ def run(
     """
     checks.choice(counting, "counting", COUNTING)
     source = opened(plan.source, needed_columns(plan), engine, plan.table, **options)
-    with out_of_memory_explained("Counting"), source as opened_engine:
-        bound_rows(plan, opened_engine, needed_columns(plan))
-        if plan.amount is None or plan.amount_range is None:
-            return _with_source(_counted(plan, opened_engine, counting, verbose), plan.source)
-        first = _counted(plan, opened_engine, counting, verbose)
-        fixed = plan if plan.encoding is not None else replace(plan, domain=first.domain)
-        rest = [_counted(fixed, opened_engine, counting, verbose, power) for power in (1, 2)]
-        return _with_source(tables_by_power([first, *rest], plan.amount, plan.amount_range), plan.source)
+    with source as opened_engine:
+        return _counted_on(plan, opened_engine, counting, verbose)
+
+
+def _counted_on(plan: CountPlan, engine: Any, counting: str, verbose: int) -> Tables:
+    """Count a plan on an engine that has its source open."""
+    bound_rows(plan, engine, needed_columns(plan))
+    return _with_source(_counted(plan, engine, counting, verbose), plan.source)
 
 
 def opened(source: Any, columns: tuple[str, ...], engine: str, table: str | None, **options: Any) -> Any:
@@ -180,15 +221,14 @@ def needed_columns(plan: CountPlan) -> tuple[str, ...]:
     columns = [a for a in plan.attributes if a not in given]
     if ruled and plan.encoding is not None:
         columns += plan.encoding.project(ruled).columns
-    columns += [c for c in (plan.label, plan.weight, plan.person, plan.amount) if c is not None]
+    columns += [c for c in (plan.label, plan.weight, plan.person) if c is not None]
     return tuple(dict.fromkeys([*columns, *(c for c, _, _ in plan.where)]))
 
 
-def _counted(plan: CountPlan, engine: Any, counting: str, verbose: int, power: int = 0) -> Tables:
-    """power: of the scaled amount, which a row counts with; 0 counts rows."""
+def _counted(plan: CountPlan, engine: Any, counting: str, verbose: int) -> Tables:
     n_rows = first_pass.check_rows(plan, engine)
     classes = None if plan.label is None else first_pass.classes_of(plan, engine)
-    encoding, ranges = first_pass.full_encoding(plan, engine)
+    encoding, ranges = first_pass.full_encoding(plan, engine, n_rows)
     sizes = [len(encoding[a].levels) for a in plan.attributes]
     place = {a: i for i, a in enumerate(plan.attributes)}
     subsets = [tuple(place[a] for a in s) for s in plan.wanted]
@@ -196,9 +236,9 @@ def _counted(plan: CountPlan, engine: Any, counting: str, verbose: int, power: i
     with_classes = [(*s, len(sizes)) for s in subsets], [*sizes, n_classes or 1]
     check_memory(*with_classes, [*plan.attributes, plan.label or "label"], n_rows)
     sparse = [False] * len(subsets) if ranges else filled_only(*with_classes, n_rows)  # ranges: of small tables alone
-    statement = _statement(plan, encoding, classes, engine, power)
+    statement = code_statement(plan, encoding, classes, engine)
     full, large = ([s for s, only in zip(subsets, sparse) if only == wanted] for wanted in (False, True))
-    weighted = plan.weight is not None or power > 0
+    weighted = plan.weight is not None
     labels = n_classes or (1 if plan.label is None else 2)
     streamed = FilledCounter(large, sizes, labels, weighted)
     if plan.suppress_below or counting != "native" or not engine.sends_rows or not streamed.holds():
@@ -223,9 +263,10 @@ def _counted(plan: CountPlan, engine: Any, counting: str, verbose: int, power: i
     if counted is None or filled is None:
         first_pass.refuse_unseen(encoding, engine, lambda a: _raw_codes(plan, encoding, [a], engine))
     if filled:
-        return _tables(plan, encoding, classes, [filled.pop(0) if only else counted.pop(0) for only in sparse])
+        return tables_of(plan, encoding, classes, [filled.pop(0) if only else counted.pop(0) for only in sparse])
     encoding, counted = first_pass.without_empty_levels(encoding, ranges, plan.wanted, counted)
-    return _tables(plan, encoding, classes, counted)
+    first_pass.refuse_identifiers({a: len(encoding[a].levels) for a in ranges}, n_rows)
+    return tables_of(plan, encoding, classes, counted)
 
 
 def _streamed_table(plan: CountPlan, counter: FilledCounter, i: int, n_classes: int | None) -> Table:
@@ -272,10 +313,8 @@ def _raw_codes(plan: CountPlan, encoding: Encoding, attributes: Any, engine: Any
     return sql.codes_statement(encoding, attributes, engine.columns, engine.dialect, where)
 
 
-def _statement(
-    plan: CountPlan, encoding: Encoding, classes: tuple | None, engine: Any, power: int = 0
-) -> sql.Statement:
-    """Codes (-1 where there is no level) as a0, a1, ..., the label as y and the weight, or the amount's power, as w."""
+def code_statement(plan: CountPlan, encoding: Encoding, classes: tuple | None, engine: Any) -> sql.Statement:
+    """Codes (-1 where there is no level) as a0, a1, ..., the label as y and the weight as w."""
     statement = _raw_codes(plan, encoding, plan.attributes, engine)
     if plan.label is not None:
         column = engine.columns[plan.label]
@@ -285,13 +324,10 @@ def _statement(
         weight = f"CAST({engine.columns[plan.weight].sql} AS DOUBLE)"
         most = plan.max_weight
         statement.add(weight if most is None else f"least({weight}, {engine.dialect.literal(float(most))})", "w")
-    if power and plan.amount is not None and plan.amount_range is not None:
-        scaled = sql.scaled(engine.columns[plan.amount], plan.amount_range, engine.dialect)
-        statement.add(" * ".join([scaled] * power), "w")
     for lookup in statement.lookups:
         engine.add_lookup(lookup)
     names = [f"a{i}" for i in range(len(plan.attributes))]
-    more = [n for n, given in (("y", plan.label is not None), ("w", plan.weight is not None or power > 0)) if given]
+    more = [n for n, given in (("y", plan.label is not None), ("w", plan.weight is not None)) if given]
     kind = "SMALLINT" if all(len(encoding[a].levels) < 2**15 for a in plan.attributes) else "INTEGER"
     whole = [f"CAST(COALESCE({n}, -1) AS {kind}) AS {n}" for n in names]
     return sql.Statement(engine.dialect, select=[*whole, *more], over=statement)
@@ -324,7 +360,10 @@ def _count_by_sql(statement: sql.Statement, counter: Counter, engine: Any, label
     return counted
 
 
-def _tables(plan: CountPlan, encoding: Encoding, classes: tuple | None, counted: list) -> Tables:
+def tables_of(
+    plan: CountPlan, encoding: Encoding, classes: tuple | None, counted: list, provenance: Provenance | None = None
+) -> Tables:
+    """Counted cells as tables, with how they were counted."""
     tables = []
     n = counted[0].total if isinstance(counted[0], Table) else float(counted[0][0].sum())
     withheld = _withheld(plan, encoding, counted)
@@ -342,13 +381,13 @@ def _tables(plan: CountPlan, encoding: Encoding, classes: tuple | None, counted:
     counted_here = [a for a in encoding.attributes if a in plan.attributes]  # without the parts of crosses alone
     domain = encoding.domain.project(counted_here) if plan.domain is None else plan.domain
     kept = None if plan.encoding is None else encoding
-    return Tables(tables, domain, n, plan.label, names, kept, _provenance(plan, classes))
+    return Tables(tables, domain, n, plan.label, names, kept, provenance or _provenance(plan, classes))
 
 
 def _provenance(plan: CountPlan, classes: tuple | None) -> Provenance:
     """How the rows were counted, as far as it decides how much one person can change the tables."""
     ruled = {} if plan.encoding is None else plan.encoding.rules
-    learned = [a for a in plan.attributes if a not in ruled and plan.domain is None]
+    learned = [a for a in plan.attributes if a not in ruled and (plan.domain is None or a in plan.domain.learned)]
     if plan.encoding is not None:
         learned += [a for a in plan.encoding.learned_by(plan.attributes) if a not in learned]
     learned += [plan.label] if plan.label is not None and classes is not None else []
@@ -482,25 +521,31 @@ def fit_encoding(
     """
     asked = parsed_spec(spec)
     where, held_out = checked_conditions(options.pop("where", ())), checked_conditions(held_out)
-    learned = {n: a for n, a in asked.items() if isinstance(a, dict) and a["kind"] != "cross"}
-    target = {n for n, a in learned.items() if a["kind"] == "target"}
+    needed = [a.get("column", n) for n, a in asked.items() if isinstance(a, dict) and a["kind"] != "cross"]
+    needed += [*([label] if label in needed or _targets(asked) else []), *(c for c, _, _ in (*where, *held_out))]
+    table = options.pop("table", None)
+    with opened(source, tuple(dict.fromkeys(needed)), engine, table, **options) as opened_engine:
+        return _learned(opened_engine, asked, where, held_out, label)
+
+
+def _targets(asked: dict[str, Any]) -> list[str]:
+    """Attributes that are to be target encoded."""
+    return [n for n, a in asked.items() if isinstance(a, dict) and a["kind"] == "target"]
+
+
+def _learned(engine: Any, asked: dict[str, Any], where: Any, held_out: Any, label: str | None) -> Encoding:
+    """The rules that were asked for, learned inside an engine."""
+    target = _targets(asked)
     if target and (not held_out or label is None):
         raise DataError(
             f"Target encoding of {min(target)!r} needs a label and held-out rows.",
-            hint="pass label='...' and held_out=[('day', '<', 3)].",
+            hint="pass label='...' and held_out=[('day', '<', 3)] to fit_encoding.",
         )
-    columns = {n: a.get("column", n) for n, a in learned.items()}
-    needed = [*columns.values(), *([label] if target else []), *(c for c, _, _ in (*where, *held_out))]
-    table = options.pop("table", None)
-    with opened(source, tuple(dict.fromkeys(needed)), engine, table, **options) as opened_engine:
-        clause = {
-            False: sql.condition(opened_engine.columns, where, opened_engine.dialect),
-            True: sql.condition(opened_engine.columns, held_out, opened_engine.dialect),
-        }
-        rules = {}
-        for name, a in asked.items():
-            summary = None
-            if name in columns:
-                summary = first_pass.EngineSummary(opened_engine, columns[name], clause[name in target], label)
-            rules[name] = fitted_rule(name, a, summary)
+    kept, out = (sql.condition(engine.columns, conditions, engine.dialect) for conditions in (where, held_out))
+    rules = {}
+    for name, a in asked.items():
+        summary = None
+        if isinstance(a, dict) and a["kind"] != "cross":
+            summary = first_pass.EngineSummary(engine, a.get("column", name), out if name in target else kept, label)
+        rules[name] = fitted_rule(name, a, summary)
     return Encoding(rules, learned_names(asked))

@@ -8,22 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from sumwise import checks, frames
+from sumwise.encoding.values import canonical
 from sumwise.errors import DataError
-from sumwise.storage.remote import RemoteFile
+from sumwise.io.formats import KINDS, kind_of
+from sumwise.io.remote import RemoteFile
 
-FORMATS = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".csv": "csv",
-    ".tsv": "csv",
-    ".txt": "csv",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".duckdb": "database",
-    ".ddb": "database",
-    ".db": "database",
-}
+IN_PLACE = {"text": "csv", "parquet": "parquet", "arrow": "arrow", "database": "database"}  # by an engine
+FORMATS = {ending: form for kind, form in IN_PLACE.items() for ending in KINDS[kind]}
 
 
 def is_query(source: Any) -> bool:
@@ -80,6 +71,18 @@ def file_format(path: Any) -> str:
             f"The file {str(given)!r} has no ending that shows its format.", hint=f"known: {', '.join(FORMATS)}."
         )
     return FORMATS[ending.lower()]
+
+
+def is_sheet(source: Any) -> bool:
+    """Whether a source is a file that no engine reads in place: it is opened as every other command opens it.
+
+    Examples
+    --------
+    >>> from sumwise.aggregate.sources import is_sheet
+    >>> is_sheet("rows.xlsx"), is_sheet("rows.parquet")
+    (True, False)
+    """
+    return isinstance(source, str | os.PathLike) and kind_of(source) not in (None, *IN_PLACE)
 
 
 def ordinary_files(paths: Iterable[str | os.PathLike]) -> list[str]:
@@ -147,6 +150,61 @@ def arrow_table(frame: Any, columns: tuple[str, ...]) -> Any:
         arrays = [_from_pandas(pandas[c], c) for c in columns]
         table = pa.Table.from_arrays(arrays, names=list(columns))
     return pa.Table.from_arrays([_plain(table.column(c), c) for c in columns], names=list(columns))
+
+
+def table_by_row(frame: Any, columns: tuple[str, ...]) -> Any:
+    """Some columns of any frame as a pyarrow table, each value by itself: columns of mixed values become text.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise.aggregate.sources import table_by_row
+    >>> table_by_row(pd.DataFrame({"a": [1, "x9", 2.0, None, [3]]}), ("a",)).column("a").to_pylist()
+    ['1', 'x9', '2', None, None]
+    """
+    import pandas as pd
+    import pyarrow as pa
+
+    if hasattr(frame, "to_arrow_table"):  # a DuckDB relation
+        frame = frame.to_arrow_table()
+    if not isinstance(frame, pa.Table) and hasattr(frame, "to_arrow"):  # polars
+        frame = frame.to_arrow()
+    if isinstance(frame, pa.Table):
+        for name in columns:
+            checks.known(name, frame.column_names, "column")
+        arrays = [_decoded(frame.column(c)) for c in columns]
+        return pa.Table.from_arrays(arrays, names=list(columns))
+    table = frames.to_pandas(frame, columns)
+    kinds = pd.api.types
+    typed = (kinds.is_bool_dtype, kinds.is_integer_dtype, kinds.is_float_dtype, kinds.is_datetime64_any_dtype)
+    plain = {c for c in columns if any(of(table[c].dtype) for of in typed)}
+    arrays = [
+        pa.array(table[c], from_pandas=True) if c in plain else pa.array([_text(v) for v in table[c]], pa.string())
+        for c in columns
+    ]
+    return pa.Table.from_arrays(arrays, names=list(columns))
+
+
+def _decoded(column: Any) -> Any:
+    """A column without a dictionary, which engines compare by code, and of a type that DuckDB has."""
+    import pyarrow as pa
+
+    if pa.types.is_dictionary(column.type):
+        column = column.cast(column.type.value_type)
+    if pa.types.is_null(column.type) or str(column.type) == "string_view":
+        return column.cast(pa.string())
+    return column.cast(pa.float32()) if pa.types.is_float16(column.type) else column
+
+
+def _text(value: Any) -> str | None:
+    """A value as text, None if it is missing or nothing that text, numbers, dates and booleans have."""
+    try:
+        plain = canonical(value)
+    except (DataError, ValueError, OverflowError):
+        return None
+    if plain is None or isinstance(plain, bool):
+        return None if plain is None else str(plain).lower()
+    return str(plain).encode("utf-8", "replace").decode()
 
 
 def _from_pandas(column: Any, name: str) -> Any:

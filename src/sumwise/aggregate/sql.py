@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sumwise.encoding import Encoding
-from sumwise.encoding.merged import Merged
 from sumwise.encoding.rules import BASE, PRIME, SALT_STEP, Cross, Cuts, Hashed, Levels, Target
 from sumwise.encoding.values import kind_of
 from sumwise.errors import DataError
@@ -33,7 +32,6 @@ class Dialect:
     name: str
     text: str  # the type of text
     hex_number: str  # text of hex digits to a number
-    picked: str  # an entry of a list, counted from 0; NULL where the number is
     backslash: bool  # whether a backslash escapes within a literal
     hint: str = ""  # a hint that small tables are sent to all workers
     prefix: str = "sumwise_"  # of every relation that we name, so that none of the user's is hidden
@@ -68,14 +66,11 @@ class Dialect:
         return f"CAST('{number!r}' AS DOUBLE)"
 
 
-DUCKDB = Dialect(
-    "duckdb", "VARCHAR", "CAST(('0x' || {}) AS BIGINT)", "list_extract([{}], CAST({} AS BIGINT) + 1)", backslash=False
-)
+DUCKDB = Dialect("duckdb", "VARCHAR", "CAST(('0x' || {}) AS BIGINT)", backslash=False)
 SPARK = Dialect(
     "spark",
     "STRING",
     "CAST(conv({}, 16, 10) AS BIGINT)",
-    "element_at(array({}), CAST({} AS INT) + 1)",
     backslash=True,
     hint="/*+ BROADCAST({}) */",
 )
@@ -273,9 +268,6 @@ def class_code(column: Column, classes: tuple, statement: Statement) -> str:
 
 def _code(rule: Any, columns: dict[str, Column], statement: Statement) -> str:
     column = columns[rule.column]
-    if isinstance(rule, Merged):
-        picked = statement.dialect.picked.format(", ".join(map(str, rule.cells)), _code(rule.rule, columns, statement))
-        return picked if rule.home < 0 else f"COALESCE({picked}, {rule.home})"
     if isinstance(rule, Cuts):
         return _cuts(column, rule)
     if isinstance(rule, Hashed):
@@ -358,13 +350,6 @@ def _shifted(column: Column, rule: Levels, unseen: str, missing: str) -> str:
         f"CASE WHEN {column.missing()} THEN {missing} WHEN {column.sql} BETWEEN {low} AND {high}{whole} "
         f"THEN CAST({column.sql} AS INTEGER) - {low} ELSE {unseen} END"
     )
-
-
-def scaled(column: Column, ends: tuple[float, float], dialect: Dialect) -> str:
-    """An amount, clipped to a range and scaled to 0..1."""
-    low, high = (dialect.literal(float(e)) for e in ends)
-    clipped = f"least(greatest(CAST({column.sql} AS DOUBLE), {low}), {high})"
-    return f"(({clipped} - {low}) / ({high} - {low}))"
 
 
 def grouped(inner: str, subsets: Sequence[Sequence[int]], n_classes: int | None, labelled: bool, weighted: bool) -> str:

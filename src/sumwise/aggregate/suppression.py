@@ -18,7 +18,6 @@ import numpy as np
 from sumwise.errors import DataError
 
 MOST_JOINT = 20_000  # cells of the joint table beyond which the programmes take too long
-MOST_ROUNDS = 2000
 ATOL = 1e-6
 
 
@@ -36,7 +35,7 @@ def suppressed(
         return small, width
     attacker = _Attacker(subsets, sizes, counted, names)
     withheld = [s.copy() for s in small]
-    for _ in range(MOST_ROUNDS):
+    while True:  # each round withholds one cell more
         open_ = _first_unsafe(attacker, small, withheld, width)
         if open_ is None:
             return withheld, width
@@ -49,7 +48,6 @@ def suppressed(
                 hint="count fewer tables, merge levels, or add noise instead: sumwise.privacy.release.",
             )
         withheld[other[0]][other[1]] = True  # what was possible before still is: no interval becomes narrower
-    raise DataError(f"No set of cells to withhold was found in {MOST_ROUNDS} rounds.", hint="merge levels.")
 
 
 def interval(

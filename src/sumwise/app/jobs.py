@@ -15,6 +15,7 @@ from typing import Any
 
 from sumwise.app.workspace import Workspace, is_result, read_object, write_json
 from sumwise.errors import DataError
+from sumwise.io.writer import open_log, write_text
 
 PATIENCE = 5.0  # seconds between asking a job to stop and ending it
 LINES = 200  # of a log that are shown
@@ -52,7 +53,7 @@ class Jobs:
             if self.state(study)["status"] in LIVE:
                 raise DataError("This study is being worked on already.", hint="wait for it, or cancel it.")
             job = {"kind": kind, "arguments": arguments, "status": "queued", "asked": time.time()}
-            (folder / "job.log").write_text("", "utf-8")
+            write_text(folder / "job.log", "", private=True)
             self._ours.add(study)
             write_json(folder / "job.json", job)
         self._waiting.put(study)
@@ -112,7 +113,7 @@ class Jobs:
             job = _kept(self.state(study))
             if job["status"] != "queued":
                 return  # cancelled while it waited
-            with (folder / "job.log").open("ab") as log:
+            with open_log(folder / "job.log") as log:
                 child = subprocess.Popen(  # noqa: S603  sumwise itself, with checked arguments and no shell
                     [*self.command, *job["arguments"]],
                     cwd=folder,

@@ -21,7 +21,16 @@ OTHER_COLUMNS = ("attributes", "features")  # roles that all other columns have 
 # Roles that several columns may have
 LISTS = ("groups", "outcomes", "attributes", "features", "covariates", "groups_sd", "groups_moe")
 LISTS += ("categorical", "subgroups", "times", "places", "counts")
-NOT_COLUMNS = ("groups_in", "outcomes_in", "rest_group", "rest_outcome", "row", "col", "task")  # keys that hold words
+NOT_COLUMNS = (
+    "groups_in",
+    "outcomes_in",
+    "counts_in",
+    "rest_group",
+    "rest_outcome",
+    "row",
+    "col",
+    "task",
+)  # keys that hold words
 # Roles as menus call them, where the key of the problem file is no plain word
 ROLE_NAMES = {
     "unit": "unit's name",
@@ -36,13 +45,13 @@ ROLE_NAMES = {
     "option": "long file: name of the group or outcome",
     "votes": "long file: count",
     "counts": "count of a class",
+    "counts_total": "count of all who were counted",
     "counts_bag": "bag, in the counts file",
     "features": "feature",
     "categorical": "feature: levels, not numbers",
     "subgroups": "only a subgroup to report",
     "responses_bag": "bag, in the responses file",
     "label": "label to be predicted",
-    "amount": "amount to be predicted",
     "attributes": "attribute",
     "label_sum": "sum of the label",
     "times": "counts at one time",
@@ -55,25 +64,30 @@ ROLE_NAMES = {
     "x": "first coordinate (x)",
     "y": "second coordinate (y)",
 }
+NOT_OPENING = ("missing", "without", "only", "leave_out", "zero", "footnotes")  # keys of [data] about rows and entries
+PACKAGES = {"collective": "flows"}  # of a family's methods, if it is called otherwise
 MOST_SHOWN = 3
 
 
-def suggestion(files: list[str], out: str, family: str | None = None) -> dict[str, Any]:
-    """Recognise files and write the problem file that they suggest; return it with every column's role."""
-    from sumwise.recognise.initialise import suggest_problem
-    from sumwise.study.problem import Problem
+def suggestion(
+    files: list[str], out: str, family: str | None = None, answers: dict[str, Any] | None = None
+) -> dict[str, Any]:
+    """Find out what files hold and write the problem file; return it with every column's role, or what is open."""
+    from sumwise.schema import Problem
+    from sumwise.study.initialise import suggest_problem
 
-    found = suggest_problem(files, out, family, replace=True)
+    found = suggest_problem(files, out, answers, family, overwrite=True)
     found.write()
-    return {**found.to_dict(), **described(Problem.parse(found.text, Path(out))), "text": found.text}
+    facts = {**found.to_dict(), "text": found.text}
+    return facts if found.schema.questions else {**facts, **described(Problem.parse(found.text, Path(out)))}
 
 
 def checked(path: str) -> dict[str, Any]:
     """Read the data of a problem file as a fit would; return what was read, or raise what a fit would."""
-    from sumwise.study.contests import contest_problems
+    from sumwise.schema.opened import all_met
+    from sumwise.schema.problem import Problem
+    from sumwise.schema.reading.contests import contest_problems
     from sumwise.study.families import study_of
-    from sumwise.study.problem import Problem
-    from sumwise.study.sources import all_met
 
     problem = Problem.from_file(path)
     remarks = []
@@ -118,8 +132,11 @@ def file_columns(problem: Any, rest: str = "") -> list[dict[str, Any]]:
 
     `rest` is the role of columns that the problem file doesn't name, where it names none for that role.
     """
-    from sumwise.recognise.profile_file import profile_file
+    from sumwise.schema.opened import OPENING
+    from sumwise.schema.questions import Interview
+    from sumwise.schema.source import open_grid
 
+    opening = {k: v for k, v in problem.data.items() if k in OPENING and k not in NOT_OPENING}
     roles: dict[str, list[str]] = {}
     given = problem.values.get("columns", {})
     unnamed = "" if rest in given else rest
@@ -133,9 +150,8 @@ def file_columns(problem: Any, rest: str = "") -> list[dict[str, Any]]:
         path = problem.file(key, needed=False) if key == "file" or key.endswith("_file") else None
         if path is None or path.is_dir():
             continue
-        for column in profile_file(path).columns:
-            n = min(MOST_SHOWN, len(column.numbers if column.numbers is not None else column.texts))
-            first = [column.value(i) for i in range(n)]
+        for column in open_grid(str(path), Interview(), opening).columns:
+            first = [column.words[code] for code in column.codes[:MOST_SHOWN].tolist()]
             kind = "numbers" if column.numbers is not None else "text"
             role, *also = roles.get(column.name, [unnamed if key == "file" else ""])
             if role == "subgroups" and unnamed and key == "file":
@@ -168,14 +184,15 @@ def meaning_of(family: str, method: str) -> str:
     'The method of bounds (Duncan and Davis 1953): the range in which each cell must lie, whatever the model.'
     """
     first = re.compile(rf'^class {re.escape(method)}\b[^\n]*:\n    r?"""(.*?)\s*(?:"""|$)', re.MULTILINE)
-    sources = (path for path in (resources.files("sumwise") / family).iterdir() if path.name.endswith(".py"))
+    folder = resources.files("sumwise") / PACKAGES.get(family, family)
+    sources = (path for path in folder.iterdir() if path.name.endswith(".py"))
     found = (first.search(path.read_text("utf-8")) for path in sources)
     return next((match[1] for match in found if match), "")
 
 
 def problem_text(values: dict[str, Any], contests: list[dict[str, Any]] = ()) -> str:  # type: ignore[assignment]
     """The problem file of values that the page sent."""
-    from sumwise.study.problem import value
+    from sumwise.schema.problem import value
 
     lines = ["# a problem file for sumwise, written by its app"]
     lines += [f"{key} = {value(values[key])}" for key in TOP if values.get(key) not in (None, "")]
@@ -194,8 +211,8 @@ def main(arguments: list[str]) -> int:
     ask, *rest = arguments
     try:
         if ask == "suggest":
-            out, family, *files = rest
-            answer = suggestion(files, out, family or None)
+            out, family, answers, *files = rest
+            answer = suggestion(files, out, family or None, json.loads(answers))
         elif ask == "check":
             answer = checked(rest[0])
         else:

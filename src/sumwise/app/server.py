@@ -9,7 +9,8 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -17,13 +18,13 @@ from urllib.parse import quote
 
 from sumwise.app.jobs import Jobs
 from sumwise.app.reading import problem_text
-from sumwise.app.timeouts import Limits, Use, patient_receive, protocol
 from sumwise.app.workspace import Workspace, read_json, read_object
 from sumwise.errors import DataError, SumwiseError
-from sumwise.extras import require
+from sumwise.io.writer import write_text
 
 ADDRESS = "127.0.0.1"
 MOST_JSON = 2**20  # bytes of a request other than an upload
+MOST_CONNECTIONS = 100  # that are open at once; others are answered that the server is busy
 MOST_SECONDS = 120.0  # of reading a file in a child process
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -57,15 +58,10 @@ class App:
     token : str, optional
         What every address begins with; drawn at random by default.
     jobs : Jobs, optional
-    limits : Limits
-        What a slow client may take.
     """
 
-    def __init__(
-        self, workspace: Workspace, token: str | None = None, jobs: Jobs | None = None, limits: Limits | None = None
-    ) -> None:
+    def __init__(self, workspace: Workspace, token: str | None = None, jobs: Jobs | None = None) -> None:
         self.workspace = workspace
-        self.limits = Limits() if limits is None else limits
         self.token = secrets.token_urlsafe(24) if token is None else token
         self.jobs = Jobs(workspace) if jobs is None else jobs
         self.stop: Callable[[], None] = lambda: None  # set by `serve`
@@ -74,8 +70,9 @@ class App:
 
     def asgi(self) -> Any:
         """The application with its checks."""
-        applications = require("starlette.applications", extra="serve")
-        routing = require("starlette.routing", extra="serve")
+        from starlette.applications import Starlette
+        from starlette.routing import Route
+
         study = "/api/studies/{name}"
         table = [
             ("/", self.index, "GET"),
@@ -95,17 +92,16 @@ class App:
             ("/zip/{name}", self.zip, "GET"),
             ("/api/quit", self.quit, "POST"),
         ]
-        routes = [
-            routing.Route(f"/{self.token}{place}", self._guarded(do), methods=[verb]) for place, do, verb in table
-        ]
-        return _Checked(applications.Starlette(routes=routes), self.limits, self.use)
+        routes = [Route(f"/{self.token}{place}", self._guarded(do), methods=[verb]) for place, do, verb in table]
+        return _Checked(Starlette(routes=routes), self.use)
 
     def server(self) -> Any:
         """The server library's object that runs the application, with its limits."""
-        uvicorn = require("uvicorn", extra="serve")
+        import uvicorn
+
         config = uvicorn.Config(
-            self.asgi(), http=protocol(self.limits), ws="none", log_level="error", access_log=False, lifespan="off",
-            timeout_keep_alive=10, limit_concurrency=self.limits.connections + 1, backlog=128, server_header=False,
+            self.asgi(), ws="none", log_level="error", access_log=False, lifespan="off",
+            timeout_keep_alive=10, limit_concurrency=MOST_CONNECTIONS, backlog=128, server_header=False,
         )  # fmt: skip
         server = uvicorn.Server(config)
         self.stop = lambda: setattr(server, "should_exit", True)
@@ -113,8 +109,8 @@ class App:
 
     def _guarded(self, do: Callable[[Any], Awaitable[Any]]) -> Callable[[Any], Awaitable[Any]]:
         """The handler with errors of the input as JSON in place of a trace."""
-        responses = require("starlette.responses", extra="serve")
-        gone = require("starlette.requests", extra="serve").ClientDisconnect
+        from starlette import responses
+        from starlette.requests import ClientDisconnect
 
         async def answer(request: Any) -> Any:
             try:
@@ -125,7 +121,7 @@ class App:
             except UNREADABLE as error:  # something of the wrong kind or size in a request
                 body = {"error": f"The request can't be read: {error!r:.200}.", "hint": "reload the page."}
                 return responses.JSONResponse(body, 400)
-            except gone:
+            except ClientDisconnect:
                 return responses.Response(status_code=400)  # nobody reads it
             return responses.JSONResponse(found) if isinstance(found, dict | list) else found
 
@@ -153,8 +149,11 @@ class App:
         kind = KINDS.get(path.suffix, "application/octet-stream")
         policy = REPORT_POLICY if path.suffix == ".html" else POLICY
         shown = path.suffix in (".html", ".json", ".toml", ".log")
-        answer = require("starlette.responses", extra="serve").FileResponse
-        found = answer(path, media_type=kind, filename=None if shown else path.name)  # quoted, in whatever alphabet
+        from starlette.responses import FileResponse
+
+        found = FileResponse(
+            path, media_type=kind, filename=None if shown else path.name
+        )  # quoted, in whatever alphabet
         found.headers["Content-Security-Policy"] = policy
         return found
 
@@ -210,7 +209,8 @@ class App:
         given = [str(folder / f) for f in self.workspace.data_files(name)]
         if not given:
             raise DataError("This study has no files.", hint="drop one on the page.")
-        return await self._ask("suggest", str(folder / "problem.toml"), str(asked.get("family") or ""), *given)
+        answers = json.dumps(asked.get("answers") or {})
+        return await self._ask("suggest", str(folder / "problem.toml"), str(asked.get("family") or ""), answers, *given)
 
     async def problem(self, request: Any) -> Any:
         """Save a problem file, as text or as values, and read the data by it; a bad one is not saved."""
@@ -221,12 +221,12 @@ class App:
         path = self.workspace.study(name) / "problem.toml"
         trial = path.with_name(f".problem.{secrets.token_hex(4)}.toml")  # two may save at once
         try:
-            trial.write_text(text, "utf-8")
+            write_text(trial, text, private=True)
             found = await self._ask("check", str(trial))
             if "error" in found:
                 found["error"] = found["error"].replace(trial.name, path.name)
             else:
-                trial.replace(path)
+                write_text(path, text, private=True)
         finally:
             trial.unlink(missing_ok=True)
         return found
@@ -316,12 +316,42 @@ def _of_contests(result: Path) -> dict[str, str]:
     return {"title": f"{len(read_json(result / 'contests.json') or ())} contests"}
 
 
+class Use:
+    """When the app was last used: a request under way, or a job, is use.
+
+    Parameters
+    ----------
+    clock : callable
+        The time in seconds.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.clock = clock
+        self.under_way = 0
+        self.last = clock()
+
+    @contextmanager
+    def of_request(self) -> Iterator[None]:
+        """Count a request as use, from its beginning to its end."""
+        self.under_way += 1
+        try:
+            yield
+        finally:
+            self.under_way -= 1
+            self.last = self.clock()
+
+    def idle(self, busy: bool = False) -> float:
+        """Seconds since the last use, 0 where a request or a job (`busy`) is under way."""
+        if busy or self.under_way:
+            self.last = self.clock()
+        return self.clock() - self.last
+
+
 class _Checked:
     """Wrap the application: requests are checked for Host, Origin and size, and every answer gets security headers."""
 
-    def __init__(self, inner: Any, limits: Limits, use: Use) -> None:
+    def __init__(self, inner: Any, use: Use) -> None:
         self.inner = inner
-        self.limits = limits
         self.use = use
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
@@ -334,11 +364,13 @@ class _Checked:
         origin = headers.get("origin")
         good = headers.get("host") in hosts and (origin is None or origin in {f"http://{h}" for h in hosts})
         if not good:
-            response = require("starlette.responses", extra="serve").PlainTextResponse("Forbidden", 403)
+            from starlette.responses import PlainTextResponse
+
+            response = PlainTextResponse("Forbidden", 403)
             await response(scope, receive, _with_headers(send))
             return
         with self.use.of_request():
-            await self.inner(scope, patient_receive(receive, self.limits), _with_headers(send))
+            await self.inner(scope, receive, _with_headers(send))
 
 
 def _with_headers(send: Any) -> Any:
@@ -408,7 +440,9 @@ def _zipped(folder: Path) -> bytes:
 
 
 def _response(content: Any, kind: str) -> Any:
-    return require("starlette.responses", extra="serve").Response(content, media_type=kind)
+    from starlette.responses import Response
+
+    return Response(content, media_type=kind)
 
 
 def stop_when_idle(app: App, seconds: float, pause: float = 1.0) -> None:

@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-import secrets
 import unicodedata
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 from sumwise.errors import DataError
+from sumwise.io.formats import ENDINGS as READ
+from sumwise.io.formats import KINDS
+from sumwise.io.writer import make_folder, new_file, write_text
 
-ENDINGS = (
-    ".csv",
-    ".tsv",
-    ".txt",
-    ".gz",
-    ".parquet",
-    ".arrow",
-    ".feather",
-    ".xlsx",
-    ".dta",
-    ".sav",
-    ".geojson",
-    ".gpkg",
-)
+ENDINGS = (*(ending + ".gz" for ending in KINDS["text"]), *READ)
 MOST_BYTES = 2 * 2**30  # of one upload
 MOST_NAME = 120  # bytes of a file name before its ending; a folder takes 255, and a part that arrives has a longer name
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._ -]{0,80}")
@@ -42,7 +30,7 @@ class Workspace:
         self.folder = Path(folder).resolve()
         self.single = is_result(self.folder)
         if not self.single:
-            self.folder.mkdir(parents=True, exist_ok=True)
+            make_folder(self.folder, private=True)
 
     def names(self) -> list[str]:
         """Studies, the latest first."""
@@ -80,7 +68,7 @@ class Workspace:
         for number in range(1, 10_000):
             name = base if number == 1 else f"{base}-{number}"
             try:
-                (self.folder / name).mkdir()
+                make_folder(self.folder / name, private=True, exist_ok=False)
             except FileExistsError:
                 continue
             return name
@@ -93,9 +81,9 @@ class Workspace:
         safe = safe_filename(filename)
         name = self.new(safe.split(".")[0]) if study is None else study
         folder = self.study(name)
-        partial, size = folder / f".{safe}.{secrets.token_hex(4)}.partial", 0  # two may send a file of one name
+        size = 0
         try:
-            with partial.open("wb") as out:
+            with new_file(folder / safe, private=True) as out:
                 async for chunk in chunks:
                     size += len(chunk)
                     if size > MOST_BYTES:
@@ -103,11 +91,9 @@ class Workspace:
                             f"The file is larger than {MOST_BYTES >> 30} GiB.", hint="use sumwise on the command line."
                         )
                     out.write(chunk)
-            if not size:
-                raise DataError("The file is empty.", hint="choose another one.")
-            os.replace(partial, folder / safe)
+                if not size:
+                    raise DataError("The file is empty.", hint="choose another one.")
         except BaseException:
-            partial.unlink(missing_ok=True)
             if study is None and not any(folder.iterdir()):
                 folder.rmdir()
             raise
@@ -135,9 +121,7 @@ def safe_filename(given: str) -> str:
 
 def write_json(path: Path, value: Any) -> None:
     """Write JSON whole or not at all."""
-    temporary = path.with_name(f".{path.name}.new")
-    temporary.write_text(json.dumps(value, ensure_ascii=False), "utf-8")
-    os.replace(temporary, path)
+    write_text(path, json.dumps(value, ensure_ascii=False), private=True)
 
 
 def read_json(path: Path) -> Any:

@@ -22,7 +22,7 @@ It estimates what the individuals behind them did, and says how sure one can be.
 EPILOG = """
 [bold]A first session[/bold]
 
-[dim]$[/dim] sumwise demo               [dim]# one small story per family, with known truth[/dim]
+[dim]$[/dim] sumwise demo               [dim]# figures on generated data, with their code[/dim]
 [dim]$[/dim] sumwise init votes.csv     [dim]# look at a file, write problem.toml[/dim]
 [dim]$[/dim] sumwise fit problem.toml   [dim]# estimates, model and report.html in result/[/dim]
 [dim]$[/dim] sumwise fit --help         [dim]# every command explains itself[/dim]

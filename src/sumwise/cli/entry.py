@@ -31,6 +31,7 @@ SYSTEM_HINTS = {
 }
 
 DONE = b"."
+WITHOUT_MEMORY = "can't start new thread", "can't allocate memory", "not enough memory"  # Python; torch
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "ARROW_IO_THREADS")
 
 
@@ -150,7 +151,7 @@ def out_of_memory(error: BaseException) -> bool:
         isinstance(e, MemoryError)
         or type(e).__name__ in ("OutOfMemoryError", "OutOfMemoryException")
         or (isinstance(e, OSError) and e.errno == errno.ENOMEM)
-        or (isinstance(e, RuntimeError) and "can't start new thread" in str(e))
+        or (isinstance(e, RuntimeError) and any(words in str(e) for words in WITHOUT_MEMORY))
         or (isinstance(e, ImportError) and "failed to map segment" in str(e))
         for e in chain
     )

@@ -103,9 +103,11 @@ def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
 
 
 def write_findings(summary: dict[str, Any]) -> None:
-    """Write what a summary found: its title, its first lines, and a line per finding."""
+    """Write what a summary found: its title, its first lines, and each finding with how sure it is."""
+    from sumwise.report.summary import sentences
+
     write(one_line(summary["title"]), style="bold")
-    found = [f"- {f['line']}" for f in summary["findings"]]
+    found = [f"- {' '.join(sentences(f))}" for f in summary["findings"]]
     for line in (*summary["lead"], *found, *summary.get("checked", ())):
         write(f"  {one_line(line)}")
 

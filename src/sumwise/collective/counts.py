@@ -10,8 +10,10 @@ import numpy as np
 from scipy import sparse
 
 from sumwise.display import facts_text, finding_html
-from sumwise.errors import UnknownName
+from sumwise.errors import DataError, UnknownName
 from sumwise.fit import Fit
+
+TOTALS_AGREE = 1e-9  # relative difference that rounding explains
 
 
 class LazyTables(Mapping):
@@ -55,6 +57,26 @@ def _transposed(table, order):
     return table.T.tocsr() if sparse.issparse(table) else np.transpose(table, order)
 
 
+def _common_total(*tables: Mapping[Any, Any]) -> float:
+    """What all tables sum to; a `DataError` where they differ or there are none."""
+    totals = {
+        key: float(np.asarray(t.sum() if sparse.issparse(t) else np.sum(t))) for m in tables for key, t in m.items()
+    }
+    if not totals:
+        raise DataError("There are no tables, so the size of the population is not known.", hint="give n=.")
+    (first, n), *others = totals.items()
+    for key, total in others:
+        if not abs(total - n) <= TOTALS_AGREE * max(abs(n), abs(total)):
+            names = (k if isinstance(k, str) else " x ".join(k) for k in (first, key))
+            raise DataError(
+                "Tables of one population have different totals: {} sums to {:.10g}, {} to {:.10g}.".format(
+                    *(v for pair in zip(names, (n, total)) for v in pair)
+                ),
+                hint="correct the tables, or give n= if individuals outside the tables are part of the population.",
+            )
+    return n
+
+
 def dense(table: Any) -> np.ndarray:
     """A table, sparse or not, as an array of numbers."""
     return np.asarray(table.toarray() if sparse.issparse(table) else table, dtype=float)
@@ -68,23 +90,29 @@ class Counts:
     ----------
     nodes : mapping of str to array
     edges : mapping of (str, str) to array (a scipy sparse array where the edge is sparse)
-    n : float
-        Size of the population.
+    n : float, optional
+        Size of the population. Default: what the tables sum to, which must be the same for all of them.
     cliques : mapping of tuple to array
 
     Examples
     --------
     >>> import numpy as np
     >>> from sumwise.collective import Counts
-    >>> counts = Counts({"a": np.array([2.0, 1.0])}, {}, 3)
+    >>> counts = Counts({"a": np.array([2.0, 1.0])})
     >>> counts.table("a")
     array([2., 1.])
+    >>> counts.n
+    3.0
     """
 
     nodes: Mapping[str, np.ndarray]
     edges: Mapping[tuple[str, str], Any] = field(default_factory=dict)
-    n: float = 1.0
+    n: float = None  # type: ignore[assignment]  # a number once built
     cliques: Mapping[tuple[str, ...], Any] = field(default_factory=dict)
+
+    def __post_init__(self):
+        if self.n is None:
+            object.__setattr__(self, "n", _common_total(self.nodes, self.edges, self.cliques))
 
     def table(self, *attributes: str) -> Any:
         """Return the table over `attributes`, from the smallest one that holds them all."""
@@ -161,7 +189,7 @@ class CountsFit(Fit):
     nodes: Mapping[str, np.ndarray] = field(default_factory=dict)
     edges: Mapping[tuple[str, str], Any] = field(default_factory=dict)
     cliques: Mapping[tuple[str, ...], Any] = field(default_factory=dict)
-    n: float = 1.0
+    n: float = None  # type: ignore[assignment]  # a number once built
     dual: float | None = None
     violation: float = 0.0
     multipliers: np.ndarray | None = None
@@ -169,6 +197,11 @@ class CountsFit(Fit):
     mean: Counts | None = None
 
     table = Counts.table
+
+    def __post_init__(self):
+        super().__post_init__()
+        if self.n is None:
+            object.__setattr__(self, "n", _common_total(self.nodes, self.edges, self.cliques))
 
     def to_frame(self, *attributes: str):
         """Return the table over `attributes` as a long pandas frame: codes of the levels and the count."""

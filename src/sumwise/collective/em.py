@@ -14,18 +14,18 @@ import numpy as np
 from scipy import sparse
 
 from sumwise import checks
-from sumwise.checkpoint import Checkpoint, fingerprint
 from sumwise.collective.counts import dense
-from sumwise.collective.forecast import transitions
 from sumwise.collective.free_tables import FreeTables
 from sumwise.collective.log_linear import LogLinear
 from sumwise.collective.map_counts import METHODS, map_counts
 from sumwise.collective.realisations import Realisations, read_realisations
 from sumwise.collective.sample_counts import sample_counts
+from sumwise.collective.transitions import transitions
 from sumwise.collective.tree_model import TreeModel
 from sumwise.errors import DataError, NotConverged
 from sumwise.estimator import Estimator
 from sumwise.fit import Fit, warn_not_converged
+from sumwise.io.checkpoint import Checkpoint, fingerprint
 from sumwise.progress import Progress
 
 E_STEPS = (*METHODS, "gibbs")
@@ -89,7 +89,10 @@ class CollectiveEM(Estimator):
         Those of the weights (`LogLinear`) or of all parameters (`FreeTables`), from the observed information: what the
         counts leave open about the moves is part of it. `transition_errors` has those of probabilities, which is what
         free tables are about: some directions of shared potentials change no probability and are fixed by the penalty
-        alone.
+        alone. Infinite where the counts say nothing.
+    unidentified_ : (d, k) array or None
+        Directions of the parameters about which the counts say nothing, as long as standard deviations along them
+        are at least; `covariance_` leaves them out.
     decrement_ : float or None
         How much F would still fall by a Newton step with the observed information: convergence is judged by it, since
         EM creeps where counts say little.
@@ -104,8 +107,6 @@ class CollectiveEM(Estimator):
     --------
     LogLinear : Moves with ``P(j | i, t) prop. to exp(w . f_t(i, j))``, normalised for every cell i.
     FreeTables : A chain ``phi_1(x_1) prod_t psi_t(x_t, x_{t+1}) phi_T(x_T) / Z`` with free tables.
-    FlowModel : Flows of a population between places, from counts over time: who went where, by which routes, and where
-        next.
 
     Examples
     --------
@@ -143,11 +144,14 @@ class CollectiveEM(Estimator):
         rng = checks.generator(self.random_state)
         runs = _Runs(self, kind, data, rng, self.baseline_)
         best = runs.run()
-        self.covariance_, self.decrement_ = runs.newton(best) if self._wants_errors(kind, data) else (None, None)
-        if self.covariance_ is not None and isinstance(kind, LogLinear):
-            self.covariance_ = self.covariance_[: kind.n_weights, : kind.n_weights]
-        spread = None if self.covariance_ is None else np.maximum(np.diag(self.covariance_), 0.0)
-        self.standard_errors_ = None if spread is None else np.sqrt(spread)
+        self.covariance_ = self.unidentified_ = self.decrement_ = self.standard_errors_ = None
+        if self._wants_errors(kind, data) and best.converged:
+            covariance, unidentified, self.decrement_ = runs.newton(best)
+            if isinstance(kind, LogLinear):
+                covariance = covariance[: kind.n_weights, : kind.n_weights]
+                unidentified = unidentified[: kind.n_weights]
+            self.covariance_, self.unidentified_ = covariance, unidentified
+            self.standard_errors_ = _errors(np.diag(covariance), unidentified)
         self.domain_ = data.domain
         self.sizes_ = np.array(data.sizes)
         self.theta_ = best.theta
@@ -178,10 +182,15 @@ class CollectiveEM(Estimator):
         shape = Realisations(self.domain_, self.sizes_)
         return _model(kind, self.theta_ if theta is None else np.asarray(theta, float), shape, realisation)
 
+    def transitions(self, realisation: int = 0) -> dict[tuple[str, str], np.ndarray]:
+        """Return the probabilities (L, L) of moving, for every step."""
+        model = self.model(realisation)
+        return dict(zip(model.edges, (dense(p) for p in transitions(model.marginals()))))
+
     def transition_errors(self, realisation: int = 0) -> dict[tuple[str, str], np.ndarray]:
         """Return standard errors (L, L) of the probabilities of moving, for every step (delta method).
 
-        Of ``transitions(em.model(realisation).marginals())``, in the same order.
+        Of `transitions`, in the same order.
 
         Examples
         --------
@@ -211,7 +220,7 @@ class CollectiveEM(Estimator):
             slopes.append((probabilities(moved) - now) / 1e-5)
         each = np.stack(slopes, axis=-1)
         variance = np.einsum("...k,kl,...l->...", each, covariance, each)
-        return dict(zip(edges, np.sqrt(np.maximum(variance, 0.0))))
+        return dict(zip(edges, _errors(variance, each @ self.unidentified_)))
 
     def _wants_errors(self, kind, data) -> bool:
         """Whether standard errors are asked for and can be had."""
@@ -240,6 +249,15 @@ class CollectiveEM(Estimator):
                 f"parameters is of type {type(self.parameters).__name__}.",
                 hint="give LogLinear(features) or FreeTables().",
             )
+
+
+def _errors(variance, open_part):
+    """Roots of the variances; infinite where the unidentified directions contribute more than all others.
+
+    `open_part` (..., k): standard deviations along each of those directions, at least.
+    """
+    known = np.maximum(variance, 0.0)
+    return np.where((open_part**2).sum(axis=-1) > known, np.inf, np.sqrt(known))
 
 
 def _model(kind, theta, data, r):
@@ -309,19 +327,31 @@ class _Runs:
         return _State(theta, [None] * len(self.data), float(self.em.e_tol))
 
     def newton(self, state: _State):
-        """Newton steps with the observed information, from where EM ended: the covariance and the last decrement.
+        """Newton steps with the observed information, from where EM ended.
 
         The gradient of F at its most likely tables is that of the M step (envelope theorem); differences of it give the
-        information, one E step per weight.
+        information, one E step per weight. Its asymmetry is the error of these differences: directions with less
+        information than that are unidentified.
+
+        Returns
+        -------
+        covariance, unidentified, decrement : (d, d) array, (d, k) array, float
+            The second: directions as long as the least standard deviations that their information allows.
         """
-        if not state.converged:
-            return None, None
         state.e_tol = min(state.e_tol, 1e-9)
         slope, value = self._profile(state.theta, state)
+        vectors, known, least, inverse, decrement = (
+            np.eye(len(slope)),
+            np.ones(len(slope), dtype=bool),
+            1.0,
+            np.full((len(slope), len(slope)), np.inf),
+            np.inf,
+        )
         for _ in range(NEWTON_STEPS):
-            information = self._information(state, slope)
+            information, rounding = self._information(state, slope)
             values, vectors = np.linalg.eigh(information)
-            known = values > 1e-10 * max(values.max(), 1e-300)
+            least = max(rounding, 1e-10 * max(values.max(), 1e-300))
+            known = values > least
             inverse = (vectors[:, known] / values[known]) @ vectors[:, known].T
             step = -inverse @ slope
             decrement = 0.5 * float(-slope @ step)
@@ -341,7 +371,13 @@ class _Runs:
         if isinstance(self.kind, LogLinear):
             state.converged = state.converged and decrement <= 10 * DECREMENT
             state.change = decrement
-        return inverse, decrement
+        return inverse, self._changing(state.theta, vectors[:, np.logical_not(known)]) / np.sqrt(least), decrement
+
+    def _changing(self, theta, directions):
+        """What directions (d, k) of the parameters do to the model: free tables have some that normalising undoes."""
+        h = 1e-6
+        moved = [(self.kind.normalised(theta + h * u, self.data) - theta) / h for u in directions.T]
+        return np.array(moved).reshape(-1, len(theta)).T
 
     def _profile(self, theta, state):
         """Gradient and value of F at its most likely tables."""
@@ -351,12 +387,13 @@ class _Runs:
         return self.kind.gradient(theta, self.data, fits), self._value(theta, fits)
 
     def _information(self, state, slope):
+        """The information, and the error of its differences."""
         size = len(slope)
         out = np.empty((size, size))
         for k in range(size):
             h = 1e-4 * max(1.0, abs(state.theta[k]))
             out[k] = (self._profile(state.theta + h * np.eye(size)[k], state)[0] - slope) / h
-        return 0.5 * (out + out.T)
+        return 0.5 * (out + out.T), 0.5 * float(np.linalg.norm(out - out.T, 2))
 
     def _value(self, theta, fits):
         """F at tables and the parameters that they were fitted with."""

@@ -14,10 +14,7 @@ from sumwise.collective.kernels.edges import log_sum_exp
 from sumwise.collective.realisations import Realisations
 from sumwise.display import record_html
 from sumwise.errors import DataError
-from sumwise.memory import check_fits
 from sumwise.noise import Poisson
-
-SHARED, PER_STEP = 80, 6  # numbers held for every cell of the shared table, and of each step's own
 
 
 @dataclass(frozen=True)
@@ -61,15 +58,8 @@ class FreeTables:
         sizes = data.domain.shape
         if self.shared:
             _ = data.n_states  # all weeks need the same cells
-        cells = SHARED * sizes[0] ** 2 if self.shared else PER_STEP * _moves(sizes)
-        check_fits(
-            8 * cells,
-            "Learning free tables",
-            f"a table of {sizes[0]:,} x {sizes[0]:,} moves, and what L-BFGS remembers of it"
-            if self.shared
-            else f"{_moves(sizes):,} moves of {len(sizes) - 1} steps",
-            "merge states, or describe moves by features (LogLinear).",
-        )
+        shape = (sizes[0], sizes[0]) if self.shared else (_moves(sizes),)
+        checks.allocation("Free tables", shape, hint="merge states, or describe moves by features (LogLinear).")
 
     def first(self, data: Realisations, rng: np.random.Generator | None) -> np.ndarray:
         """Random parameters to start from (even ones without a generator)."""

@@ -15,9 +15,6 @@ from sumwise.collective.potentials import as_device, read_potentials
 from sumwise.domain import Domain
 from sumwise.errors import DataError
 from sumwise.kernels.junction_tree import junction_tree
-from sumwise.memory import check_fits
-
-PER_CELL = 5  # numbers for every cell of the junction tree that a model holds while it is made
 
 
 class GraphModel(PopulationModel):
@@ -85,15 +82,9 @@ class GraphModel(PopulationModel):
         self.layout().problem()
 
     def _check_size(self):
-        """Refuse a junction tree that memory won't hold, before it is made."""
-        sizes = [self.domain.size(c) for c in self.cliques]
-        largest = self.cliques[sizes.index(max(sizes))]
-        check_fits(
-            8 * PER_CELL * sum(sizes),
-            "The junction tree",
-            f"a table of {max(sizes):,} cells over {' x '.join(largest[:6])}{' x ...' if len(largest) > 6 else ''}",
-            "drop some interactions, merge levels, or use a LoopyModel, which needs no junction tree.",
-        )
+        """Refuse a junction tree that memory doesn't hold, before it is made."""
+        hint = "drop some interactions, merge levels, or use a LoopyModel, which needs no junction tree."
+        checks.allocation("The junction tree", *([self.domain[a] for a in c] for c in self.cliques), hint=hint)
 
     def _home(self, names):
         """Number of the smallest clique that holds `names`."""

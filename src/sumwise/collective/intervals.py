@@ -12,8 +12,6 @@ from sumwise import checks
 from sumwise.collective.kernels.count_laplace import at_kink, function_variances, node_covariance
 from sumwise.collective.kernels.dual_counts import maximise_dual
 from sumwise.collective.linear_functions import read_functions
-from sumwise.collective.map_counts import map_counts
-from sumwise.collective.negative_binomial import gaussian_twin, is_overdispersed
 from sumwise.collective.observations import observe
 from sumwise.errors import DataError
 from sumwise.estimate import Estimate
@@ -74,30 +72,10 @@ def count_intervals(
       function  count   low  high
     0    leave   18.0  11.0  25.0
     """
-    return weighted_intervals(model, tables, functions, n, level, tol)
-
-
-def weighted_intervals(
-    model: Any,
-    tables: Any,
-    functions: Any,
-    n: float | None = None,
-    level: float = 0.95,
-    tol: float = 1e-8,
-    weight: float | None = None,
-) -> Estimate:
-    """`count_intervals` where the tables' log-likelihood was divided by `weight`: what the model counts for.
-
-    The posterior is that of the observations as they are and of `weight` times the model's part of the objective, so
-    that its covariance is that of the problem that was solved over `weight`. Noise with a kink counts as normal with
-    the same variance. Without a weight, counts at a kink are refused.
-    """
     level = checks.fraction(level, "level")
     asked = read_functions(functions, model)
     if not asked:
         raise DataError("There are no functions.", hint="give {'flow': {('t0', 't1'): weights}}.")
-    if is_overdispersed(tables):
-        tables = gaussian_twin(tables, map_counts(model, tables, n, tol=max(tol, 1e-8)))
     seen = observe(model, tables, n)
     if seen.extras:
         raise DataError("count_intervals takes the noise models of sumwise only; there is a noise of your own.")
@@ -108,7 +86,7 @@ def weighted_intervals(
             hint="the noise is too tight for counts that contradict each other; see map_counts, and state more noise.",
         )
     stuck = at_kink(seen.problem, result.multipliers)
-    if weight is None and stuck.any():
+    if stuck.any():
         first = seen.names[seen.problem.observations.source[int(np.argmax(stuck))]]
         raise DataError(
             f"{int(stuck.sum())} counts lie at the kink of their noise, where the approximation fails. "
@@ -122,12 +100,11 @@ def weighted_intervals(
             -wide.problem.observations.spread(result.multipliers, wide.problem.n_cells)
         )
     weights = np.stack([_flat(wide, parts) for parts in asked.values()])
-    variance = _of_one_node(seen, result, asked, weights, weight)
+    variance = _of_one_node(seen, result, asked, weights)
     if variance is None:
         each = track(weights, "Intervals")
         tables_of = (wide.problem, beliefs, cells)
-        variance = function_variances(seen.problem, result.beliefs, result.cells, each, tables_of, weight)
-    variance = variance if weight is None else variance / weight
+        variance = function_variances(seen.problem, result.beliefs, result.cells, each, tables_of)
     values = weights @ cells
     square = (weights**2) @ cells
     jump = np.where(
@@ -137,7 +114,7 @@ def weighted_intervals(
     return Estimate(values, low, high, level, labels=[list(asked)], axes=["function"], name="count")
 
 
-def _of_one_node(seen, result, asked, weights, weight):
+def _of_one_node(seen, result, asked, weights):
     """Variances of many functions of one attribute of a chain, from all its covariances at once; None elsewhere."""
     keys = {k for parts in asked.values() for k in parts}
     if len(keys) > 1 or len(asked) < FEW_FUNCTIONS or any(len(k) > 1 for k in keys):
@@ -145,7 +122,7 @@ def _of_one_node(seen, result, asked, weights, weight):
     node = seen.layout.node_of(next(iter(keys)))
     if seen.problem.forest.sizes[node] > MOST_STATES:
         return None
-    found = node_covariance(seen.problem, result.beliefs, result.cells, node, weight)
+    found = node_covariance(seen.problem, result.beliefs, result.cells, node)
     if found is None:
         return None
     own = weights[:, seen.problem.offsets[node] : seen.problem.offsets[node + 1]]

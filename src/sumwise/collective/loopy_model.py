@@ -17,9 +17,6 @@ from sumwise.display import record_html
 from sumwise.domain import Domain
 from sumwise.errors import DataError
 from sumwise.fit import warn_not_converged
-from sumwise.memory import check_fits
-
-PER_CELL = 8  # numbers for every cell of an edge that a fit holds
 
 
 class LoopyModel:
@@ -69,12 +66,8 @@ class LoopyModel:
                 why = "doesn't join two attributes" if a == b else "is given twice"
                 raise DataError(f"Edge {a!r} - {b!r} {why}.", hint="edges are pairs: ('a', 'b'), each once.")
             listed |= {(a, b), (b, a)}
-        check_fits(
-            8 * PER_CELL * sum(domain.size(e) for e in self.edges),
-            f"A graph of {len(self.edges):,} edges",
-            f"tables of {max((domain.size(e) for e in self.edges), default=0):,} cells",
-            "merge levels, or leave out edges.",
-        )
+        shapes = [(domain[a], domain[b]) for a, b in self.edges]
+        checks.allocation("The graph", *shapes, hint="merge levels, or leave out edges.")
         given = edge_potentials(log_potentials, domain, self.edges, "add the edge.")
         self.log_potentials = {(k,) if isinstance(k, str) else k: filled(table) for k, table in given.items()}
         if any(table.ndim != len(names) for names, table in self.log_potentials.items()):

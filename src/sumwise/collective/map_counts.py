@@ -13,7 +13,7 @@ from sumwise.collective.counts import Counts, CountsFit
 from sumwise.collective.energy import Energy
 from sumwise.collective.kernels.count_problem import Solution
 from sumwise.collective.kernels.dual_counts import maximise_dual
-from sumwise.collective.kernels.edges import DenseEdge, SparseEdge
+from sumwise.collective.kernels.edges import DenseEdge
 from sumwise.collective.kernels.exact_counts import exact_tables
 from sumwise.collective.kernels.gaussian_counts import gaussian_edge_tables, gaussian_problem
 from sumwise.collective.kernels.generic_counts import generic_counts
@@ -22,11 +22,9 @@ from sumwise.collective.kernels.loopy_bp import loopy_counts
 from sumwise.collective.kernels.nonlinear_bp import feasible_nlbp, naive_nlbp
 from sumwise.collective.kernels.proximal_counts import Run, accelerated_rda, mirror_descent, rda, tuned_rda
 from sumwise.collective.loopy_model import LoopyModel
-from sumwise.collective.negative_binomial import is_overdispersed, solve_overdispersed
 from sumwise.collective.observations import Observed, observe
 from sumwise.errors import DataError
 from sumwise.fit import warn_not_converged
-from sumwise.memory import check_fits, out_of_memory_explained
 
 GRADIENT = {
     "nlbp": feasible_nlbp,
@@ -37,10 +35,7 @@ GRADIENT = {
     "mirror": mirror_descent,
 }
 METHODS = ("dual", *GRADIENT, "nlbp-loopy", "generic", "gaussian", "exact")
-SMALL = 10_000_000  # numbers that any machine holds
-PER_CELL, PER_MOVE = 28, 6  # numbers held for every cell of a node; and of an edge, by methods that follow gradients
 MOST_STEPS = {"dual": 1000, "gaussian": 1000, "nlbp-loopy": 5000}  # by default; 2000 of the other methods
-PER_STORED = 6  # numbers held for every stored move of a sparse edge
 
 
 def map_counts(
@@ -72,8 +67,8 @@ def map_counts(
         Size of the population; default ``tables.n``.
     method : str, default "dual"
         - ``"dual"``: Newton's method on the multipliers of the counts, and on the tables themselves (interior points)
-          where tight noise contradicts the moves; proves its gap. Any noise of `sumwise.noise`; negative binomial
-          noise by a Poisson problem per round, to a stationary point without a gap.
+          where tight noise contradicts the moves; proves its gap. Any noise of `sumwise.noise` with a
+          concave log-density (the negative binomial has none).
         - ``"nlbp"``, ``"nlbp-naive"``: non-linear belief propagation, with and without feasible steps.
         - ``"nlbp-loopy"``: non-linear belief propagation on a `LoopyModel`, a graph with cycles: a stationary point of
           the Bethe approximation, without a gap; stops when no count would move by more than `tol` times n.
@@ -108,7 +103,6 @@ def map_counts(
     --------
     count_intervals : Intervals of sums of flows.
     sample_counts : Draws of whole tables.
-    map_counts_batch : Many problems at once.
 
     Examples
     --------
@@ -142,46 +136,33 @@ def map_counts(
             hint="a LoopyModel goes with method='nlbp-loopy', other models with the other methods.",
         )
     steps = MOST_STEPS.get(method, 2000) if max_iter is None else max_iter
-    with out_of_memory_explained("map_counts"):
-        if method == "dual" and energy is None and is_overdispersed(tables):
-            return solve_overdispersed(tables, lambda made: map_counts(model, made, n, tol=0.1 * tol), tol)
-        seen = observe(model, tables, n, energy)
-        if isinstance(model, LoopyModel):
-            return _by_messages(model, seen, tol, steps, damping)
-        _check_size(seen, method)
-        if method in GRADIENT:
-            return _fit(seen, _by_gradient(seen, method, tol, steps, smoothing, damping), method, tol)
-        if seen.extras:
-            raise DataError(
-                f"Method {method!r} takes the noise models of sumwise only; there is a noise or energy of your own.",
-                hint="use method='nlbp', 'mirror' or 'accelerated-rda'.",
-            )
-        if method == "exact":
-            return _by_enumeration(seen)
-        if method == "dual":
-            found = _by_dual(seen, tol, max_gap, steps, start)
-        elif method == "gaussian":
-            found = _by_gaussian(seen, tol, steps)
-        else:
-            found = generic_counts(seen.problem, tol, steps)
-        return _fit(seen, found, method, tol)
+    seen = observe(model, tables, n, energy)
+    if isinstance(model, LoopyModel):
+        return _by_messages(model, seen, tol, steps, damping)
+    if method in GRADIENT:
+        _check_size(seen)
+        return _fit(seen, _by_gradient(seen, method, tol, steps, smoothing, damping), method, tol)
+    if seen.extras:
+        raise DataError(
+            f"Method {method!r} takes the noise models of sumwise only; there is a noise or energy of your own.",
+            hint="use method='nlbp', 'mirror' or 'accelerated-rda'.",
+        )
+    if method == "exact":
+        return _by_enumeration(seen)
+    if method == "dual":
+        found = _by_dual(seen, tol, max_gap, steps, start)
+    elif method == "gaussian":
+        found = _by_gaussian(seen, tol, steps)
+    else:
+        found = generic_counts(seen.problem, tol, steps)
+    return _fit(seen, found, method, tol)
 
 
-def _check_size(seen: Observed, method: str) -> None:
-    """Refuse a problem whose solution memory won't hold, before it is begun."""
-    sizes = seen.problem.forest.sizes
-    cells = PER_CELL * sum(sizes)
-    moves = sum(int(np.prod(op.shape)) for _, _, op in seen.problem.forest.edges if type(op) is DenseEdge)
-    stored = sum(len(op.theta) for _, _, op in seen.problem.forest.edges if type(op) is SparseEdge)
-    numbers = cells + PER_STORED * stored + (PER_MOVE * moves if method in GRADIENT else 0)
-    if numbers < SMALL:
-        return
-    check_fits(
-        8 * numbers,
-        f"map_counts by {method!r}",
-        f"tables of {sum(sizes):,} cells, the largest of {max(sizes):,}, and {moves + stored:,} moves between them",
-        "merge levels, observe smaller tables, or use method='dual', which makes no tables of moves.",
-    )
+def _check_size(seen: Observed) -> None:
+    """Refuse tables of moves that memory doesn't hold: methods that follow gradients make them all."""
+    shapes = [op.shape for _, _, op in seen.problem.forest.edges if type(op) is DenseEdge]
+    hint = "merge levels, or use method='dual', which makes no tables of moves."
+    checks.allocation("The gradient", *shapes, hint=hint)
 
 
 def _by_dual(seen: Observed, tol, max_gap, max_iter, start) -> Solution:

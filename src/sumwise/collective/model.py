@@ -104,13 +104,15 @@ class PopulationModel:
         Parameters
         ----------
         counts : Counts, CountsFit, or mapping of attributes to table
-            Whole numbers; ``-inf`` where they lie outside the polytope or on forbidden states.
+            Whole numbers; ``-inf`` where they lie outside the polytope or on forbidden states. Tables of nodes that
+            don't sum to ``counts.n`` are an error.
         form : {"potentials", "marginals"}, default "potentials"
             Eq. (2.6) of Sun (2019), or eq. (2.4); they agree.
         """
         checks.choice(form, "form", ("potentials", "marginals"))
         layout = self._one("log_probability")
         counts = as_counts(counts, self)
+        _check_size(counts)
         cells, tables = layout.flatten(counts)
         problem = layout.problem(total=counts.n)
         whole = all((np.asarray(t) == np.floor(t)).all() and (np.asarray(t) >= 0).all() for t in (cells, *tables))
@@ -159,9 +161,21 @@ class PopulationModel:
         from sumwise.collective.observations import observe
 
         counts = as_counts(counts, self)
+        _check_size(counts)
         seen = observe(self, tables, counts.n)
         cells, edge_tables = seen.layout.flatten(counts)
         return seen.problem.regulariser(cells, edge_tables) + seen.loss(cells)[0]
+
+
+def _check_size(counts: Any, rtol: float = 1e-6) -> None:
+    """Refuse counts whose nodes are of another number of individuals than they say."""
+    for name, table in counts.nodes.items():
+        total = float(np.sum(table))
+        if abs(total - counts.n) > rtol * max(abs(total), abs(counts.n)):
+            raise DataError(
+                f"The counts of {name!r} sum to {total:.10g}; the population has n = {counts.n:.10g}.",
+                hint="leave n out to take it from the tables, or correct it.",
+            )
 
 
 def as_counts(counts: Any, model: PopulationModel) -> Counts:

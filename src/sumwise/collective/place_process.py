@@ -13,7 +13,7 @@ from sumwise import checks
 from sumwise.collective.counts import CountsFit
 from sumwise.collective.kernels.smooth_field import factor
 from sumwise.collective.map_counts import map_counts
-from sumwise.collective.smoothing import check_field, neighbour_distance
+from sumwise.collective.smoothing import neighbour_distance
 from sumwise.collective.tree_model import TreeModel
 from sumwise.display import facts_text, finding_html
 from sumwise.errors import DataError
@@ -152,7 +152,6 @@ def process_counts(
     [403, 566]
     """
     place, when = _read(model, tables, positions, times)
-    check_field("process_counts", len(when), len(place))
     checks.positive(scale, "scale", ndim=0)
     checks.positive(tol, "tol", ndim=0)
     checks.at_least(max_iter, "max_iter", 1)

@@ -20,7 +20,6 @@ from sumwise.collective.tree_model import TreeModel
 from sumwise.collective.trellis import Walk, walk_of
 from sumwise.errors import DataError, NotConverged
 from sumwise.kernels.chain_diagnostics import effective_size, split_r_hat
-from sumwise.memory import check_fits
 from sumwise.noise import Exact
 from sumwise.progress import Progress
 from sumwise.table import title
@@ -30,7 +29,6 @@ MOST_STATES = 20_000_000  # individuals times attributes that "paths" keeps in m
 WORST_R_HAT = 1.1
 COLUMNS = 512  # counts whose effective sizes are found at once
 BATCHES = 20  # means of so many runs of draws say how sure a mean is
-PER_COUNT = 26  # numbers for every count of a cell or move: lists of the sampler, and the chain that runs
 MOST_MOVERS = {"paths": 1, "cycles": 3}  # individuals that one move of a sampler exchanges at most
 
 
@@ -119,7 +117,8 @@ def sample_counts(
     seen = observe(model, tables, n)
     total = _population(seen)
     _check_kinds(seen, model)
-    _check_size(seen, total, draws, n_chains)
+    hint = "give fewer draws and a larger thin, or fewer chains; or merge levels."
+    checks.allocation("sample_counts", (n_chains, draws, sum(seen.problem.forest.sizes)), hint=hint)
     walk = walk_of(seen, model, maximise_dual(seen.problem, 1e-6, 200).multipliers)
     chosen = _method(method, seen, total, walk)
     before = max(50, draws // 5) if burn_in is None else burn_in
@@ -192,22 +191,6 @@ def _population(seen: Observed) -> int:
     if total != np.floor(total):
         raise DataError(f"n is {total:g}; whole individuals are sampled.", hint="round n.")
     return int(total)
-
-
-def _check_size(seen: Observed, total: int, draws: int, n_chains: int) -> None:
-    """Refuse draws that memory won't hold, before the first is made."""
-    forest = seen.problem.forest
-    cells = sum(forest.sizes)
-    moves = sum(edge.n_cells for *_, edge in forest.edges)
-    kept = 2 * (4 if total < 2**31 else 8) * n_chains * draws * cells  # all chains are put together at the end
-    judged = 64 * n_chains * draws * min(cells, COLUMNS)  # Fourier transforms of some columns at a time
-    people = 8 * min(total * len(forest.sizes), MOST_STATES)
-    check_fits(
-        kept + judged + 8 * (cells + moves) * (PER_COUNT + 2 * BATCHES + 3 * n_chains) + people,
-        "sample_counts",
-        f"{n_chains:,} x {draws:,} draws of {cells:,} counts, and {moves:,} moves between them",
-        "give fewer draws and a larger thin, or fewer chains; merge levels; or forbid moves by sparse potentials.",
-    )
 
 
 def _check_kinds(seen: Observed, model: Any) -> None:

@@ -15,7 +15,6 @@ import numpy as np
 from sumwise import checks
 from sumwise.collective.kernels.smooth_field import (
     FINE,
-    MAX_POINTS,
     Unsolved,
     factor,
     fit_field,
@@ -26,7 +25,6 @@ from sumwise.collective.kernels.smooth_field import (
 from sumwise.display import facts_text, finding_html
 from sumwise.domain import Domain
 from sumwise.errors import DataError
-from sumwise.memory import check_fits
 from sumwise.noise import Gaussian
 from sumwise.table import Table
 from sumwise.tables import Tables
@@ -178,7 +176,8 @@ def smooth_counts(
     for name, value in (("time_length", time_length), ("space_length", space_length), ("noise", noise)):
         if value is not None:
             checks.positive(value, name, ndim=0)
-    check_field("smooth_counts", len(when), len(place), draws)
+    hint = "give fewer places or times, or fewer draws."
+    checks.allocation("smooth_counts", (draws, len(when), len(place)), hint=hint)
     seen = np.isfinite(y)
     size = _total(y, seen) if total is None else float(checks.positive(total, "total", ndim=0))
     effort = np.where(seen.any(axis=1), np.nansum(y, axis=1) / size / np.maximum(seen.mean(axis=1), 1e-9), 1.0)
@@ -224,18 +223,6 @@ def _read(counts: Any, positions: Any, times: Any):
     if not np.nansum(y) > 0:
         raise DataError("All counts are zero.")
     return y, place, when
-
-
-def check_field(doing: str, n_times: int, n_places: int, draws: int = 0) -> None:
-    """Refuse a field over so many times and places, and draws of it, that memory won't hold."""
-    inner = min(n_places, MAX_POINTS)
-    similar = 4 * inner**2 + (3 * n_places * inner if n_places > MAX_POINTS else 0)
-    check_fits(
-        8 * (similar + (12 + 2 * draws) * n_times * n_places),
-        doing,
-        f"a field over {n_times:,} times and {n_places:,} places" + (f", and {draws:,} draws of it" if draws else ""),
-        "give fewer places or times" + (", or fewer draws." if draws else "."),
-    )
 
 
 def neighbour_distance(points: np.ndarray) -> float:

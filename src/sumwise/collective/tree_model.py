@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from sumwise import checks
 from sumwise.collective.kernels.edges import DenseEdge, MarginEdge, SparseEdge
 from sumwise.collective.layout import Layout
 from sumwise.collective.model import PopulationModel
 from sumwise.collective.potentials import as_device, edge_potentials, filled, read_edges
 from sumwise.domain import Domain
 from sumwise.errors import DataError
-from sumwise.memory import check_fits, out_of_memory_explained
-
-PER_CELL = 3  # numbers for every cell of a dense edge that a model holds
 
 
 class TreeModel(PopulationModel):
@@ -67,10 +65,9 @@ class TreeModel(PopulationModel):
         self.log_potentials = edge_potentials(log_potentials, domain, self.edges, "add the edge, or use a GraphModel.")
         self._check_size()
         made: dict[Any, Any] = {}  # steps with the same table of moves share its operator
-        with out_of_memory_explained("TreeModel"):
-            for pair in self.edges:
-                key = id(self.log_potentials[pair]) if pair in self.log_potentials else pair
-                made[pair] = made[key] = made[key] if key in made else self._operator(pair)
+        for pair in self.edges:
+            key = id(self.log_potentials[pair]) if pair in self.log_potentials else pair
+            made[pair] = made[key] = made[key] if key in made else self._operator(pair)
         self._operators = {pair: made[pair] for pair in self.edges}
         self._layouts = {}
         self.layout().problem()  # every state impossible, or a cycle: better said now
@@ -88,16 +85,10 @@ class TreeModel(PopulationModel):
             joined.update(dict.fromkeys(fewer, more))
 
     def _check_size(self):
-        """Refuse dense tables of moves that memory won't hold, before they are made."""
-        sizes = {p: self.domain.size(p) for p in self.edges if not sparse.issparse(self.log_potentials.get(p))}
-        if sizes:
-            largest = max(sizes, key=sizes.__getitem__)
-            check_fits(
-                8 * PER_CELL * sum(sizes.values()),
-                f"A model with {len(sizes):,} dense edges",
-                f"a table of {sizes[largest]:,} cells over {' x '.join(largest)}",
-                "give potentials as scipy sparse matrices, which hold the moves that are possible and no others.",
-            )
+        """Refuse dense tables of moves that memory doesn't hold, before they are made."""
+        dense = [p for p in self.edges if not sparse.issparse(self.log_potentials.get(p))]
+        hint = "give potentials as scipy sparse matrices, which hold the moves that are possible and no others."
+        checks.allocation("The model", *((self.domain[a], self.domain[b]) for a, b in dense), hint=hint)
 
     def _operator(self, pair):
         table: Any = self.log_potentials.get(pair)

@@ -68,8 +68,8 @@ def coarse_race(race: Any, hispanic: Any, not_hispanic: int = 1) -> pd.Series:
     origin: Any = pd.Series(hispanic)
     checks.same_length(race=given, hispanic=origin)
     plain = given.map({1: 0, 2: 1, 6: 2}).where(given.isna() | given.isin([1, 2, 6]), 4)
-    some = origin.notna().to_numpy() & (origin.astype(float).to_numpy() != not_hispanic)
-    place = np.where(some, 3, plain.fillna(-1).to_numpy(dtype=float))
+    hispanics = origin.notna().to_numpy() & (origin.astype(float).to_numpy() != not_hispanic)
+    place = np.where(hispanics, 3, plain.fillna(-1).to_numpy(dtype=float))
     return _series(place, RACE, given)
 
 

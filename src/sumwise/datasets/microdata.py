@@ -11,7 +11,6 @@ import pandas as pd
 from sumwise.datasets.records import LabelledBags, Microdata, labelled_bags
 from sumwise.datasets.store import check_frame, entry, read_csv, read_document, verified
 from sumwise.display import record_html
-from sumwise.domain import Domain
 from sumwise.errors import UnknownName
 
 ADULT_COLUMNS = [
@@ -161,25 +160,6 @@ def adult_raw() -> Microdata:
     return Microdata("adult_raw", frame, bag="occupation", weight="fnlwgt")
 
 
-def adult_coded() -> tuple[pd.DataFrame, Domain]:
-    """UCI Adult as integer codes, with its domain (the coding of private-pgm).
-
-    Returns
-    -------
-    frame : pandas.DataFrame
-        48,842 x 14 codes.
-    domain : Domain
-        How many levels each column has.
-
-    Examples
-    --------
-    >>> from sumwise import datasets
-    >>> datasets.adult_coded()[1].size(["age", "sex"])
-    170
-    """
-    return read_csv("adult_coded"), Domain(read_document("adult_coded", 1))
-
-
 def franco_variants() -> list[str]:
     """Names of the 20 published bag assignments that :func:`franco` takes.
 
@@ -215,14 +195,15 @@ def franco(variant: str = "naive-large-equal-None-cluster-None-None") -> Labelle
     """
     names = franco_variants()
     asked = variant.removeprefix("adult-")
-    found = [asked] if asked in names else [name for name in names if name.startswith(asked)]
-    if len(found) != 1:
+    matches = [asked] if asked in names else [name for name in names if name.startswith(asked)]
+    if len(matches) != 1:
         raise UnknownName(
-            f"The variant {variant!r} fits {len(found)} of {len(names)} names.", hint=f"take one of {', '.join(names)}."
+            f"The variant {variant!r} fits {len(matches)} of {len(names)} names.",
+            hint=f"take one of {', '.join(names)}.",
         )
     frame = _read_parquet("franco", 0)
     features = [str(c) for c in frame.columns if c != "y"]
-    frame["bag"] = _read_parquet("franco", 1 + names.index(found[0]))["bag"].to_numpy()
+    frame["bag"] = _read_parquet("franco", 1 + names.index(matches[0]))["bag"].to_numpy()
     return labelled_bags(frame, "bag", features, frame["y"])
 
 

@@ -220,9 +220,9 @@ class Microdata:
                     f"{self.name} has no column {column!r}.", hint=f"it has {', '.join(self.frame.columns)}."
                 )
         known = (self.frame[label].notna() & self.frame[bag].notna()).to_numpy()
-        kept = self.frame[known]
+        rows = self.frame[known]
         weight = self.weight if weighted else None
-        labelled = labelled_bags(kept, bag, features, kept[label], weight)
+        labelled = labelled_bags(rows, bag, features, rows[label], weight)
         return replace(labelled, rows=np.flatnonzero(known)[labelled.rows])
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from sumwise.bags import Bags
 from sumwise.datasets.records import Split
@@ -107,21 +106,3 @@ def _labelled(frame: Any) -> tuple[Bags, np.ndarray]:
         raise DataError("Some bag has two labels.", hint="get a fresh copy of the public original.")
     bags = Bags.from_frame(frame.sort_values("bag", kind="stable"), bag="bag", features=features)
     return bags, labels["min"].to_numpy(dtype=np.int64)
-
-
-def bdr_gamma_published() -> pd.DataFrame:
-    """Published results of Bayesian distribution regression on the Gamma experiments (Law et al. 2018).
-
-    Returns
-    -------
-    pandas.DataFrame
-        183 rows: experiment, setting, method, test_mse, test_nll, coverage95; the last two are missing for
-        methods without an uncertainty.
-
-    Examples
-    --------
-    >>> from sumwise import datasets
-    >>> datasets.bdr_gamma_published().shape
-    (183, 6)
-    """
-    return read_csv("bdr_gamma_published")

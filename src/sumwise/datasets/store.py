@@ -150,14 +150,14 @@ def folders() -> list[Path]:
     >>> folders()[-1].name
     'data'
     """
-    found: list[Path] = []
+    places: list[Path] = []
     if os.environ.get(VARIABLE):
-        found.append(Path(os.environ[VARIABLE]).expanduser())
+        places.append(Path(os.environ[VARIABLE]).expanduser())
     source = Path(__file__).resolve().parents[2]
     if source.name == "src":  # a checkout, not an installed package
-        found.append(source.parent.parent / "shared" / "data")
-    found.append(Path.cwd().parent / "shared" / "data")
-    return list(dict.fromkeys(found))
+        places.append(source.parent.parent / "shared" / "data")
+    places.append(Path.cwd().parent / "shared" / "data")
+    return list(dict.fromkeys(places))
 
 
 def _find(file: File) -> Path | None:
@@ -176,10 +176,10 @@ def verified(name: str, number: int = 0) -> tuple[File, Path]:
             f"The public original: {e.source} (licence: {e.licence}). Expected sha256: {file.sha256}.",
             hint=f"put the file there, or set {VARIABLE} to the folder that holds {file.path!r}.",
         )
-    found = _digest(path)
-    if found != file.sha256:
+    actual = _digest(path)
+    if actual != file.sha256:
         raise DataError(
-            f"The file {str(path)!r} of the data set {e.name!r} has sha256 {found}; expected {file.sha256}.",
+            f"The file {str(path)!r} of the data set {e.name!r} has sha256 {actual}; expected {file.sha256}.",
             hint=f"get a fresh copy of the public original: {e.source}.",
         )
     return file, path

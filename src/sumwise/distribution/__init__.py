@@ -2,7 +2,6 @@
 
 from sumwise.distribution.bag_kernel import EmbeddingKernel
 from sumwise.distribution.bag_of_words import BagOfWords
-from sumwise.distribution.boosting import BagBoosting
 from sumwise.distribution.deep_sets import DeepSets
 from sumwise.distribution.earth_mover import earth_movers_distance
 from sumwise.distribution.embedding import LinearEmbedding
@@ -12,27 +11,23 @@ from sumwise.distribution.gaussian_kernel import GaussianKernel, MarginalKernel
 from sumwise.distribution.gaussian_mixture import mixture_similarity
 from sumwise.distribution.gaussian_process import BagGaussianProcess
 from sumwise.distribution.gaussian_w2 import GaussianW2Kernel
-from sumwise.distribution.importance import partial_dependence, permutation_importance
 from sumwise.distribution.kernel_embedding import KernelEmbedding
 from sumwise.distribution.kernel_ridge import BagKernelRidge
 from sumwise.distribution.logistic import BagLogistic
-from sumwise.distribution.method_choice import default_method
 from sumwise.distribution.moments import MomentEmbedding
 from sumwise.distribution.pyramid_match import PyramidMatchKernel
 from sumwise.distribution.quantile import QuantileEmbedding
-from sumwise.distribution.recommend import Recommendation, recommend
 from sumwise.distribution.ridge import BagRidge
-from sumwise.distribution.shrunk_embedding import ShrunkEmbedding
-from sumwise.distribution.size_matched import SizeMatched
+from sumwise.distribution.stacking import BagStacking
 from sumwise.distribution.wasserstein import WassersteinKernel
 
 __all__ = [
-    "BagBoosting",
     "BagGaussianProcess",
     "BagKernelRidge",
     "BagLogistic",
     "BagOfWords",
     "BagRidge",
+    "BagStacking",
     "DeepSets",
     "EmbeddingKernel",
     "FisherVector",
@@ -45,14 +40,7 @@ __all__ = [
     "MomentEmbedding",
     "PyramidMatchKernel",
     "QuantileEmbedding",
-    "Recommendation",
-    "ShrunkEmbedding",
-    "SizeMatched",
     "WassersteinKernel",
-    "default_method",
     "earth_movers_distance",
     "mixture_similarity",
-    "partial_dependence",
-    "permutation_importance",
-    "recommend",
 ]

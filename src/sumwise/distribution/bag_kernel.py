@@ -11,18 +11,16 @@ from scipy.spatial.distance import cdist
 
 from sumwise import checks
 from sumwise.bags import Bags
-from sumwise.distribution.columns import Columns, check_bags
+from sumwise.distribution.columns import Columns, check_bags, content_sorted
 from sumwise.distribution.embedding import Embedding, fresh
 from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.kernels.quantiles import squared_distances
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.features import name_columns
-from sumwise.memory import check_fits
 
 N_PAIRS = 500  # bags among which the median distance is taken
 BLOCK = 2**25  # distances held at once: 256 MiB
-MATRICES, PER_PART = 6, 3  # matrices of similarities held at the peak of a fit, and of distances for every part
 
 
 class BagKernel(Estimator):
@@ -69,6 +67,7 @@ class BagKernel(Estimator):
 
     def scaled_distances(self, a: Any, b: Any) -> np.ndarray:
         """Distances of all parts over their scales."""
+        checks.allocation("The kernel matrix", (len(a), len(b)), hint="give fewer bags at a time, or lower max_bags.")
         distances = self.distances(a, b)
         distances /= self.scale_[:, None, None]
         return distances
@@ -76,12 +75,6 @@ class BagKernel(Estimator):
     def distance_blocks(self, a: Any, b: Any) -> Iterator[tuple[Any, np.ndarray]]:
         """Yield some rows of `a` at a time with their scaled distances from `b`: those of all parts take much room."""
         parts = len(self.distances(a[:1], b[:1]))
-        check_fits(
-            8 * (2 * len(a) * len(b) + PER_PART * min(BLOCK, parts * len(a) * len(b))),
-            f"Comparing {len(a):,} bags",
-            f"a matrix of {len(a):,} x {len(b):,} similarities",
-            "give fewer bags at a time.",
-        )
         step = max(1, BLOCK // max(1, parts * len(b)))
         if step >= len(a):
             yield a, self.scaled_distances(a, b)
@@ -91,6 +84,7 @@ class BagKernel(Estimator):
 
     def compare(self, a: Any, b: Any, gamma: float | None = None) -> np.ndarray:
         """Kernel matrix of what is kept of bags and bags; with another gamma than its own where one is given."""
+        checks.allocation("The kernel matrix", (len(a), len(b)), hint="give fewer bags at a time, or lower max_bags.")
         gamma = self.gamma_ if gamma is None else gamma
         return np.vstack([self.similarities(scaled, gamma) for _, scaled in self.distance_blocks(a, b)])
 
@@ -157,11 +151,12 @@ class BagKernel(Estimator):
         checks.choice(self.combine, "combine", ("sum", "product"))
         self.columns_ = Columns.learn(bags, bool(self.standardize))
         bags = self.columns_.check(bags)
-        self._learn(bags)
+        alike, order = content_sorted(bags)
+        self._learn(alike)
         kept = self.represent(bags)
         if isinstance(self.gamma, str):
             checks.choice(self.gamma, "gamma", ("median",))
-            self.gamma_, self.scale_ = 1.0, self._medians(kept)
+            self.gamma_, self.scale_ = 1.0, self._medians(kept[order])
         else:
             self.gamma_, self.scale_ = float(checks.positive(self.gamma, "gamma", ndim=0)), np.ones(1)
         return kept
@@ -190,24 +185,6 @@ class BagKernel(Estimator):
         a = self.represent(self.columns_.check(bags))
         b = a if others is None else self.represent(self.columns_.check(others))
         return self.compare(a, b)
-
-
-def check_gram(kernel: BagKernel, kept: Any, n_tuning: int, n_reference: int, n_pool: int = 0) -> None:
-    """Refuse a Gram matrix of all bags and `n_reference` of them that memory won't hold, before it is made.
-
-    n_tuning: bags among which widths are compared, with the distances of every part at hand; n_pool: those that the
-    reference bags are picked from.
-    """
-    n, parts = len(kept), len(kernel.distances(kept[:1], kept[:1]))
-    tuning = min(n, n_tuning) ** 2 * (PER_PART * parts + MATRICES)
-    compared = [(n, n_reference), (min(n, n_pool), min(n, n_pool))]
-    needed = max(tuning, *(MATRICES * a * b + PER_PART * min(BLOCK, parts * a * b) for a, b in compared))
-    check_fits(
-        8 * needed,
-        f"Comparing {n:,} bags",
-        f"matrices of {n:,} x {n_reference:,} similarities, and distances of {parts} parts",
-        "lower n_tuning, or max_bags so that landmarks or inducing bags take the place of all; or give fewer bags.",
-    )
 
 
 @dataclass(eq=False, repr=False)

@@ -1,4 +1,4 @@
-"""Which methods are worth trying on given bags, simplest first."""
+"""The methods that `BagStacking` averages by default."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from typing import Any
 from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import EmbeddingKernel
 from sumwise.distribution.bag_of_words import BagOfWords
-from sumwise.distribution.boosting import BagBoosting, tree_features
-from sumwise.distribution.deep_sets import DeepSets
+from sumwise.distribution.columns import Columns
 from sumwise.distribution.embedding import Embedding, LinearEmbedding
-from sumwise.distribution.fisher_vector import FisherVector
 from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.kernel_embedding import KernelEmbedding
 from sumwise.distribution.kernel_ridge import BagKernelRidge
@@ -19,32 +17,21 @@ from sumwise.distribution.moments import MomentEmbedding
 from sumwise.distribution.quantile import QuantileEmbedding
 from sumwise.distribution.ridge import BagRidge
 
-FEW_BAGS = 300  # below, a network isn't tried
-MANY_BAGS = 20_000  # above, kernels take minutes
-COMPONENTS = 32  # of a Fisher vector
-N_TREES = 300  # of a forest
+MANY_BAGS = 5_000  # above, kernels between all bags take minutes: their cost is the cube of the number
 
 
-def default_candidates(bags: Bags, task: str, seed: int) -> tuple[dict[str, Any], list[str]]:
-    """Return estimators by name, and why some were not taken.
+def default_candidates(bags: Bags, task: str, seed: int) -> dict[str, Any]:
+    """Return the methods by name: five embeddings and, of up to 5,000 bags, kernels; trees on bag features.
+
+    Networks are left to `DeepSets`, which needs hundreds of bags and minutes; give it in ``candidates`` to average it.
 
     Examples
     --------
     >>> from sumwise import synthetic
     >>> from sumwise.distribution.candidates import default_candidates
-    >>> found, reasons = default_candidates(synthetic.gamma(20, 10, random_state=0).bags, "regression", 0)
-    >>> list(found)[0], reasons[-1]
-    ('means', 'DeepSets was not tried: 20 bags are few for a network (300 or more).')
+    >>> list(default_candidates(synthetic.gamma(20, 10, random_state=0).bags, "regression", 0))[:2]
+    ['means', 'moments']
     """
-    found, reasons = _fixed(bags, task, seed)
-    if len(bags) >= FEW_BAGS:
-        found["DeepSets"] = DeepSets(task=task, random_state=seed)
-    else:
-        reasons.append(f"DeepSets was not tried: {len(bags)} bags are few for a network ({FEW_BAGS} or more).")
-    return found, reasons
-
-
-def _fixed(bags: Bags, task: str, seed: int) -> tuple[dict[str, Any], list[str]]:
     embeddings: dict[str, Embedding] = {
         "means": LinearEmbedding(),
         "moments": MomentEmbedding(),
@@ -52,33 +39,35 @@ def _fixed(bags: Bags, task: str, seed: int) -> tuple[dict[str, Any], list[str]]
         "Fourier features": FourierEmbedding(moments=True),
         "bag of words": BagOfWords(),
     }
-    reasons = []
-    length = (2 * bags.n_features + 1) * COMPONENTS
-    if length <= 10 * len(bags):
-        embeddings["Fisher vector"] = FisherVector(COMPONENTS)
-    else:
-        reasons.append(f"The Fisher vector was not tried: it would have {length} numbers for {len(bags)} bags.")
-    boosting = BagBoosting(task, random_state=seed)
+    trees = {"random forest": _on_trees(bags, seed, _forest(task, seed))}
     if task == "classification":
         if len(bags) <= MANY_BAGS:
             embeddings["Wasserstein kernel"] = KernelEmbedding()
             embeddings["words, Laplace kernel"] = KernelEmbedding(EmbeddingKernel(BagOfWords(), "laplace"))
-        made = {n: BagLogistic(e, target="classes", random_state=seed) for n, e in embeddings.items()}
-        return {**made, "gradient boosting": boosting, "random forest": _forest(bags, seed)}, reasons
-    found: dict[str, Any] = {name: BagRidge(e, random_state=seed) for name, e in embeddings.items()}
+        return {n: BagLogistic(e, target="classes", random_state=seed) for n, e in embeddings.items()} | trees
+    methods: dict[str, Any] = {name: BagRidge(e, random_state=seed) for name, e in embeddings.items()}
     if len(bags) <= MANY_BAGS:
         words = EmbeddingKernel(BagOfWords(), "laplace")
-        found["words, Laplace kernel"] = BagKernelRidge(words, random_state=seed)
-        found["Wasserstein kernel"] = BagKernelRidge(random_state=seed)
-    else:
-        reasons.append(f"Kernels were not tried: {len(bags)} bags take minutes ({MANY_BAGS} at most).")
-    return {**found, "gradient boosting": boosting}, reasons
+        methods["words, Laplace kernel"] = BagKernelRidge(words, random_state=seed)
+        methods["Wasserstein kernel"] = BagKernelRidge(random_state=seed)
+    return methods | trees
 
 
-def _forest(bags: Bags, seed: int) -> Any:
-    """A random forest on the features that boosted trees have: better than these on a few hundred bags of classes."""
-    from sklearn.ensemble import RandomForestClassifier
+def _on_trees(bags: Bags, seed: int, trees: Any) -> Any:
+    """Scikit-learn's trees on moments and quantiles; of few columns also covariances and Fourier features."""
     from sklearn.pipeline import make_pipeline, make_union
 
-    forest = RandomForestClassifier(N_TREES, min_samples_leaf=2, random_state=seed)
-    return make_pipeline(make_union(*tree_features(bags, seed)), forest)
+    columns = Columns.learn(bags).dimension
+    few = columns * columns <= len(bags)  # as many covariances as columns squared: no more than there are bags
+    parts: list[Embedding] = [MomentEmbedding(4, cross=few), QuantileEmbedding(9)]
+    if few:
+        parts.append(FourierEmbedding(8, (1.0, 0.5), random_state=seed))
+    return make_pipeline(make_union(*parts), trees)
+
+
+def _forest(task: str, seed: int) -> Any:
+    from sklearn.ensemble import ExtraTreesRegressor, RandomForestClassifier
+
+    if task == "classification":
+        return RandomForestClassifier(300, min_samples_leaf=2, random_state=seed)
+    return ExtraTreesRegressor(300, min_samples_leaf=2, random_state=seed)

@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks
-from sumwise.bags import Bags, as_bags
+from sumwise.bags import Bags, as_bags, rows_of
 from sumwise.distribution.kernels.segments import segment_means
 from sumwise.errors import DataError, ModelWarning
 from sumwise.features import MISSING, recode, report_unseen
-from sumwise.memory import at_caller
 
 __all__ = ["Columns", "check_bags"]
 
@@ -39,6 +38,36 @@ def check_bags(bags: Any, least: int = 1) -> Bags:
             f"There are {len(bags)} bags; at least {least} are needed.", hint="a sample is a bag: one response each."
         )
     return bags
+
+
+def content_sorted(bags: Bags, *per_bag: np.ndarray) -> tuple[Bags, np.ndarray]:
+    """Return the bags sorted by numbers of each, then by what they hold, rows too; and the order, (n_bags,).
+
+    What is drawn or dealt out in this order is a function of the set of bags, and of the set of rows of each.
+
+    Examples
+    --------
+    >>> from sumwise import Bags
+    >>> from sumwise.distribution.columns import content_sorted
+    >>> bags = Bags.from_arrays([[3.0, 1.0], [2.0], [1.0, 3.0]])
+    >>> content_sorted(bags, [5.0, 4.0, 1.0])[1]
+    array([2, 1, 0])
+    """
+    rows = _row_order(bags)
+    table = np.where(np.isnan(bags.values), 0.0, bags.values)[rows]
+    sums = np.add.reduceat(table, bags.offsets[:-1], axis=0)
+    order = np.lexsort([*sums.T[::-1], bags.sizes, *per_bag[::-1]])
+    chosen = rows[rows_of(bags.offsets, order)]
+    return bags.regrouped(chosen, np.concatenate([[0], np.cumsum(bags.sizes[order])])), order
+
+
+def _row_order(bags: Bags) -> np.ndarray:
+    """The rows of each bag sorted by their columns: units of measurement play no part."""
+    keys, index = [*bags.values.T, *([bags.weights] if bags.weighted else [])], bags.bag_index
+    order = np.lexsort([*keys[:1], index])
+    first = keys[0][order] if keys else index
+    tied = (first[1:] == first[:-1]) & (index[order][1:] == index[order][:-1])
+    return np.lexsort([*keys[::-1], index]) if tied.any() or np.isnan(first).any() else order
 
 
 @dataclass(frozen=True)
@@ -116,7 +145,7 @@ class Columns:
             warnings.warn(
                 f"{int(constant.sum())} of {bags.n_features} columns are constant ({named}) and are left out.",
                 ModelWarning,
-                stacklevel=at_caller(4),
+                stacklevel=4,
             )
         kept = ~constant
         scale = scale[kept] if standardize else np.ones(int(kept.sum()))
@@ -158,7 +187,7 @@ class Columns:
             warnings.warn(
                 f"Column {new[0]!r} has missing values, which training had not: its mean takes their place.",
                 ModelWarning,
-                stacklevel=at_caller(5),
+                stacklevel=5,
             )
         known = np.zeros(len(self.given))
         known[self.numeric[self.numeric < len(known)]] = self.centre[self.numeric < len(known)]

@@ -10,8 +10,7 @@ from sklearn.utils.metaestimators import available_if
 
 from sumwise import checks
 from sumwise.bags import Bags
-from sumwise.checkpoint import Checkpoint, fingerprint
-from sumwise.distribution.columns import Columns, check_bags
+from sumwise.distribution.columns import Columns, check_bags, content_sorted
 from sumwise.distribution.regressor import BagRegressor, weighted_bags
 from sumwise.distribution.set_explanation import attention, critical_rows, unchanged_by
 from sumwise.distribution.set_network import Plan, make_plan
@@ -25,13 +24,12 @@ from sumwise.distribution.set_training import (
     Training,
     batch_size,
     fresh_network,
-    largest_step,
 )
 from sumwise.errors import DataError
 from sumwise.extras import require
 from sumwise.features import centre_and_scale, name_columns
 from sumwise.fit import Fit, warn_not_converged
-from sumwise.memory import check_fits
+from sumwise.io.checkpoint import Checkpoint, fingerprint
 from sumwise.networks.optimiser import SCHEDULES
 from sumwise.networks.tensors import find_device, threads
 from sumwise.progress import Progress
@@ -187,8 +185,8 @@ class DeepSets(BagRegressor):
         bags, (y,), weights = weighted_bags(bags, (y,), sample_weight, least=1)
         settings = self._settings(bags)
         target = self._learn_scales(bags, y)
-        bags = self.columns_.check(bags)
-        self._check_size(bags, settings)
+        bags, order = content_sorted(self.columns_.check(bags), *target.reshape(len(bags), -1).T)
+        target, weights = target[order], None if weights is None else weights[order]
         split = None if validation is None else self._judges(*validation)
         seeds = [int(s) for s in checks.generator(self.random_state).integers(2**62, size=self.n_members)]
         checkpoint = Checkpoint(self.checkpoint, key=self._key(bags, target, (split, weights), seeds), seconds=SECONDS)
@@ -237,7 +235,6 @@ class DeepSets(BagRegressor):
             bags = self.columns_.check(bags)
             target = self.response_.encode(bags, y)
             seed, network = self._course["seed"], Network(self._plan(), self.members_[0], device)
-        self._check_size(bags, settings)
         source = RowSource(bags, self.columns_, device)
         run = Training(network, source, self._tensor(target, device), settings, [seed])
         with threads(self.n_jobs):
@@ -262,30 +259,8 @@ class DeepSets(BagRegressor):
         """Return class probabilities, (n_bags, n_classes), of a classifier."""
         return self._predict(bags)
 
-    def predict_interval(self, bags: Bags, level: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
-        """Return an interval for the response of each bag, from the errors on held-out bags.
-
-        It is as wide for every bag, and holds on average over bags like the training bags. Held-out bags also
-        chose the epoch, so coverage may fall a little short of `level`.
-
-        Returns
-        -------
-        low, high : arrays in the shape of `predict`
-        """
-        self._fitted()
-        if self.task == "classification":
-            raise DataError("A classification has no prediction intervals.", hint="predict_proba says how sure it is.")
-        share = checks.fraction(level, "level")
-        errors = np.abs(self.residuals_)
-        if not len(errors):
-            raise DataError("No bags were held out.", hint="give validation=0.1, or fit(..., validation=(bags, y)).")
-        rank = min(int(np.ceil(share * (len(errors) + 1))), len(errors))
-        width = np.sort(errors, axis=0)[rank - 1]
-        middle = self._predict(bags)
-        ends = [middle - width, middle + width]
-        if self.task == "share":
-            ends = [np.clip(end, 0.0, 1.0) for end in ends]
-        return self._shaped(ends[0]), self._shaped(ends[1])
+    def _bounds(self) -> tuple[float, float]:
+        return (0.0, 1.0) if self.task == "share" else (-np.inf, np.inf)
 
     def critical_set(self, bags: Bags) -> np.ndarray:
         """Return rows that alone decide the answer when the pool is a maximum (Qi et al. 2017).
@@ -399,16 +374,6 @@ class DeepSets(BagRegressor):
             self.classes_ = np.array(self.response_.classes)
         self._plan()
         return self.response_.encode(bags, y)
-
-    def _check_size(self, bags: Bags, settings: Settings) -> None:
-        rows, n_bytes = largest_step(self._plan(), bags.sizes, settings.batch_bags, self.max_rows)
-        copies = 8 * bags.values.size * (2 if self.validation else 1)  # of the rows: those held out and the others
-        check_fits(
-            copies + (n_bytes if find_device(self.device).type == "cpu" else 0),
-            "DeepSets",
-            f"{rows:,} rows in the layers of phi at once, of {settings.batch_bags:,} bags",
-            "set max_rows, fewer batch_bags, or narrower layers in phi.",
-        )
 
     def _judges(self, bags: Bags, y: Any) -> tuple[Bags, np.ndarray]:
         bags = self.columns_.check(usable(bags))

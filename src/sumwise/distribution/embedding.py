@@ -9,15 +9,12 @@ import numpy as np
 from sklearn.base import TransformerMixin, clone
 from sklearn.utils._set_output import _get_output_config
 
+from sumwise import checks
 from sumwise.bags import Bags
-from sumwise.distribution.columns import Columns, check_bags
+from sumwise.distribution.columns import Columns, check_bags, content_sorted
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.features import name_columns
-from sumwise.memory import check_fits
-
-FEW = 100  # bags whose vectors need no foreseeing
-VECTOR_COPIES = 3  # of all vectors, held while they are made and used
 
 
 class Embedding(TransformerMixin, Estimator):
@@ -71,7 +68,7 @@ class Embedding(TransformerMixin, Estimator):
         self.columns_ = Columns.learn(bags, bool(self.standardize))
         bags = self.columns_.check(bags)
         if self.columns_.dimension:
-            self._learn(bags)
+            self._learn(content_sorted(bags)[0])
         return self
 
     def transform(self, bags: Bags) -> Any:
@@ -90,14 +87,9 @@ class Embedding(TransformerMixin, Estimator):
         """Return one vector per bag as an array, whatever the output of `transform` is."""
         self._fitted("columns_")
         bags = self.columns_.check(bags)
-        if len(bags) > FEW and self.columns_.dimension:
-            width = self._embed(bags[:1]).shape[1]
-            check_fits(
-                VECTOR_COPIES * 8 * len(bags) * width,
-                type(self).__name__,
-                f"{width:,} features of {len(bags):,} bags",
-                "give an embedding with fewer features, or fewer bags.",
-            )
+        if self.columns_.dimension:
+            width, hint = self._embed(bags[:1]).shape[1], "give an embedding with fewer features, or fewer bags."
+            checks.allocation(type(self).__name__, (len(bags), width), hint=hint)
         numbers = self._embed(bags) if self.columns_.dimension else np.zeros((len(bags), 0))
         return np.hstack([numbers, self.columns_.shares(bags)]) if self.columns_.levels else numbers
 

@@ -13,7 +13,7 @@ from scipy.stats import t as student
 
 from sumwise import checks
 from sumwise.bags import Bags
-from sumwise.distribution.bag_kernel import BagKernel, check_gram
+from sumwise.distribution.bag_kernel import BagKernel
 from sumwise.distribution.kernels.inducing import pick_inducing, sparse_process
 from sumwise.distribution.kernels.marginal_likelihood import marginal_likelihood_path, marginal_likelihoods
 from sumwise.distribution.regressor import BagRegressor
@@ -122,6 +122,9 @@ class BagGaussianProcess(BagRegressor):
             self.places_ = self.places_[checks.bag_weights(bags, sample_weight) > 0]
         return super().fit(bags, y, sample_weight=sample_weight)
 
+    def _reorder(self, order: np.ndarray) -> None:
+        self.places_ = None if self.places_ is None else self.places_[order]
+
     def _learn(self, bags: Bags, y: np.ndarray, _groups: np.ndarray | None, weights: np.ndarray | None, /) -> None:
         for name in ("n_tuning", "max_bags", "n_inducing"):
             checks.at_least(getattr(self, name), name, 3)
@@ -129,8 +132,7 @@ class BagGaussianProcess(BagRegressor):
         widths = checks.positive(self.widths, "widths", ndim=1)
         self.kernel_ = fresh_kernel(self.kernel, self.random_state)
         kept = self.kernel_.fit_represent(bags)
-        m, many = int(self.n_inducing), len(y) > self.max_bags
-        check_gram(self.kernel_, kept, self.n_tuning, *((m, N_CANDIDATES * m) if many else (len(y),)))
+        many = len(y) > self.max_bags
         self.level_ = np.average(y, axis=0, weights=weights)
         centred, sizes = y - self.level_, bags.total_weights
         noise = np.ones(len(y)) if weights is None else 1.0 / weights
@@ -253,24 +255,26 @@ class BagGaussianProcess(BagRegressor):
                 if found > self.log_evidence_:
                     self.log_evidence_, self.noise_, self.spatial_ = found, noise, (share, length)
 
-    def predict(self, bags: Bags, coordinates: Any = None) -> np.ndarray:
-        """Return the predicted response of each bag (at its place, if `fit` was given places)."""
+    def predict(self, bags: Bags, coordinates: Any = None, return_std: bool = False) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Return the predicted response of each bag (at its place, if `fit` was given places).
+
+        With ``return_std``, also its predictive standard deviation, noise included, as scikit-learn's processes do.
+        """
         self._fitted("dual_")
-        return self._shaped(self._predict(bags, coordinates))
+        middle = self._shaped(self._predict(bags, coordinates))
+        return (middle, self._deviation(bags, coordinates)) if return_std else middle
 
     def _predict(self, bags: Bags, coordinates: Any = None) -> np.ndarray:
         return self._kernel(*self._kept(bags, coordinates)) @ self.dual_ + self.level_
 
-    def predict_interval(self, bags: Bags, level: float = 0.95, coordinates: Any = None) -> tuple:
+    def predict_interval(self, bags: Bags, level: float = 0.95, coordinates: Any = None) -> tuple:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Return the low and high ends between which the response of each bag lies with probability `level`."""
         self._fitted("dual_")
         half = float(student.ppf(0.5 + 0.5 * checks.fraction(level, "level"), self.n_bags_ - 1))
-        middle, spread = self.predict(bags, coordinates), self.predict_std(bags, coordinates)
+        middle, spread = self.predict(bags, coordinates, return_std=True)
         return middle - half * spread, middle + half * spread
 
-    def predict_std(self, bags: Bags, coordinates: Any = None) -> np.ndarray:
-        """Return the predictive standard deviation of the response of each bag, noise included."""
-        self._fitted("dual_")
+    def _deviation(self, bags: Bags, coordinates: Any) -> np.ndarray:
         kept, places = self._kept(bags, coordinates)
         inflation = _inflation(bags.total_weights, self.rows_)
         similar, own = self._kernel(kept, places), self._own(kept)

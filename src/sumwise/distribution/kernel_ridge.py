@@ -11,7 +11,7 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.bags import Bags
-from sumwise.distribution.bag_kernel import BagKernel, check_gram
+from sumwise.distribution.bag_kernel import BagKernel
 from sumwise.distribution.kernels.inducing import pick_inducing
 from sumwise.distribution.kernels.ridge import Path, gram_path, ridge_path
 from sumwise.distribution.penalty import choose_penalty
@@ -55,6 +55,8 @@ class BagKernelRidge(BagRegressor):
         Fitted, with the chosen ``gamma_``.
     dual_, intercept_ : arrays of shape (n_bags or n_landmarks, n_outputs), (n_outputs,)
     penalty_ : array of shape (n_outputs,)
+    residuals_ : array of shape (n_bags, n_outputs)
+        Leave-one-out errors at the penalty; behind `predict_interval`.
     loo_error_ : array of shape (n_outputs,)
         Mean squared leave-one-out error; with groups, the error without the bag's group.
     least_eigenvalue_ : float
@@ -97,16 +99,13 @@ class BagKernelRidge(BagRegressor):
         self.kernel_ = fresh_kernel(self.kernel, self.random_state)
         kept = self.kernel_.fit_represent(bags)
         many = len(bags) > self.max_bags
-        landmarks = int(self.n_landmarks)
-        check_gram(
-            self.kernel_, kept, self.n_tuning, *((landmarks, N_CANDIDATES * landmarks) if many else (len(bags),))
-        )
         history, kept, whole = self._tune(kept, y, (groups, weights), rng)
         kin = groups, weights
         path = self._learn_landmarks(kept, y, kin, rng) if many else self._learn_gram(kept, y, kin, whole)
         chosen = choose_penalty(path, self.penalty)
         self.penalty_ = chosen / path.top
-        self.loo_error_ = np.average(path.leave_one_out(chosen) ** 2, axis=0, weights=weights)
+        self.residuals_ = checks.frozen(path.leave_one_out(chosen))
+        self.loo_error_ = np.average(self.residuals_**2, axis=0, weights=weights)
         self.fit_ = Fit(self.dual_, float(self.loo_error_.mean()), None, len(history["gamma"]), True, history)
 
     def _tune(

@@ -14,7 +14,7 @@ from sklearn.utils import RegressorTags
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel
-from sumwise.distribution.columns import check_bags
+from sumwise.distribution.columns import check_bags, content_sorted
 from sumwise.distribution.embedding import Embedding, fresh
 from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.kernel_embedding import KernelEmbedding
@@ -138,6 +138,8 @@ class BagLogistic(Estimator):
                 f"No bag with a weight above 0 has a class of {absent}.",
                 hint="leave those bags out, or raise a weight.",
             )
+        bags, order = content_sorted(bags, *shares.T, *(() if weights is None else (weights,)))
+        shares, weights = shares[order], None if weights is None else weights[order]
         embeddings = self._embeddings(len(bags))
         fold = self._folds(len(bags)) if isinstance(self.penalty, str) or len(embeddings) > 1 else None
         with warnings.catch_warnings(record=True) as caught:  # all of them warn of the same columns

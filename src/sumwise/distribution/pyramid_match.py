@@ -21,13 +21,15 @@ class PyramidMatchKernel(BagKernel):
     Parameters
     ----------
     levels : int >= 1, default 10
-        The finest histogram has 2^(levels - 1) cells between a column's least and largest training value.
+        With ``scale="range"`` the finest histogram has 2^(levels - 1) cells between a column's least and largest
+        training value.
     decay : float in (0, 1), default 0.5
         Weight of a level relative to the next finer one.
-    normalize : bool, default True
+    normalise : bool, default True
         Compare shares of rows; else weighted counts, so that large bags match more.
-    rescale : bool, default False
-        Divide by the root of the two bags' similarities to themselves.
+    scale : {"range", "data"}, default "range"
+        "data" takes the columns in the units that they have, as Lemus González does: cells of side 1, 2, 4, ... up to
+        the first that covers the range, so `levels` is not used.
 
     See Also
     --------
@@ -51,18 +53,25 @@ class PyramidMatchKernel(BagKernel):
 
     levels: int = 10
     decay: float = 0.5
-    normalize: bool = True
-    rescale: bool = False
+    normalise: bool = True
+    scale: str = "range"
 
     def _learn(self, bags: Bags) -> None:
         checks.at_least(self.levels, "levels", 1)
         checks.fraction(self.decay, "decay")
+        checks.choice(self.scale, "scale", ("range", "data"))
         chosen = bags.values[:, self.columns_.numeric]
-        self.low_, self.high_ = (f(chosen, axis=0).astype(float) for f in (np.min, np.max))
+        low, high = chosen.min(axis=0), chosen.max(axis=0)
+        self.levels_ = int(self.levels)
+        if self.scale == "data":  # one number of levels for all columns: the finest cells have side 1 in each
+            low = np.floor(low)
+            self.levels_ = int(np.ceil(np.log2(np.max(high - low, initial=1.0) + 1))) + 1
+            high = low + 2.0 ** (self.levels_ - 1)
+        self.low_, self.high_ = low.astype(float), high.astype(float)
 
     def represent(self, bags: Bags) -> np.ndarray:
         """Finest histograms of all columns, then counts of levels, (n_bags, cells); values outside go to the ends."""
-        cells = 2 ** (int(self.levels) - 1)
+        cells = 2 ** (self.levels_ - 1)
         index, parts = bags.bag_index, []
         for j, low, high in zip(self.columns_.numeric, self.low_, self.high_):
             place = np.floor((bags.values[:, j] - low) / (high - low) * cells)
@@ -71,18 +80,10 @@ class PyramidMatchKernel(BagKernel):
         counts = bags.total_weights[:, None]
         parts.append(self.columns_.shares(bags) * counts)
         whole = np.hstack(parts)
-        return whole / counts if self.normalize else whole
+        return whole / counts if self.normalise else whole
 
     def distances(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        total = self._matches(a, b)
-        if self.rescale:
-            own_a = np.array([self._matches(x[None], x[None])[0, 0] for x in a])
-            own_b = own_a if b is a else np.array([self._matches(x[None], x[None])[0, 0] for x in b])
-            total = total / np.sqrt(own_a[:, None] * own_b)
-        return total[None]
-
-    def _matches(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        n_levels, d = int(self.levels), self.columns_.dimension
+        n_levels, d = self.levels_, self.columns_.dimension
         split = d * 2 ** (n_levels - 1)
         total = _overlap(a[:, split:], b[:, split:])
         fine, before = [x[:, :split] for x in (a, b)], 0.0
@@ -92,7 +93,7 @@ class PyramidMatchKernel(BagKernel):
             before = now
             if level < n_levels - 1:
                 fine = [x.reshape(len(x), -1, 2).sum(axis=2) for x in fine]
-        return total / (d + len(self.columns_.levels))
+        return total[None] / (d + len(self.columns_.levels))
 
 
 def _overlap(a: np.ndarray, b: np.ndarray) -> np.ndarray:

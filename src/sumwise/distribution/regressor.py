@@ -12,11 +12,10 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from sumwise import checks
 from sumwise.bags import Bags
-from sumwise.distribution.columns import check_bags
+from sumwise.distribution.columns import check_bags, content_sorted
 from sumwise.errors import DataError, ModelWarning
 from sumwise.estimator import Estimator
 from sumwise.features import name_columns
-from sumwise.memory import at_caller
 
 AS_X: dict[str, Any] = {"bags": UNUSED}  # of scikit-learn's metadata requests: bags are X, and not routed
 
@@ -93,7 +92,7 @@ def warn_remote(remoteness: np.ndarray) -> None:
             f"each other (remoteness up to {remoteness.max():.3g}): their predictions extrapolate. Subgroups need not "
             "behave like whole bags.",
             ModelWarning,
-            stacklevel=at_caller(4),
+            stacklevel=4,
         )
 
 
@@ -141,6 +140,29 @@ def as_classifier(tags: Any) -> Any:
     """Return scikit-learn's tags of a classifier: folds are stratified, ``scoring="roc_auc"`` and displays work."""
     tags.estimator_type, tags.regressor_tags, tags.classifier_tags = "classifier", None, ClassifierTags()
     return tags
+
+
+def conformal_half_width(errors: np.ndarray, level: float) -> np.ndarray:
+    """Return half the width of an interval that covers a new error with probability `level`, (n_outputs,).
+
+    The ceil((n + 1) level)-th smallest of n absolute errors (n, n_outputs) of units left out, which are exchangeable
+    with the new one (Vovk et al. 2005). With few errors no width is large enough for a high level.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.distribution.regressor import conformal_half_width
+    >>> conformal_half_width(np.array([[-1.0], [2.0], [0.5], [4.0]]), 0.5)
+    array([2.])
+    """
+    rank = int(np.ceil((len(errors) + 1) * checks.fraction(level, "level")))
+    if rank > len(errors):
+        largest = len(errors) / (len(errors) + 1)
+        raise DataError(
+            f"{len(errors)} bags that were left out give intervals of a level up to {largest:.3g}; {level:g} is asked.",
+            hint="ask for a lower level, or fit on more bags (of DeepSets: with validation above 0).",
+        )
+    return np.sort(np.abs(errors), axis=0)[rank - 1]
 
 
 class BagRegressor(RegressorMixin, Estimator):
@@ -206,13 +228,50 @@ class BagRegressor(RegressorMixin, Estimator):
         name_columns(self, bags)
         self.n_outputs_ = response.shape[1]
         self.flat_ = np.ndim(y) == 1
-        self._learn(bags, response, _codes(groups, len(bags)), weights)
+        codes = _codes(groups, len(bags))
+        alike, order = content_sorted(bags, *response.T, *(() if weights is None else (weights,)))
+        codes, weights = (None if each is None else each[order] for each in (codes, weights))
+        self._reorder(order)
+        self._learn(alike, response[order], codes, weights)
+        for name in ("residuals_", "held_out_"):  # the caller's bags have another order
+            if name in vars(self):
+                setattr(self, name, checks.frozen(getattr(self, name)[np.argsort(order)]))
         return self
+
+    def _reorder(self, order: np.ndarray) -> None:
+        """Put what a subclass was given beside the bags into the order in which it learns from them."""
 
     def predict(self, bags: Bags) -> np.ndarray:
         """Return the predicted response of each bag, in the shape that `fit` was given."""
         self._fitted("n_outputs_")
         return self._shaped(self._predict(bags))
+
+    def predict_interval(
+        self, bags: Bags, level: float = 0.9, bounds: tuple[float, float] | None = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return (low, high) between which the response of a new bag lies with probability `level`.
+
+        A conformal interval: as wide as that share of the errors on bags that were left out, so that it covers on
+        average over bags like the training bags, not for every kind of bag.
+
+        Parameters
+        ----------
+        bags : Bags
+        level : float in (0, 1), default 0.9
+        bounds : tuple of float, optional
+            What a response can be, for example ``(0, inf)`` for counts: intervals end there.
+        """
+        self._fitted("n_outputs_")
+        if self.task == "classification":
+            raise DataError("A classification has no prediction intervals.", hint="predict_proba says how sure it is.")
+        width = conformal_half_width(vars(self).get("residuals_", np.empty((0, self.n_outputs_))), level)
+        middle, (least, most) = self._predict(bags), self._bounds() if bounds is None else bounds
+        ends = [np.clip(end, least, most) for end in (middle - width, middle + width)]
+        return self._shaped(ends[0]), self._shaped(ends[1])
+
+    def _bounds(self) -> tuple[float, float]:
+        """Between what the responses of this model lie."""
+        return -np.inf, np.inf
 
     def _shaped(self, answer: np.ndarray) -> np.ndarray:
         """Return (n, n_outputs) numbers in the shape that `fit` was given."""

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.embedding import Embedding, fresh
 from sumwise.distribution.fourier import FourierEmbedding
@@ -14,9 +15,7 @@ from sumwise.distribution.kernels.ridge import Path, ridge_path
 from sumwise.distribution.penalty import choose_penalty
 from sumwise.distribution.regressor import BagRegressor, warn_remote
 from sumwise.fit import Fit
-from sumwise.memory import check_fits
 
-FEATURE_COPIES = 3  # of all features that are held at once
 PATIENCE = 2  # sets of features, each larger than the last, that may be worse than the best before no more are tried
 
 
@@ -41,6 +40,8 @@ class BagRidge(BagRegressor):
     coef_, intercept_ : arrays of shape (dimension, n_outputs), (n_outputs,)
     penalty_ : array of shape (n_outputs,)
         Relative, as the parameter.
+    residuals_ : array of shape (n_bags, n_outputs)
+        Leave-one-out errors at the penalty; behind `predict_interval`.
     loo_error_ : array of shape (n_outputs,)
         Mean squared leave-one-out error at the penalty; with groups, the error without the bag's group.
     used_ : array of int
@@ -56,8 +57,6 @@ class BagRidge(BagRegressor):
     BagKernelRidge : Kernel ridge regression with a kernel between bags.
     BagGaussianProcess : Gaussian process regression with a bag kernel; places on a map may add a smooth surface
         (Flaxman et al. 2015).
-    BagBoosting : Gradient boosted trees (scikit-learn's HistGradientBoosting) on moments, quantiles and Fourier
-        features of bags.
     DeepSets : Predict a response of bags by rho(pool(phi(x))), with phi and rho learned together.
 
     Examples
@@ -77,14 +76,7 @@ class BagRidge(BagRegressor):
     def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None, weights: np.ndarray | None) -> None:
         given = FourierEmbedding(moments=True) if self.embedding is None else self.embedding
         self.embedding_ = fresh(given, FourierEmbedding, self.random_state)
-        width = self.embedding_.fit(bags).vectors(bags[:1]).shape[1]
-        check_fits(
-            8 * width * FEATURE_COPIES * (len(bags) + min(width, len(bags))),
-            type(self).__name__,
-            f"{FEATURE_COPIES} times {width:,} features of {len(bags):,} bags",
-            "give an embedding with fewer features, or fewer bags.",
-        )
-        features = self.embedding_.vectors(bags)
+        features = self.embedding_.fit(bags).vectors(bags)
         path, used, errors = self._choose(features, y, groups, weights)
         chosen = choose_penalty(path, self.penalty)
         self.coef_ = np.zeros((features.shape[1], y.shape[1]))
@@ -95,9 +87,13 @@ class BagRidge(BagRegressor):
         self.mean_ = path.mean
         self.least_ = float(chosen.min())
         self.axes_ = path.axes(features[:, used], self.least_)
-        self.limit_ = float(path.leverages(self.least_).max())
+        # Bags that are alike differ by rounding, relative to their features or to the unit of standardised columns.
+        size = max(float((features[:, used] ** 2).sum(axis=1).max()), float(self.embedding_.standardize))
+        rounding = np.finfo(float).eps * size / self.least_
+        self.limit_ = max(float(path.leverages(self.least_).max()), rounding)
         self.penalty_ = chosen / path.top
-        self.loo_error_ = np.average(path.leave_one_out(chosen) ** 2, axis=0, weights=weights)
+        self.residuals_ = checks.frozen(path.leave_one_out(chosen))
+        self.loo_error_ = np.average(self.residuals_**2, axis=0, weights=weights)
         self.fit_ = Fit(self.coef_, float(self.loo_error_.mean()), None, len(errors["error"]), True, errors)
 
     def _choose(

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from sumwise.bags import Bags, rows_of
-from sumwise.checkpoint import Checkpoint
 from sumwise.distribution.columns import Columns
 from sumwise.distribution.set_network import Plan, embed, forward, fresh_weights
 from sumwise.errors import DataError
 from sumwise.extras import require
+from sumwise.io.checkpoint import Checkpoint
 from sumwise.networks.optimiser import adamw, rate_at, restore, state_arrays
 from sumwise.networks.pooling import Segments
 from sumwise.progress import Progress

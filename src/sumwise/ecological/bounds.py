@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from sumwise.ecological.kernels.bounds import cell_bounds
-from sumwise.ecological.result import EcologicalEstimator, check_cells
+from sumwise.ecological.result import EcologicalEstimator
 from sumwise.fit import Fit
 from sumwise.margins import Margins
 
@@ -50,7 +50,6 @@ class Bounds(EcologicalEstimator):
 
     def fit(self, margins: Margins, y: Any = None) -> Bounds:
         """Compute the bounds of `margins`; `y` is ignored."""
-        check_cells("Bounds", margins)
         low, high = cell_bounds(margins.rows, margins.cols)
         x = np.broadcast_to(margins.rows[:, :, None], low.shape)
         self.lower_ = np.divide(low, x, out=np.zeros_like(low), where=x > 0)

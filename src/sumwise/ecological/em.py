@@ -10,32 +10,29 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.contests import Contests
-from sumwise.ecological.calibration import beta_interval, beta_sample, calibrated_sd, regression_sd
-from sumwise.ecological.identification import UNKNOWN, check_identified, counted_units, unidentified_groups
+from sumwise.ecological.contextual_error import ContextualError, contextual_error, draw_tables
+from sumwise.ecological.identification import check_identified
 from sumwise.ecological.kernels.batched_raking import MANY_CONTESTS, compiled_kernels
 from sumwise.ecological.kernels.classic_em import ALGORITHMS
 from sumwise.ecological.kernels.covariate_em import covariate_shares
 from sumwise.ecological.kernels.entropic_em import RakingProblem, SharesSolution, common_shares
-from sumwise.ecological.kernels.measurement_error import calibrated_rows
+from sumwise.ecological.kernels.measurement_error import calibrated_rows, noise_covariances
 from sumwise.ecological.kernels.newton_em import newton_inverse, newton_shares
 from sumwise.ecological.kernels.pooling import cells_of_table, rake_table
 from sumwise.ecological.kernels.raking import rake
 from sumwise.ecological.kernels.unit_likelihood import dispersion
 from sumwise.ecological.pooling import ALONE, PooledContest, pool
-from sumwise.ecological.result import EcologicalEstimator, check_cells, fresh
-from sumwise.errors import DataError, ModelWarning, NotConverged, UnknownName
+from sumwise.ecological.result import EcologicalEstimator, fresh
+from sumwise.errors import DataError, ModelWarning, UnknownName
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.margins import Margins
 from sumwise.progress import track
 
-PER_CELL, PER_TOTAL = 5, 3  # numbers held at the peak for a cell and for a total of every unit
 GUESS = 0.005  # overdispersion at the start, from which the fit's own is found
-MANY = 4000  # units from which standard errors come from parts of the data rather than from leaving parts out
-ENOUGH = 1500  # units of such a part
+MANY = 4000  # units from which a fit starts from some of them and takes Newton steps
 COMPOSED = 0.99  # R squared of a covariate on composition: in simulations intervals hold up to .95 and in .86 at .99
 N_NEAR = 30  # steps on a part of the units before Newton steps
-N_REFIT = 200  # EM steps of a refit, where Newton steps did not converge or there are too few units for them
-N_REMEASURED = 12  # refits with the groups' counts drawn again, where they have a stated error
+N_REFIT = 200  # EM steps of a fit that starts near its answer
 DOUBT = 0.5  # of the correction for noisy counts: a stated row_sd may be wrong by about a quarter
 UNRELIABLE = 0.2  # part of a group's variation between units that is not noise, below which a fit warns
 FIRST_WEIGHT = 0.5  # of the determinant at most, in the first fit, which finds the overdispersion
@@ -65,11 +62,10 @@ class EcologicalEM(EcologicalEstimator):
     leaves out, keeps estimates from being too flat. And a small pseudo-count keeps cells from vanishing, which those
     of real tables don't.
 
-    Cells lie in the bounds and add up to both margins of every unit. Intervals allow for chance, and for shares that
-    move with a unit's composition, by how far such estimates were from the truth on real contests (see
-    ``sumwise.ecological.calibration``). They are up to three times wider where few units of much the same composition
-    hardly identify shares; `default_method` chooses `Bounds` where these identify next to nothing. With two or three
-    groups they include the error of a regression on composition, which is large where units are alike.
+    Cells lie in the bounds and add up to both margins of every unit. Intervals come from a model: chance, and groups
+    whose shares vary with the composition of their unit by slopes with a prior from real contests, integrated out in
+    closed form (`contextual_error`). Where units are few or have similar composition, intervals are about as wide as
+    the bounds.
 
     Parameters
     ----------
@@ -83,26 +79,20 @@ class EcologicalEM(EcologicalEstimator):
         Pseudo-count per cell: how many people's worth of data the prior counts for.
     dispersion : float or None, default None
         Overdispersion of units, found from the data if None.
-    n_groups : int >= 0, default 10
-        Groups of units that the jackknife leaves out in turn (or, with thousands of units, that are fitted one by
-        one); 0 gives no intervals.
     max_iter : int >= 1, default 500
     tol : float > 0, default 1e-4
         Largest change of a share in a step at which to stop.
     correction : {"auto", True, False}, default "auto"
         For several contests: whether to correct pooled tables by what was learned on elections whose split votes were
         counted. ``"auto"`` does so where there are at least ten contests that look like those.
-    random_state : int, Generator or None, default 0
-        How units fall into groups.
     covariates : {"all"}, list of str or None, default None
         Covariates of the margins that shares depend on, by a multinomial logit whose slopes all groups share. It
         corrects for aggregation bias that they explain: groups that live where an outcome is popular with everybody
-        are otherwise taken to prefer it. Intervals allow for less model error then, by what contests with known cells
-        show whose merged groups' composition serves as covariates.
-    calibrated : bool, default True
-        Whether intervals allow for what the model leaves out (shares that move with a unit's composition), by how far
-        estimates were from the truth on real contests. False is for those who hold that their covariates explain all
-        of that: intervals allow for chance alone, and are marked "model only".
+        are otherwise taken to prefer it.
+    context : bool, default True
+        Whether intervals allow for groups that behave differently from place to place, which margins hardly show.
+        Without it they allow for chance alone, and are marked "model only": use this only if your covariates explain
+        all aggregation bias.
     regression_calibration : bool, default True
         Where margins have ``row_sd``: fit to the expected counts by group given the observed ones, which noise makes
         more different between units than the true ones are. Without it, differences between groups are
@@ -120,11 +110,10 @@ class EcologicalEM(EcologicalEstimator):
     overdispersion_ : float
         What was found for `dispersion`.
     standard_errors_ : ndarray of shape (R, C)
-        Calibrated; NaN where ``n_groups=0``.
-    error_parts_ : dict of str to ndarray of shape (R, C)
-        "chance": the jackknife's standard errors, which they are made from.
-    unconverged_refits_ : int
-        How many of the refits behind the intervals did not converge; a fit warns of any.
+        Of `shares_`: chance, contextual effects and errors of the groups' counts.
+    slope_deviation_ : float
+        How much groups' shares are taken to vary with composition, in units of sqrt(p (1 - p)) per unit of composition:
+        a prior from contests whose cells were counted, widened where outcomes are curved in composition.
     newton_inverse_ : ndarray of shape (R * C, R * C)
         With thousands of units: the factor of the Newton steps that the fit took, learned on some of them.
     row_reliability_ : ndarray of shape (R,)
@@ -178,14 +167,12 @@ class EcologicalEM(EcologicalEstimator):
     determinant: float = 1.3
     prior: float = 1.1
     dispersion: Any = None
-    n_groups: int = 10
     max_iter: int = 500
     tol: float = 1e-4
-    random_state: int = 0
     correction: str = "auto"
     covariates: Any = None
     regression_calibration: bool = True
-    calibrated: bool = True
+    context: bool = True
     row_error: str = "classical"
 
     def fit(self, margins: Margins | Contests, y: Any = None) -> EcologicalEM:
@@ -194,14 +181,14 @@ class EcologicalEM(EcologicalEstimator):
         if isinstance(margins, Contests):
             return self._fit_contests(margins)
         check_identified(margins)
-        check_cells("EcologicalEM", margins, PER_CELL, PER_TOTAL)
         vars(self).pop("slopes_", None)  # refits of groups start from this fit's slopes, never from an earlier one's
         data = self._data(margins)
         expected = self._expected(data)
+        counted = expected.some(counted_order(data))
         if self.method == "entropic":
-            shares, converged, change = self._fit_entropic(expected)
+            shares, converged, change = self._fit_entropic(counted)
         else:
-            shares, converged, change = self._fit_classic(expected)
+            shares, converged, change = self._fit_classic(counted)
         if not converged:
             warn_not_converged(self.fit_.n_iter, change, self.tol)
         self.common_shares_ = shares
@@ -210,7 +197,7 @@ class EcologicalEM(EcologicalEstimator):
             self._warn_of_noise(margins, data)
             cells = _with_rows(data, _totals(expected, cells))
         self._store(margins, cells)
-        self._store_errors(data)
+        self._store_errors(data.some(counted_order(data)))
         return self
 
     def _expected(self, data: _Data) -> _Data:
@@ -252,35 +239,28 @@ class EcologicalEM(EcologicalEstimator):
         return super()._fitted(*names)
 
     def _fit_contests(self, contests: Contests) -> EcologicalEM:
-        if not self.calibrated:
-            raise DataError("Intervals of pooled contests are always calibrated.", hint="calibrated=True.")
         if self.correction is True and self.method != "entropic":
             raise DataError("The correction was learned for method='entropic'.", hint="correction=False.")
         with compiled_kernels(len(contests) >= MANY_CONTESTS):
-            fits = {key: fresh(self, n_groups=0).fit(contests[key]) for key in track(list(contests), "Contests")}
+            fits = {key: fresh(self).fit(contests[key]) for key in track(list(contests), "Contests")}
             pooled = pool(contests, fits, self.correction if self.method == "entropic" else False)
             for key, part in pooled.items():
-                EcologicalEM._take(fits[key], contests[key], part, self.n_groups)
+                EcologicalEM._take(fits[key], contests[key], part)
         self.contests_ = fits
         unconverged = [key for key, est in fits.items() if not est.fit_.converged]
         steps = sum(est.fit_.n_iter for est in fits.values())
         self.fit_ = Fit(n_iter=steps, converged=not unconverged, history={"unconverged": unconverged})
         return self
 
-    def _take(self, margins: Margins, part: PooledContest, n_groups: int) -> None:
+    def _take(self, margins: Margins, part: PooledContest) -> None:
         """Replace the contest's own estimate by the pooled one."""
-        self.n_groups = n_groups
         self.alone_, self.pooling_ = self.shares_, part.method
         self.pooling_strength_, self.correction_distance_ = part.strength, part.distance
         self.outcome_labels_ = part.labels
-        if part.sd is None or part.method == ALONE:
-            self._store_errors(self._data(margins))
-            return
-        self._store(margins, cells_of_table(np.array(margins.rows), np.array(margins.cols), part.table))
-        self.standard_errors_ = np.full(self.shares_.shape, np.nan)
-        if n_groups:  # what noisy groups change in the contest alone: at least as much as they change the pooled shares
-            self.standard_errors_ = np.sqrt(part.sd**2 + self._measurement_variance(self._data(margins)))
-            self.standard_errors_[unidentified_groups(counted_units(margins).rows)] = UNKNOWN
+        if part.method != ALONE:
+            self._store(margins, cells_of_table(np.array(margins.rows), np.array(margins.cols), part.table))
+            data = self._data(margins)
+            self._store_errors(data.some(counted_order(data)), part.scale, self.shares_ - self.alone_)
 
     def _check(self) -> None:
         if self.correction not in ("auto", True, False):
@@ -290,9 +270,6 @@ class EcologicalEM(EcologicalEstimator):
             checks.at_least(getattr(self, name), name, 0, whole_number=False)
         if self.dispersion is not None:
             checks.at_least(self.dispersion, "dispersion", 0, whole_number=False)
-        checks.at_least(self.n_groups, "n_groups", 0)
-        if self.n_groups == 1:
-            raise DataError("n_groups is 1; a jackknife needs at least 2.", hint="n_groups=0 gives no intervals.")
         checks.choice(self.row_error, "row_error", ("classical", "berkson"))
         checks.at_least(self.max_iter, "max_iter", 1)
         checks.positive(self.tol, "tol")
@@ -338,8 +315,7 @@ class EcologicalEM(EcologicalEstimator):
         guess = GUESS if self.dispersion is None else float(self.dispersion)
         part = data
         if len(data.rows) > MANY:  # some of the units suffice to start near the answer and to see how much units vary
-            some = checks.generator(self.random_state).choice(len(data.rows), MANY // 2, replace=False)
-            part = data.some(some, as_all=True)
+            part = data.some(np.arange(0, len(data.rows), -(-len(data.rows) // (MANY // 2))), as_all=True)
         first = self._solve(part, start, guess, min(FIRST_WEIGHT, self.determinant), tol=max(self.tol, 1e-3))
         self.overdispersion_ = guess
         if self.dispersion is None:
@@ -409,85 +385,54 @@ class EcologicalEM(EcologicalEstimator):
         start = np.tile(cols.sum(axis=0) / cols.sum(), (rows.shape[1], 1))
         return ALGORITHMS[self.method](rows, cols, weight, np.maximum(start, 1e-9), self.max_iter, self.tol)
 
-    def _store_errors(self, data: _Data) -> None:
-        n_groups = min(int(self.n_groups), len(data.rows))
-        self.unconverged_refits_ = 0
-        self.standard_errors_ = np.full(self.shares_.shape, np.nan)
-        if self.n_groups == 0:
-            return
-        if n_groups < 2:  # a single unit: nothing but the bounds
-            self.standard_errors_ = np.full(self.shares_.shape, UNKNOWN)
-            return
-        order = checks.generator(self.random_state).permutation(len(data.rows)) % n_groups
-        many = len(data.rows) > MANY
-        chance = self._random_groups(data, order, n_groups) if many else self._jackknife(data, order, n_groups)
-        part = data.some(np.flatnonzero(order == 0)[:ENOUGH], as_all=True) if many else data
-        self.error_parts_ = {"chance": chance}
-        group = np.maximum(data.rows.sum(axis=0) / data.rows.sum(), 1e-6)
-        used = group if self.calibrated else None
-        explained = data.covariates is not None
-        rows, cols = data.rows[data.weight > 0], data.cols[data.weight > 0]  # what the fit learned from
-        error = calibrated_sd(self.shares_, chance, used, self.overdispersion_, explained, rows)
-        unknown = regression_sd(rows, cols) if self.calibrated else 0.0
-        self.standard_errors_ = np.sqrt(error**2 + unknown**2 + self._measurement_variance(part))
-        self.standard_errors_[unidentified_groups(rows)] = UNKNOWN
-        if self.unconverged_refits_:
-            warnings.warn(
-                f"{self.unconverged_refits_} of the refits behind the intervals did not converge in {N_REFIT} steps: "
-                "intervals may be too narrow. Hint: merge groups or outcomes that are small or nearly proportional.",
-                NotConverged,
-                stacklevel=3,
-            )
+    def _store_errors(self, data: _Data, scale: float = 1.0, moved: np.ndarray | None = None) -> None:
+        """The error of `shares_` by the units fitted, times `scale` where other contests have `moved` them."""
+        rho = self.overdispersion_ if self.method == "entropic" else self.dispersion_
+        row_variance, shift = self._measurement_error(data)
+        error = contextual_error(
+            data.rows,
+            data.cols,
+            self.shares_,
+            rho,
+            covariates=data.covariates,
+            row_variance=row_variance,
+            shift=shift,
+            context=self.context,
+        )
+        if moved is not None:  # what other contests changed may be wrong altogether
+            error = error._replace(scale=scale * error.scale, shift=np.hypot(error.shift, moved) * np.sign(moved))
+        self.error_weights_, self.error_covariances_ = error.weights, error.covariances
+        self.error_scale_, self.error_shift_ = error.scale, error.shift
+        self.standard_errors_, self.slope_deviation_ = error.standard_errors, error.slope_deviation
 
-    def _measurement_variance(self, data: _Data) -> np.ndarray | float:
-        """Variance of the shares where the groups' counts are drawn again with their stated error.
+    def _measurement_error(self, data: _Data) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """What errors of the groups' counts add: the variance of units' outcomes, and a deviation of all cells.
 
-        With regression calibration half of the correction, squared, is added, since `row_sd` is itself an estimate;
-        without it, the variance holds the squared attenuation: noisy groups look more alike than they are. That bias
-        is what a correction removes, so that standard errors with it may be smaller than without. Berkson errors
-        attenuate nothing: the mean change of counts that are drawn again is no error of theirs.
+        Noisy groups look more alike than they are. A correction removes that, and half of it is taken as uncertain,
+        since `row_sd` is itself an estimate; without a correction all of it is. Berkson errors attenuate nothing.
         """
         if data.row_sd is None or not data.row_sd.any():
-            return 0.0
-        rng, base, moved = checks.generator(self.random_state), self._refit(data), []
-        twice = np.sqrt(2) * data.row_sd  # the noise of counts that are observed, and drawn again
-        for _ in track(range(N_REMEASURED), "Groups drawn again"):
-            rows = np.maximum(data.rows + data.row_sd * rng.standard_normal(data.rows.shape), 0.0)
-            size = rows.sum(axis=1, keepdims=True)
-            whole = data.rows.sum(axis=1, keepdims=True)
-            rows = np.divide(rows * whole, size, out=data.rows.copy(), where=size > 0)
-            moved.append(self._refit(data._replace(rows=rows, row_sd=twice)) - base)
+            return None, None
+        size = data.rows.sum(axis=1, keepdims=True)
+        noise = noise_covariances(data.rows / size, data.row_sd / size)
+        outcome = np.maximum(data.cols.sum(axis=0) / data.cols.sum(), 1e-6)
+        each = np.einsum("rc,irs,sc->ic", self.shares_, noise, self.shares_) / np.maximum(outcome * (1 - outcome), 1e-6)
         if self.row_error == "berkson":
-            return np.var(moved, axis=0)
-        if not self.regression_calibration:
-            return np.mean(np.square(moved), axis=0)
-        return np.var(moved, axis=0) + (DOUBT * (base - self._refit(data._replace(row_sd=None)))) ** 2
-
-    def _jackknife(self, data: _Data, order: np.ndarray, n_groups: int) -> np.ndarray:
-        """Standard errors from fits that leave out one group of units each."""
-        fits = np.zeros((n_groups, *self.shares_.shape))
-        for g in track(range(n_groups), "Groups of units left out"):
-            weight = np.where(order == g, 0.0, data.weight)
-            fits[g] = self._refit(data._replace(weight=weight) if weight.sum() > 0 else data)
-        return np.sqrt((n_groups - 1) / n_groups * np.sum((fits - fits.mean(axis=0)) ** 2, axis=0))
-
-    def _random_groups(self, data: _Data, order: np.ndarray, n_groups: int) -> np.ndarray:
-        """Standard errors from fits to some units of each group, scaled from their number to that of all units."""
-        groups = [np.flatnonzero(order == g)[:ENOUGH] for g in range(n_groups)]
-        fits = [self._refit(data.some(group, as_all=True)) for group in track(groups, "Groups of units")]
-        return np.std(fits, axis=0, ddof=1) * np.sqrt(len(groups[0]) / len(data.rows))
+            return each.mean(axis=1), None
+        corrected = data._replace(rows=calibrated_rows(data.rows, data.row_sd, data.weight, data.covariates).rows)
+        moved = self._refit(corrected._replace(row_sd=None)) - self._refit(data._replace(row_sd=None))
+        return each.mean(axis=1), (DOUBT if self.regression_calibration else 1.0) * moved
 
     def _refit(self, data: _Data) -> np.ndarray:
         """Row shares (R, C) over all units of `data` by a fit near the one that is stored."""
-        data = self._expected(data)
+        counted = data.some(counted_order(data))
         start, near = self.common_shares_, None
         if hasattr(self, "newton_inverse_"):
-            near = self._solve_near(data, start)
+            near = self._solve_near(counted, start)
             start = np.exp(near.log_shares)
         if near is None or not near.converged:
             tol = max(self.tol, 3e-4)
-            near = self._solve(data, start, self.overdispersion_, self.determinant, tol=tol, max_iter=N_REFIT)
-            self.unconverged_refits_ = getattr(self, "unconverged_refits_", 0) + (not near.converged)
+            near = self._solve(counted, start, self.overdispersion_, self.determinant, tol=tol, max_iter=N_REFIT)
         size = np.maximum(data.rows.sum(axis=0)[:, None], 1e-300)
         return _totals(data, rake(data.rows, data.cols, near.log_shares)) / size
 
@@ -507,20 +452,25 @@ class EcologicalEM(EcologicalEstimator):
         weight[units] = 0.0
         if not weight.sum() > 0:
             raise DataError("No unit is left.", hint="leave out fewer.")
-        return self._refit(data._replace(weight=weight))
+        return self._refit(self._expected(data._replace(weight=weight)))
 
-    def _interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:
-        self._need_errors()
-        return beta_interval(self.shares_, self.standard_errors_, level, self.lower_bound_, self.upper_bound_)
-
-    def _sample(self, n_draws: int, rng: np.random.Generator) -> np.ndarray:
-        self._need_errors()
+    def _drawn(self, n_draws: int, rng: np.random.Generator) -> np.ndarray:
         bounds = self.lower_bound_, self.upper_bound_
-        return beta_sample(self.shares_, self.standard_errors_, *bounds, n_draws, sizes=self.group_sizes_, rng=rng)
+        return draw_tables(self.shares_, self.group_sizes_, self.error_of_shares(), *bounds, rng, n_draws)
 
-    def _need_errors(self) -> None:
-        if np.isnan(self.standard_errors_).any():
-            raise DataError("This fit has no intervals: n_groups is 0.", hint="fit again with n_groups=10.")
+    def error_of_shares(self) -> ContextualError:
+        """Return the distribution of the error of `shares_`."""
+        return ContextualError(self.error_weights_, self.error_covariances_, self.error_scale_, self.error_shift_)
+
+    def _unit_parts(self, _margins: Margins, /) -> tuple[np.ndarray, np.ndarray, float]:
+        return self.cells_, self.standard_errors_, self.slope_deviation_
+
+
+def counted_order(data: _Data) -> np.ndarray:
+    """Positions of the units with people and a weight above 0, sorted by content: no other order changes an answer."""
+    counted = np.flatnonzero((data.rows.sum(axis=1) > 0) & (data.weight > 0))
+    keys = np.column_stack([data.weight, data.rows, data.cols])[counted]
+    return counted[np.lexsort(keys.T[::-1])]
 
 
 def chosen_covariates(margins: Margins, chosen: Any) -> list[str]:

@@ -10,7 +10,6 @@ import numpy as np
 from scipy import stats
 
 from sumwise import checks
-from sumwise.ecological.calibration import calibrated_sd
 from sumwise.ecological.identification import (
     UNKNOWN,
     check_identified,
@@ -20,11 +19,10 @@ from sumwise.ecological.identification import (
 )
 from sumwise.ecological.kernels import least_squares as ls
 from sumwise.ecological.kernels.raking import rake
-from sumwise.ecological.result import EcologicalEstimator, check_cells, inside
+from sumwise.ecological.result import EcologicalEstimator, anywhere, inside
 from sumwise.errors import ModelWarning
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.margins import Margins
-from sumwise.progress import track
 
 OUTSIDE = 1e-9
 # One unit's part of all weight, where there are others enough, from which its own error dominates. By its part, 95%
@@ -50,11 +48,7 @@ class Goodman(EcologicalEstimator):
         Ridge: pulls every group towards the overall column shares, with the strength of a fraction `alpha` of the
         mean group's weight.
     constrained : bool, default False
-        Keep every group's shares in [0, 1], summing to 1.
-    n_bootstrap : int >= 2, default 200
-        Resamples of units for the constrained fit's intervals, which are at least the plain fit's, by the t
-        distribution, inside the bounds.
-    random_state : int, Generator or None, default 0
+        Keep every group's shares in [0, 1], summing to 1; intervals are the plain fit's, cut at 0 and 1.
 
     Attributes
     ----------
@@ -87,16 +81,12 @@ class Goodman(EcologicalEstimator):
     weighting: str = "size"
     alpha: float = 0.0
     constrained: bool = False
-    n_bootstrap: int = 200
-    random_state: int = 0
 
     def fit(self, margins: Margins, y: Any = None) -> Goodman:
         """Regress the column shares of `margins` on the row shares; `y` is ignored."""
         check_identified(margins)
-        check_cells("Goodman", margins)
         checks.choice(self.weighting, "weighting", ("size", "equal"))
         checks.at_least(self.alpha, "alpha", 0, whole_number=False)
-        checks.at_least(self.n_bootstrap, "n_bootstrap", 2)
         full = counted_units(margins)
         x, t = full.row_shares, full.col_shares
         weights = full.weights * (full.totals if self.weighting == "size" else 1.0)
@@ -122,9 +112,7 @@ class Goodman(EcologicalEstimator):
         shares = self._solve(xx, xt, penalty, centre) if self.constrained else free
         self._record(shares, margins)
         self._store(margins, np.broadcast_to(shares, (margins.n_units, *shares.shape)).copy())
-        if self.constrained:
-            self.resampled_ = self._resample(x, t, weights, penalty, number)
-        else:
+        if not self.constrained:
             loss = float(np.sum(weights[:, None] * (t - x @ shares) ** 2))
             self.fit_ = Fit(objective=loss, n_iter=1, converged=True, history={"objective": [loss]})
         return self
@@ -168,59 +156,37 @@ class Goodman(EcologicalEstimator):
                 stacklevel=3,
             )
 
-    def _resample(self, x, t, weights, penalty, number) -> np.ndarray:
-        """Shares of resampled units; copies of a unit, by `number`, are drawn together."""
-        rng = checks.generator(self.random_state)
-        distinct, which = np.unique(number, return_inverse=True)
-        n = len(distinct)
-        draws = np.empty((self.n_bootstrap, x.shape[1], t.shape[1]))
-        for b in track(range(self.n_bootstrap), "Resamples"):
-            w = weights * np.bincount(rng.integers(n, size=n), minlength=n)[which]
-            centre = np.average(t, axis=0, weights=w) if w.sum() > 0 else t.mean(axis=0)
-            draws[b] = ls.simplex_shares(*ls.gram(x, t, w), penalty, centre, max_iter=500, tol=1e-6).shares
-        return draws
-
-    def _unit_parts(self, margins: Margins) -> tuple[np.ndarray, np.ndarray]:
-        shares = inside(self.shares_)
-        group = np.maximum(self.group_sizes_ / self.group_sizes_.sum(), 1e-6)
-        sd = calibrated_sd(shares, self.standard_errors_, group)
+    def _unit_parts(self, margins: Margins) -> tuple[np.ndarray, np.ndarray, float]:
+        shares, sd = inside(self.shares_), np.maximum(self.standard_errors_, 1e-6)
         low, high = -self.shares_ / sd, (1 - self.shares_) / sd  # a share at 0 or beyond would be 0 in every unit
         shares = inside(stats.truncnorm(np.minimum(low, 8.0), np.maximum(high, -8.0)).mean() * sd + self.shares_)
-        return rake(np.array(margins.rows), np.array(margins.cols), np.log(shares)), sd
+        return rake(np.array(margins.rows), np.array(margins.cols), np.log(shares)), sd, 0.0
 
     def _interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:
         half = stats.t.ppf(0.5 + level / 2, self.freedom_by_group_)[:, None] * self.standard_errors_
         low, high = self.shares_ - half, self.shares_ + half
         if self.constrained:
-            tail = (1 - level) / 2
-            drawn = np.quantile(self.resampled_, [tail, 1 - tail], axis=0)
-            low = np.maximum(np.minimum(low, drawn[0]), self.lower_bound_)  # a bootstrap of few units is too narrow
-            high = np.minimum(np.maximum(high, drawn[1]), self.upper_bound_)
+            low, high = np.maximum(low, 0.0), np.minimum(high, 1.0)
         unknown = self.unidentified_[:, None]
         low, high = np.where(unknown, self.lower_bound_, low), np.where(unknown, self.upper_bound_, high)
-        return np.minimum(low, self.shares_), np.maximum(high, self.shares_)
+        return low, high
 
-    def _sample(self, n_draws: int, rng: np.random.Generator) -> np.ndarray:
+    def _drawn(self, n_draws: int, rng: np.random.Generator) -> np.ndarray:
+        spread = self.residual_covariance_
+        values, vectors = np.linalg.eigh(spread / max(float(np.trace(spread)), 1e-300))
+        root = vectors * np.sqrt(np.maximum(values, 0.0))
+        scale = np.sqrt(np.sum(self.standard_errors_**2, axis=1))
+        z = rng.standard_normal((n_draws, *self.shares_.shape))
+        groups, parts = np.linalg.eigh(self.group_correlation_)
+        z = np.einsum("rs,nsc->nrc", parts * np.sqrt(np.maximum(groups, 0.0)), z)
+        freedom = self.freedom_by_group_[:, None]
+        squares = stats.chi2.ppf(rng.uniform(size=(n_draws, 1, 1)), freedom)  # all groups share the residuals
+        z *= np.sqrt(freedom / squares)  # the t distribution's tails
+        drawn = self.shares_ + scale[:, None] * (z @ root.T)
         if self.constrained:
-            drawn = self.resampled_[rng.integers(self.n_bootstrap, size=n_draws)]
-        else:
-            spread = self.residual_covariance_
-            values, vectors = np.linalg.eigh(spread / max(float(np.trace(spread)), 1e-300))
-            root = vectors * np.sqrt(np.maximum(values, 0.0))
-            scale = np.sqrt(np.sum(self.standard_errors_**2, axis=1))
-            z = rng.standard_normal((n_draws, *self.shares_.shape))
-            groups, parts = np.linalg.eigh(self.group_correlation_)
-            z = np.einsum("rs,nsc->nrc", parts * np.sqrt(np.maximum(groups, 0.0)), z)
-            freedom = self.freedom_by_group_[:, None]
-            squares = stats.chi2.ppf(rng.uniform(size=(n_draws, 1, 1)), freedom)  # all groups share the residuals
-            z *= np.sqrt(freedom / squares)  # the t distribution's tails
-            drawn = self.shares_ + scale[:, None] * (z @ root.T)
-        if self.unidentified_.any():  # anything inside the bounds
-            low, high = np.maximum(self.lower_bound_, 1e-9), np.maximum(self.upper_bound_, 2e-9)
-            anywhere = rng.uniform(low, high, drawn.shape)
-            anywhere /= anywhere.sum(axis=2, keepdims=True)
-            drawn = np.where(self.unidentified_[:, None], anywhere, drawn)
-        return drawn
+            drawn = np.clip(drawn, 1e-9, 1.0)
+            drawn /= drawn.sum(axis=2, keepdims=True)
+        return anywhere(drawn, self.unidentified_, self.lower_bound_, self.upper_bound_, rng)
 
 
 def _uneven(weights: np.ndarray) -> bool:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks
-from sumwise.ecological.calibration import POSTERIOR, beta_interval, beta_sample
 from sumwise.ecological.identification import check_identified
 from sumwise.ecological.kernels import table_sampler as kernel
 from sumwise.ecological.kernels.entropic_em import RakingProblem, common_shares
@@ -19,10 +18,8 @@ from sumwise.errors import DataError, ModelWarning
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.kernels.chain_diagnostics import effective_size, split_r_hat
 from sumwise.margins import Margins
-from sumwise.memory import check_fits
 from sumwise.progress import Progress
 
-PER_CHAIN = 4  # numbers of a cell that a chain holds; the result takes as many
 MOST_ROUNDED = 0.05  # share of a unit's people, beyond which tables of whole people say nothing
 MOST_PEOPLE = 1e9  # a sweep passes over all of them
 
@@ -50,9 +47,6 @@ class MultinomialDirichlet(EcologicalEstimator):
     thin : int >= 1, default 2
         Sweeps per draw.
     r_hat : float, default 1.05
-    calibrated : bool, default True
-        Widen intervals by how much the model's posterior was too narrow on real contests (`POSTERIOR` in
-        ``sumwise.ecological.calibration``); False gives the posterior's own.
     random_state : int, Generator or None, default 0
 
     Attributes
@@ -86,21 +80,15 @@ class MultinomialDirichlet(EcologicalEstimator):
     max_draws: int = 3000
     thin: int = 2
     r_hat: float = 1.05
-    calibrated: bool = True
     random_state: int = 0
 
     def fit(self, margins: Margins, y: Any = None) -> MultinomialDirichlet:
         """Sample the tables of `margins`; `y` is ignored."""
         self._check()
         check_identified(margins)
-        n, n_rows, n_cols = margins.n_units, margins.n_rows, margins.n_cols
-        check_fits(
-            8 * n * n_rows * n_cols * PER_CHAIN * (1 + self.n_chains),
-            "MultinomialDirichlet",
-            f"{self.n_chains} chains over {n:,} units of {n_rows} x {n_cols} cells",
-            "merge units, groups or outcomes, or use EcologicalEM(), which holds no chains.",
-        )
         rows, cols = _whole_counts(margins)
+        counted = in_one_order(rows, cols)
+        rows, cols = rows[counted], cols[counted]
         streams = checks.generator(self.random_state).spawn(self.n_chains)
         states = [self._start(margins, rows, cols, stream) for stream in streams]
         kept, means, concentrations, r_hats = self._run(states, streams)
@@ -112,8 +100,10 @@ class MultinomialDirichlet(EcologicalEstimator):
         self.draws_ = chains.reshape(-1, *chains.shape[2:])
         self.concentrations_ = concentrations
         x = np.broadcast_to(rows[:, :, None], means.shape)
-        self._store(margins, np.divide(means, x, out=np.zeros_like(means), where=x > 0))
-        self.posterior_sd_ = self.draws_.std(axis=0)
+        cells = np.zeros((margins.n_units, margins.n_rows, margins.n_cols))
+        cells[counted] = np.divide(means, x, out=np.zeros_like(means), where=x > 0)
+        self._store(margins, cells)
+        self.draws_ = np.clip(self.draws_ + self.shares_ - self.draws_.mean(axis=0), 0.0, 1.0)  # one chain's rounds
         history = {"r_hat": r_hats}
         self.fit_ = Fit(objective=worst, n_iter=kept.shape[1], converged=self.converged_, history=history)
         if not self.converged_:
@@ -168,21 +158,14 @@ class MultinomialDirichlet(EcologicalEstimator):
                     break
         return kept, np.mean(means[-max(1, len(means) * 2 // 3) :], axis=0), np.mean(alphas, axis=0), r_hats
 
-    def _interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:
+    def _drawn(self, n_draws: int, rng: np.random.Generator) -> np.ndarray:
         self._need_convergence()
-        if self.calibrated:
-            sd = POSTERIOR * self.posterior_sd_
-            return beta_interval(self.shares_, sd, level, self.lower_bound_, self.upper_bound_)
-        tail = (1 - level) / 2
-        low, high = np.quantile(self.draws_, [tail, 1 - tail], axis=0)
-        return np.minimum(low, self.shares_), np.maximum(high, self.shares_)
-
-    def _sample(self, n_draws: int, rng: np.random.Generator) -> np.ndarray:
-        self._need_convergence()
-        if self.calibrated:
-            sd, bounds = POSTERIOR * self.posterior_sd_, (self.lower_bound_, self.upper_bound_)
-            return beta_sample(self.shares_, sd, *bounds, n_draws, sizes=self.group_sizes_, rng=rng)
+        if n_draws == len(self.draws_):
+            return self.draws_
         return self.draws_[rng.integers(len(self.draws_), size=n_draws)]
+
+    def _interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:
+        return self.draws(len(self.draws_)).interval(level)
 
     def _need_convergence(self) -> None:
         if not self.converged_:
@@ -191,6 +174,12 @@ class MultinomialDirichlet(EcologicalEstimator):
                 f"The chains don't agree: R-hat is up to {worst:.2f}, the limit is {self.r_hat}.",
                 hint="raise max_draws or thin; shares_ and draws_ hold what there is.",
             )
+
+
+def in_one_order(rows: np.ndarray, cols: np.ndarray) -> np.ndarray:
+    """Positions of the units with people, sorted by what they hold: chains are the same in any order of the units."""
+    counted = np.flatnonzero(rows.sum(axis=1) > 0)
+    return counted[np.lexsort(np.column_stack([rows, cols])[counted].T[::-1])]
 
 
 def _whole_counts(margins: Margins) -> tuple[np.ndarray, np.ndarray]:

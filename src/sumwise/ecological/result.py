@@ -9,30 +9,19 @@ import numpy as np
 from sklearn.base import clone
 
 from sumwise import checks
-from sumwise.ecological.calibration import unit_intervals
+from sumwise.draws import Draws
 from sumwise.ecological.kernels.bounds import aggregate_bounds
 from sumwise.ecological.kernels.unit_likelihood import dispersion, unit_log_density, unit_moments
+from sumwise.ecological.unit_intervals import unit_intervals
 from sumwise.errors import DataError, ModelWarning
 from sumwise.estimate import Estimate
 from sumwise.estimator import Estimator
 from sumwise.fit import Fit
 from sumwise.frames import by_names, to_pandas, unnamed
 from sumwise.margins import Margins
-from sumwise.memory import at_caller, check_fits
 
 AXES = ("group", "outcome")
 FLOOR = 1e-6  # a share of 0 would make any vote against it impossible
-
-
-def check_cells(doing: str, margins: Margins, per_cell: int = 9, per_total: int = 3) -> None:
-    """Refuse margins of which memory won't hold so many numbers for every cell and every total of all units."""
-    n, n_rows, n_cols = margins.n_units, margins.n_rows, margins.n_cols
-    check_fits(
-        8 * n * (per_cell * n_rows * n_cols + per_total * (n_rows + n_cols)),
-        doing,
-        f"{n:,} units of {n_rows} x {n_cols} cells",
-        "merge units, groups or outcomes, or fit parts of the units one after the other.",
-    )
 
 
 class EcologicalEstimator(Estimator):
@@ -69,8 +58,24 @@ class EcologicalEstimator(Estimator):
         """Estimate the cells of `margins`; `y` is ignored."""
         raise NotImplementedError
 
+    def draws(self, n_draws: int = 2000, random_state: Any = 0) -> Draws:
+        """Return draws of `shares_`: how sure the method is of all of them together.
+
+        Intervals, differences, ranks and everything made of shares are read off them.
+
+        Parameters
+        ----------
+        n_draws : int >= 2, default 2000
+        random_state : int, Generator or None, default 0
+        """
+        self._fitted("shares_")
+        n_draws = int(checks.at_least(n_draws, "n_draws", 2))
+        values = self._drawn(n_draws, checks.generator(random_state))
+        names = {"labels": (self.row_names_, self.col_names_), "axes": AXES, "name": "share"}
+        return Draws(values, **names)
+
     def interval(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-        """Return (low, high), each (R, C), that hold `shares_` with probability `level`.
+        """Return (low, high), each (R, C), that cover `shares_` with probability `level`: quantiles of `draws`.
 
         Parameters
         ----------
@@ -78,8 +83,7 @@ class EcologicalEstimator(Estimator):
             Between 0 and 1.
         """
         self._fitted("shares_")
-        level = checks.fraction(level, "level")
-        low, high = self._interval(level)
+        low, high = self._interval(checks.fraction(level, "level"))
         return low, high
 
     def estimate(self, level: float = 0.95) -> Estimate:
@@ -112,29 +116,16 @@ class EcologicalEstimator(Estimator):
         words = f"Share of every group with each outcome, over all units, with {ends} (low, high).{stopped}"
         return words, self.estimate().to_frame()
 
-    def sample(self, n_draws: int = 1000, random_state: Any = 0) -> np.ndarray:
-        """Return draws of `shares_`, (n_draws, R, C): how sure the method is of them all together.
-
-        Parameters
-        ----------
-        n_draws : int >= 1, default 1000
-        random_state : int, Generator or None, default 0
-        """
-        self._fitted("shares_")
-        n_draws = checks.at_least(n_draws, "n_draws", 1)
-        return self._sample(int(n_draws), checks.generator(random_state))
-
     @property
     def interval_kind(self) -> str:
-        """What `interval` allows for: "calibrated" on real contests, "model only", or "bounds" that always hold."""
-        return "calibrated" if getattr(self, "calibrated", False) else "model only"
+        """What `interval` allows for: "contextual" effects and chance, "model only", or "bounds" that always hold."""
+        return "contextual" if getattr(self, "context", False) else "model only"
 
     def unit_interval(self, margins: Margins, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
         """Return (low, high), each (n_units, R, C), for the row shares of every unit; NaN for a group without members.
 
-        A unit deviates from the fitted shares by chance and by `dispersion_`; what one group deviates the others must
-        make up for, and bounds hold. The two numbers behind the width were chosen on the 212 precincts of ``senc``;
-        ``benchmarks/ecological.py units`` reports the coverage there and on files that they were not chosen on.
+        A unit deviates from the fitted shares by chance, by `dispersion_` and by its composition; what one group
+        deviates the others must make up for, and bounds hold.
 
         Parameters
         ----------
@@ -149,13 +140,13 @@ class EcologicalEstimator(Estimator):
                 f"The fit is of {len(self.cells_)} units; these margins have {len(margins)}.",
                 hint="give the margins that were fitted.",
             )
-        cells, sd = self._unit_parts(margins)
-        return unit_intervals(margins, cells, sd, self.dispersion_, level)
+        cells, sd, tau = self._unit_parts(margins)
+        return unit_intervals(margins, cells, sd, self.dispersion_, level, tau)
 
-    def _unit_parts(self, _margins: Margins, /) -> tuple[np.ndarray, np.ndarray]:
-        """Row shares of every unit that reproduce its columns, and the standard deviation of the overall shares."""
+    def _unit_parts(self, _margins: Margins, /) -> tuple[np.ndarray, np.ndarray, float]:
+        """Row shares of units that reproduce their columns, standard deviations of overall shares and of slopes."""
         low, high = self.interval(0.95)
-        return self.cells_, (high - low) / 3.92
+        return self.cells_, (high - low) / 3.92, 0.0
 
     def score(self, margins: Margins, y: Any = None) -> float:
         """Return the mean log-likelihood per unit of other units' column totals given their row totals.
@@ -206,7 +197,7 @@ class EcologicalEstimator(Estimator):
         within = (rows @ (shares * (1 - shares))) * (1 + self.dispersion_ * np.maximum(whole - 1, 0))
         between: Any = 0.0
         if self.can_sample:
-            between = np.einsum("ir,drc->dic", rows, self.sample(400, random_state)).var(axis=0)
+            between = np.einsum("ir,drc->dic", rows, self.draws(400, random_state).values).var(axis=0)
         wide = norm.ppf((1 + checks.fraction(level, "level")) / 2) * np.sqrt(within + between) / whole
         mean = self.predict(rows)
         return np.clip(mean - wide, 0.0, 1.0), np.clip(mean + wide, 0.0, 1.0)
@@ -225,9 +216,9 @@ class EcologicalEstimator(Estimator):
         return rows
 
     def _interval(self, level: float, /) -> tuple[np.ndarray, np.ndarray]:
-        raise NotImplementedError
+        return self.draws().interval(level)
 
-    def _sample(self, _n_draws: int, _rng: np.random.Generator, /) -> np.ndarray:
+    def _drawn(self, _n_draws: int, _rng: np.random.Generator, /) -> np.ndarray:
         raise DataError(f"{type(self).__name__} has no probability model to draw from.", hint="use EcologicalEM().")
 
     def _store(self, margins: Margins, cells: np.ndarray) -> None:
@@ -241,7 +232,7 @@ class EcologicalEstimator(Estimator):
                 f"{type(self).__name__} takes the counts by group as exact: its intervals don't include row_sd. "
                 "Hint: EcologicalEM() includes it.",
                 ModelWarning,
-                stacklevel=at_caller(4),
+                stacklevel=4,
             )
         self.row_names_, self.col_names_ = margins.row_names, margins.col_names
         self.denominator_ = margins.denominator
@@ -252,6 +243,16 @@ class EcologicalEstimator(Estimator):
         distance, _, rank = unit_moments(margins.rows, margins.cols, shares)
         used = min(margins.n_rows * (margins.n_cols - 1), rank.sum() / 2)
         self.dispersion_ = dispersion(distance, rank, margins.totals, float(used))
+
+
+def anywhere(
+    drawn: np.ndarray, unidentified: np.ndarray, lower: np.ndarray, upper: np.ndarray, rng: np.random.Generator
+) -> np.ndarray:
+    """Draws (n, R, C) in which groups that units can't identify have any share inside the bounds."""
+    if not unidentified.any():
+        return drawn
+    found = rng.uniform(np.maximum(lower, 1e-9), np.maximum(upper, 2e-9), drawn.shape)
+    return np.where(unidentified[:, None], found / found.sum(axis=2, keepdims=True), drawn)
 
 
 def inside(shares: np.ndarray) -> np.ndarray:

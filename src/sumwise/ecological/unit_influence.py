@@ -21,7 +21,7 @@ def influence(est: Any, margins: Margins, most: int = 200) -> pd.DataFrame:
     Parameters
     ----------
     est : EcologicalEM
-        Fitted to `margins`, with intervals.
+        Fitted to `margins`.
     margins : Margins
     most : int >= 1, default 200
         Units that are tried: those with the largest residuals, people counted. ``frame.attrs["tried"]`` says how many.
@@ -36,7 +36,7 @@ def influence(est: Any, margins: Margins, most: int = 200) -> pd.DataFrame:
     See Also
     --------
     homogeneous_units : Units in which nearly everybody belongs to one group.
-    sensitivity : How strong a contextual effect would overturn a finding.
+    sensitivity : What shares would be if differences between groups were between places.
 
     Examples
     --------
@@ -50,8 +50,6 @@ def influence(est: Any, margins: Margins, most: int = 200) -> pd.DataFrame:
         raise DataError(f"{type(est).__name__} can't be refitted quickly.", hint="use EcologicalEM().")
     most = int(checks.at_least(most, "most", 1))
     error = np.maximum(est.standard_errors_, 1e-6)
-    if np.isnan(error).any():
-        raise DataError("This fit has no standard errors: n_groups is 0.", hint="fit again with n_groups=10.")
     base = est.without_units(margins, [])  # the same few steps as the refits, so that differences are of the unit
     residual = np.abs(margins.cols - margins.rows @ est.shares_).sum(axis=1)
     real = choices(est.col_names_) or [0]

@@ -14,7 +14,6 @@ from sklearn.base import clone
 
 from sumwise import checks
 from sumwise.display import finding_html
-from sumwise.ecological.calibration import CHOSEN_ON
 from sumwise.ecological.kernels.batched_raking import MANY_CONTESTS, compiled_kernels
 from sumwise.errors import DataError
 from sumwise.frames import by_names, column_names, in_one_order
@@ -81,19 +80,13 @@ class Validation:
     frame: pd.DataFrame = field(repr=False)
 
     def summary(self) -> pd.DataFrame:
-        """Return mean error, coverage, width and time by election, by whether numbers were chosen there, and in all."""
+        """Return mean error, coverage, width and time by election and in all."""
         parts = [(name, part) for name, part in self.frame.groupby("dataset", sort=True)]
-        halves = [("chosen on", True), ("reported", False)]
-        if self._chosen().any():
-            parts += [(f"all {half}", self.frame[self._chosen() == yes]) for half, yes in halves]
         parts.append(("all", self.frame))
         return pd.DataFrame([{"contests of": name, **_line(part)} for name, part in parts if len(part)])
 
     def _repr_html_(self) -> str:
         return finding_html("\n".join(self._words()), self.summary())
-
-    def _chosen(self) -> np.ndarray:
-        return self.frame["chosen"].to_numpy(dtype=bool)
 
     def to_text(self) -> str:
         """Return the table in words that a court can read."""
@@ -104,11 +97,6 @@ class Validation:
             f"{self.method} on {len(self.frame)} contests with known truth, {100 * self.level:g}% intervals.",
             DEFINITIONS,
         ]
-        if self._chosen().any():
-            lines.append(
-                f"What had to be chosen was chosen on the contests of {', '.join(CHOSEN_ON)} ('chosen on'); the "
-                "figures to quote are those of the other elections ('reported')."
-            )
         failed = int(np.count_nonzero(self.frame["failed"].to_numpy() != ""))
         if failed:
             lines.append(f"{failed} contests gave no interval; their cells count as not covered.")
@@ -183,7 +171,6 @@ def _one(method: Any, contest: Any, level: float) -> dict[str, Any]:
         "seconds": time.process_time() - begin,
         "seconds_fit": middle - begin,
         "converged": bool(est.fit_.converged),
-        "chosen": dataset in CHOSEN_ON,
         "warned": "; ".join(sorted({str(w.message) for w in caught})),
         "failed": failed,
     }

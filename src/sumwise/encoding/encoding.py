@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +11,7 @@ import numpy as np
 from sumwise import checks, frames
 from sumwise.display import facts_html
 from sumwise.encoding.learning import FrameSummary, fitted_rule, held_out_frame, learned_names, parsed_spec
-from sumwise.encoding.merged import ALL_RULES
-from sumwise.encoding.rules import Cross, Levels, Target, cross_cell
+from sumwise.encoding.rules import RULES, Cross, Levels, Target, cross_cell
 from sumwise.encoding.values import Unseen, count_unseen, looked_up, report_unseen
 from sumwise.errors import DataError, UnknownName
 
@@ -30,11 +29,12 @@ class Encoding:
     ----------
     rules : mapping of str to rule
         Attribute to one of the rules of :mod:`sumwise.encoding.rules`: ``Levels``, ``Cuts``, ``Hashed``, ``Target``
-        or ``Cross``, or to ``Merged`` levels of one (:mod:`sumwise.encoding.merged`). A cross names attributes that
+        or ``Cross``. A cross names attributes that
         have rules of their own. Usually made by :meth:`fit`.
     learned : sequence of str, default ()
         Attributes whose levels or cut points were read from rows, without noise. `sumwise.privacy.release` refuses
-        these where nobody says that they are public. Equality ignores it.
+        these where nobody says that they are public. Their rules keep it (``rule.learned``), so that an encoding made
+        of rules of another one knows it too. Equality ignores it.
     releases : sequence of mappings, default ()
         What levels and cut points that were learned privately cost (`sumwise.privacy.private_encoding`): tables that
         are counted with the encoding state it in their provenance. It is not kept in the encoding's own file.
@@ -72,11 +72,13 @@ class Encoding:
         for name, rule in self.rules.items():
             if not isinstance(name, str) or not name:
                 raise DataError(f"An attribute's name must be text; got {name!r}.")
-            if not isinstance(rule, tuple(ALL_RULES.values())):
+            if not isinstance(rule, tuple(RULES.values())):
                 raise DataError(f"Attribute {name!r} has {rule!r} for a rule.", hint="see Encoding.fit.")
-        object.__setattr__(self, "learned", tuple(checks.listing(self.learned, "learned", "give attributes.")))
-        for name in self.learned:
-            self._rule(name)
+        for name in checks.listing(self.learned, "learned", "give attributes."):
+            if not isinstance(self._rule(name), Cross):  # which depends on the rows by its parts alone
+                self.rules[name] = replace(self.rules[name], learned=True)  # type: ignore[index]
+        learned = tuple(n for n, r in self.rules.items() if not isinstance(r, Cross) and r.learned)
+        object.__setattr__(self, "learned", learned)
         for name, rule in self.rules.items():
             for part in rule.of if isinstance(rule, Cross) else ():
                 if part not in self.rules or isinstance(self.rules[part], Cross):
@@ -167,7 +169,7 @@ class Encoding:
         """Attributes and levels that this encoding leads to."""
         from sumwise.domain import Domain
 
-        return Domain({n: _levels_or_size(r.levels) for n, r in self.rules.items()})
+        return Domain({n: _levels_or_size(r.levels) for n, r in self.rules.items()}, self.learned_by(self.rules))
 
     def project(self, attributes: Iterable[str]) -> Encoding:
         """The rules of these attributes alone; a cross brings the attributes that it is made of.
@@ -184,8 +186,7 @@ class Encoding:
         for name in wanted:
             self._rule(name)
         needed = set(wanted) | {p for n in wanted if isinstance(self.rules[n], Cross) for p in self.rules[n].of}
-        learned = [n for n in self.learned if n in needed]
-        return Encoding({n: r for n, r in self.rules.items() if n in needed}, learned, self.releases)
+        return Encoding({n: r for n, r in self.rules.items() if n in needed}, releases=self.releases)
 
     def learned_by(self, attributes: Iterable[str]) -> tuple[str, ...]:
         """Those of some attributes that depend on rows: learned themselves, or a cross of one that was."""
@@ -290,21 +291,20 @@ class Encoding:
         >>> Encoding.from_dict(enc.to_dict()) == enc
         True
         """
-        known, spent = set(self.learned), [dict(r) for r in self.releases]
+        spent = [dict(r) for r in self.releases]
         more = {"releases": spent} if spent else {}  # with every rule: no name is free for the encoding's own facts
-        return {n: _plain(r) | ({"learned": True} if n in known else {}) | more for n, r in self.rules.items()}
+        return {n: _plain(r) | more for n, r in self.rules.items()}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Mapping]) -> Encoding:
         """The encoding that :meth:`to_dict` wrote."""
         rules = checks.mapping(data, "The data of an encoding")
-        learned = [n for n, given in rules.items() if isinstance(given, Mapping) and given.get("learned") is True]
         made = {n: _rule_of(n, given) for n, given in rules.items()}
         releases: list[Any] = []
         for given in rules.values():
             listed = checks.listing(given.get("releases", []), "The releases of an encoding")
             releases += [checks.mapping(r, "A release of an encoding") for r in listed if r not in releases]
-        return cls(made, learned, releases)
+        return cls(made, releases=releases)
 
     def describe(self) -> dict[str, dict[str, Any]]:
         """Facts per attribute: rule, raw columns, number of levels, where unseen and missing values go.
@@ -371,7 +371,6 @@ def _refuse_unseen(name: str, codes: np.ndarray, raw: Any) -> None:
 
 def _listed(rule: Any) -> Any:
     """The raw values that a rule knows; None where it takes any."""
-    rule = getattr(rule, "rule", rule)  # of merged levels
     return rule.values if isinstance(rule, Levels | Target) and rule.values else None
 
 
@@ -386,25 +385,27 @@ def _home(rule, which: str):
 
 
 def _plain(value: Any) -> Any:
-    if isinstance(value, tuple(ALL_RULES.values())):
-        return {"kind": value.kind, **{f.name: _plain(getattr(value, f.name)) for f in fields(value)}}
+    if isinstance(value, tuple(RULES.values())):
+        parts = {f.name: _plain(getattr(value, f.name)) for f in fields(value) if f.name != "learned"}
+        return {"kind": value.kind, **parts, **({"learned": True} if getattr(value, "learned", False) else {})}
     return list(value) if isinstance(value, tuple) else value
 
 
 def _rule_of(name: str, given: Any) -> Any:
-    if not isinstance(given, Mapping) or given.get("kind") not in ALL_RULES:
-        raise DataError(f"Attribute {name!r} has no known rule: {given!r}.", hint=f"kinds are {', '.join(ALL_RULES)}.")
-    rule = ALL_RULES[given["kind"]]
-    given = {k: v for k, v in given.items() if k not in ("learned", "releases")}
-    extra = set(given) - {f.name for f in fields(rule)} - {"kind"}
+    if not isinstance(given, Mapping) or given.get("kind") not in RULES:
+        raise DataError(f"Attribute {name!r} has no known rule: {given!r}.", hint=f"kinds are {', '.join(RULES)}.")
+    rule = RULES[given["kind"]]
+    known = {f.name for f in fields(rule)}
+    given = {k: v for k, v in given.items() if k != "releases" and (k != "learned" or (k in known and v is True))}
+    extra = set(given) - known - {"kind"}
     if extra:
-        known = ", ".join(f.name for f in fields(rule))
-        raise DataError(f"The rule of {name!r} has an unknown field {min(extra)!r}.", hint=f"its fields are {known}.")
+        listed = ", ".join(f.name for f in fields(rule))
+        raise DataError(f"The rule of {name!r} has an unknown field {min(extra)!r}.", hint=f"its fields are {listed}.")
     options: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in given.items() if k != "kind"}
     if isinstance(options.get("rule"), Mapping):
         options["rule"] = _rule_of(name, options["rule"])
     try:
         return rule(**options)
     except TypeError as error:
-        known = ", ".join(f.name for f in fields(rule))
-        raise DataError(f"The rule of {name!r} is incomplete: {error}.", hint=f"its fields are {known}.") from None
+        listed = ", ".join(f.name for f in fields(rule))
+        raise DataError(f"The rule of {name!r} is incomplete: {error}.", hint=f"its fields are {listed}.") from None

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sumwise import checks, frames
-from sumwise.encoding.merged import ALL_RULES
-from sumwise.encoding.rules import Cross, Cuts, Hashed, Levels, Target
+from sumwise.encoding.rules import RULES, Cross, Cuts, Hashed, Levels, Target
 from sumwise.encoding.values import canonical, factorized, kind_of, numbers_of
 from sumwise.errors import DataError
 
@@ -63,7 +62,7 @@ def parsed_spec(spec: Any) -> dict[str, Any]:
 def _parsed(name: Any, asked: Any) -> Any:
     if not isinstance(name, str) or not name:
         raise DataError(f"An attribute's name must be text; got {name!r}.")
-    if isinstance(asked, tuple(ALL_RULES.values())):
+    if isinstance(asked, tuple(RULES.values())):
         return asked
     if isinstance(asked, str) and asked in SHORTHANDS:
         return dict(SHORTHANDS[asked])

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import math
 import numbers
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -132,6 +132,7 @@ class Levels:
     values: tuple
     other: str | None = None
     missing: str | None = None
+    learned: bool = field(default=False, compare=False, repr=False, kw_only=True)  # read from rows, without noise
 
     def __post_init__(self):
         _check_name(self.column)
@@ -198,6 +199,7 @@ class Cuts:
     column: str
     edges: tuple
     missing: str | None = None
+    learned: bool = field(default=False, compare=False, repr=False, kw_only=True)  # read from rows, without noise
 
     def __post_init__(self):
         _check_name(self.column)
@@ -254,6 +256,7 @@ class Hashed:
     cells: int
     salt: int = 0
     missing: str | None = None
+    learned: bool = field(default=False, compare=False, repr=False, kw_only=True)  # read from rows, without noise
 
     def __post_init__(self):
         _check_name(self.column)
@@ -325,6 +328,7 @@ class Target:
     names: tuple
     unseen: str = "unseen"
     missing: str | None = None
+    learned: bool = field(default=False, compare=False, repr=False, kw_only=True)  # read from rows, without noise
 
     def __post_init__(self):
         _check_name(self.column)

@@ -13,7 +13,6 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.errors import DataError
-from sumwise.memory import at_caller
 
 FEWEST = 20  # rows below which a share says nothing
 MANY = 0.01
@@ -206,5 +205,5 @@ def report_unseen(found: dict[str, Unseen]) -> None:
             f"Values that no table has a level for: {shares}. First of {worst!r}: {bad[worst].first!r}. They go to "
             "the level for other values where a rule names one, and are treated as unknown elsewhere. "
             "Hint: is the column typed as it was when it was counted?",
-            stacklevel=at_caller(4),
+            stacklevel=4,
         )

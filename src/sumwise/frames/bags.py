@@ -10,7 +10,6 @@ import numpy as np
 
 from sumwise import checks, frames
 from sumwise.errors import DataError
-from sumwise.memory import dense
 
 
 def bags_from_arrays(
@@ -57,7 +56,7 @@ def bags_from_arrays(
 
 def _part(x: Any, given_id: Any) -> np.ndarray:
     part = checks.finite(
-        dense(x), f"Bag {checks.plain(given_id)!r}", allow_bool=True, allow_nan=True, keep_float32=True
+        checks.dense(x), f"Bag {checks.plain(given_id)!r}", allow_bool=True, allow_nan=True, keep_float32=True
     )
     if part.ndim == 1:
         part = part[:, None]
@@ -147,17 +146,20 @@ def _bag_codes(column: Any, name: str) -> tuple[np.ndarray, list]:
 
 
 def column_numbers(column: Any, name: str, levels: dict[str, tuple], as_levels: bool = False) -> np.ndarray:
-    """A column as numbers, NaN where it is missing; codes of text and categories, whose levels go into `levels`."""
+    """A column as numbers, NaN where it is missing; codes of text, categories and booleans, with levels in `levels`.
+
+    True and False are two levels, as they are where a file has them as text: every door gives the same columns.
+    """
     import pandas as pd
 
     kind = column.dtype
     objects = pd.api.types.is_object_dtype(kind) and _all_numbers(column)
-    number = pd.api.types.is_numeric_dtype(kind) or pd.api.types.is_bool_dtype(kind) or objects
+    number = (pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind)) or objects
     if number and not as_levels:
         values = frames.column_values(column)
         if objects:
             values = np.array([np.nan if gone else x for x, gone in zip(values, column.isna())], dtype=object)
-        return checks.finite(values, f"column {name!r}", allow_bool=True, allow_nan=True, keep_float32=True)
+        return checks.finite(values, f"column {name!r}", allow_nan=True, keep_float32=True)
     if pd.api.types.is_datetime64_any_dtype(kind) or pd.api.types.is_timedelta64_dtype(kind):
         raise DataError(f"Column {name!r} holds dates.", hint="turn it into a number first.")
     there = column.notna().to_numpy()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,6 +13,14 @@ from sumwise import checks, frames
 from sumwise.errors import DataError, ModelWarning, sentence
 
 NO_VOTE = "no vote"
+UNDERVOTE = "undervote"
+BALLOTS = re.compile(r"(?<![a-z])(ballots?|turnout|voters?|voted|votes?|cast)(?![a-z])", re.IGNORECASE)
+ADULTS = re.compile(
+    r"c?vap(?![a-z])|(?<![a-z])(adults?|pop(ulation)?|citizens?|registered|voting.?age)(?![a-z])", re.IGNORECASE
+)
+HISPANIC = re.compile(r"hisp|latin[oax]", re.IGNORECASE)
+EXCLUSIVE = re.compile(r"non?[\W_]*(hisp|latin)|(?<![a-z])nh(?![a-z])|^nh|only|alone", re.IGNORECASE)
+RACE = re.compile(r"white|wht|black|blk|asian|native", re.IGNORECASE)
 KINDS = ("count", "share", "percent")
 MOST_ROUNDING = 0.03  # of the whole; shares that miss it by more were not rounded but overlap or leave people out
 MOST_OVER = 0.05  # of the total, in the median unit: beyond this, groups overlap
@@ -33,6 +42,7 @@ def margins_from_frame(
     rows_in: str | None = None,
     cols_in: str | None = None,
     row_sd: Sequence | None = None,
+    ballots: str | None = None,
 ) -> Any:
     """Do the work of `Margins.from_frame`, which documents it.
 
@@ -46,28 +56,33 @@ def margins_from_frame(
     array([[3., 7., 0.],
            [4., 2., 4.]])
     """
-    for name, column in (("unit", unit), ("total", total), ("weight", weight)):
-        checks.name_of_column(column, name)
+    _check_options({"unit": unit, "total": total, "weight": weight, "ballots": ballots}, mismatch, rows_in, cols_in)
     covariates = None if covariates is None else checks.listing(covariates, "covariates")
     row_sd = None if row_sd is None else checks.listing(row_sd, "row_sd")
-    checks.choice(mismatch, "mismatch", ("raise", "rescale", "no_vote", "drop"))
-    for name, kind in (("rows_in", rows_in), ("cols_in", cols_in)):
-        if kind is not None:
-            checks.choice(kind, name, KINDS)
     row_spec, col_spec = _side(rows, "rows"), _side(cols, "cols")
     if both := ({*row_spec.values()} & {*col_spec.values()}) - {None}:
         raise DataError(f"Column {sorted(map(str, both))[0]!r} is in rows and in cols.", hint="name it on one side.")
-    extra = [c for c in (unit, total, weight) if c is not None] + [*(covariates or ()), *(row_sd or ())]
+    extra = [c for c in (unit, total, weight, ballots) if c is not None] + [*(covariates or ()), *(row_sd or ())]
     wanted = [c for spec in (row_spec, col_spec) for c in spec.values() if c is not None]
     table = frames.to_pandas(frame, list(dict.fromkeys(wanted + extra)))
     if not len(table):
         raise DataError("The frame has no rows, so there are no units.")
     units = checks.identifiers(table[unit] if unit is not None else None, len(table), f"column {unit!r}")
+    if rows_in is None:
+        _refuse_shares_of_adults(table, row_spec, total)
+    if ballots is None:
+        _refuse_unused_ballots(frame, table, col_spec, wanted + extra)
+    _ask_whether_they_overlap(list(row_spec) if total is None and mismatch == "no_vote" else [])
     totals = None if total is None else _counts(table, [total], units)[:, 0]
     row_counts, people = _side_counts(table, row_spec, totals, units, "rows", rows_in)
-    col_counts, _ = _side_counts(table, col_spec, totals, units, "cols", cols_in)
+    cast = None if ballots is None else _counts(table, [ballots], units)[:, 0]
+    _refuse_several_votes(table, col_spec, cast, units, str(ballots), cols_in)
+    col_counts, _ = _side_counts(table, col_spec, totals if cast is None else cast, units, "cols", cols_in)
     _refuse_sum_of_others(row_counts, col_counts, units)
     col_names = list(col_spec)
+    if cast is not None and (np.abs(cast - col_counts.sum(axis=1)) > checks.TOTALS_RTOL * cast).any():
+        col_counts = np.column_stack([col_counts, np.maximum(cast - col_counts.sum(axis=1), 0.0)])
+        col_names.append(UNDERVOTE if UNDERVOTE not in col_names else "none of these")
     denominator = "row totals of each unit" if total is None else f"column {total!r}"
     words = ""
     if mismatch == "drop":
@@ -91,6 +106,15 @@ def margins_from_frame(
         denominator=denominator + words + settled,
         row_sd=None if row_sd is None else _row_sd(table, row_spec, row_sd, row_counts, people, units),
     )
+
+
+def _check_options(columns: Mapping[str, Any], mismatch: str, rows_in: str | None, cols_in: str | None) -> None:
+    for name, column in columns.items():
+        checks.name_of_column(column, name)
+    checks.choice(mismatch, "mismatch", ("raise", "rescale", "no_vote", "drop"))
+    for name, kind in (("rows_in", rows_in), ("cols_in", cols_in)):
+        if kind is not None:
+            checks.choice(kind, name, KINDS)
 
 
 def _row_sd(
@@ -151,6 +175,97 @@ def _side_counts(
         raise DataError(f"{which} are {kind}s, but there is no total to take them of.", hint="name the total column.")
     whole = 1.0 if kind == "share" else 100.0
     return _from_shares(values / whole, spec, units, which, named) * totals[:, None], totals / whole
+
+
+def _refuse_several_votes(
+    table: Any, spec: dict, cast: np.ndarray | None, units: np.ndarray, ballots: str, kind: str | None
+) -> None:
+    """Refuse more votes than ballots: voters had several votes each, so that votes aren't people."""
+    if cast is None:
+        return
+    named = [c for c in spec.values() if c is not None]
+    votes = _counts(table, named, units)
+    if (kind or _kind(votes, cast, len(named) < len(spec))) != "count":
+        return
+    sums = votes.sum(axis=1)
+    over = sums > cast * (1 + checks.TOTALS_RTOL)
+    if not over.any():
+        return
+    i, each = int(np.argmax(over)), sums.sum() / max(float(cast.sum()), 1e-300)
+    shown = ", ".join(map(str, named[:6])) + (", ..." if len(named) > 6 else "")
+    several = bool(over.mean() > 0.5) and len(named) > 1
+    raise DataError(
+        f"The votes ({shown}) exceed {ballots!r} in {int(over.sum()):,} of {len(over):,} units, {each:.3g} votes for "
+        f"each ballot overall. First: unit {checks.plain(units[i])!r} has {sums[i]:.10g} votes against {cast[i]:.10g} "
+        "ballots." + (" Each voter had several votes, or the columns are of several contests." if several else ""),
+        hint="votes aren't people then: read each candidate by itself, as "
+        f"cols={{{named[0]!r}: {named[0]!r}, 'not {named[0]}': None}} with the same ballots."
+        if several
+        else "correct or drop these units.",
+    )
+
+
+def _refuse_unused_ballots(frame: Any, table: Any, spec: dict, used: Sequence) -> None:
+    """Refuse votes that exceed a column of ballots that isn't named: voters had several votes each."""
+    named = [c for c in spec.values() if c is not None]
+    others = [c for c in frames.column_names(frame) if c not in used and BALLOTS.search(str(c))]
+    if not others or len(named) < 2:
+        return
+    more = frames.to_pandas(frame, others)
+    votes = table[named]
+    if not all(np.issubdtype(part.dtype, np.number) for _, part in (*votes.items(), *more.items())):
+        return
+    for column in others:
+        cast, sums, most = more[column].to_numpy(), votes.sum(axis=1).to_numpy(), votes.max(axis=1).to_numpy()
+        if np.nanmean(sums > cast) > 0.5 and np.nanmean(most <= cast) > 0.95:
+            raise DataError(
+                f"The votes ({', '.join(map(str, named[:6]))}) exceed {column!r} in {np.mean(sums > cast):.0%} of "
+                "units, "
+                f"{np.nansum(sums) / np.nansum(cast):.3g} votes for each ballot overall. Each voter had several votes, "
+                "or the columns are of several contests.",
+                hint=f"pass ballots={column!r}, and read each candidate by itself, as "
+                f"cols={{{named[0]!r}: {named[0]!r}, 'not {named[0]}': None}}.",
+            )
+
+
+def _refuse_shares_of_adults(table: Any, spec: dict, total: str | None) -> None:
+    """Refuse shares that are of a population by their names, where the total counts votes."""
+    named = [str(c) for c in spec.values() if c is not None]
+    adults = [name for name in named if ADULTS.search(name)]
+    if total is None or not adults or ADULTS.search(str(total)) or not BALLOTS.search(str(total)):
+        return
+    if np.nanmax(table[named].to_numpy(dtype=float, na_value=np.nan)) <= 1 or adults == named:
+        raise DataError(
+            f"{', '.join(adults[:4])} are of a population by their names, and {total!r} counts votes: taken as shares "
+            "of voters they assume that all groups voted alike.",
+            hint="give the population as total= and the votes with mismatch='no_vote'; or, if they are shares of "
+            "voters, say so by rows_in='share' or 'percent'.",
+        )
+
+
+def _ask_whether_they_overlap(names: list) -> None:
+    if question := may_overlap(names):
+        warnings.warn(question, ModelWarning, stacklevel=4)
+
+
+def may_overlap(names: Sequence) -> str | None:
+    """A question where Hispanics stand beside races by name, and no total shows whether these exclude them.
+
+    Examples
+    --------
+    >>> from sumwise.frames.margins import may_overlap
+    >>> may_overlap(["Hispanic", "NH White", "NH Black"]) is None, may_overlap(["White", "Hispanic"])[:35]
+    (True, "'Hispanic' stands beside 'White', a")
+    """
+    hispanic = [name for name in names if HISPANIC.search(str(name)) and not EXCLUSIVE.search(str(name))]
+    races = [name for name in names if RACE.search(str(name)) and name not in hispanic]
+    if not hispanic or not races or any(EXCLUSIVE.search(str(name)) for name in races):
+        return None
+    return (
+        f"{hispanic[0]!r} stands beside {', '.join(map(repr, races[:4]))}, and no total shows whether they exclude "
+        "each other: Hispanics who are counted in both would be two people. Hint: name the total of all people, which "
+        "settles it."
+    )
 
 
 def _kind(values: np.ndarray, totals: np.ndarray | None, has_rest: bool) -> str:
@@ -278,6 +393,7 @@ def _settle(
     if mismatch == "raise":
         _refuse(differ, units, f"{which} don't sum to the total", sums, target)
     _refuse(differ & (sums == 0), units, f"{which} are all zero and can't be rescaled", sums, target)
+    _refuse(differ & (target == 0), units, f"{which} are there where the other side has nobody", sums, target)
     _warn_far_apart(sums, target, units, which)
     factor = np.divide(target, sums, out=np.ones_like(sums), where=differ)
     return side * factor[:, None], [], f"; {which} of {int(differ.sum())} units rescaled to it"
@@ -307,5 +423,16 @@ def _refuse(bad: np.ndarray, units: np.ndarray, what: str, sums: np.ndarray, tar
             f"{sentence(what)} in {int(bad.sum()):,} of {len(bad):,} units ({', '.join(listed)}"
             f"{', ...' if bad.sum() > 5 else ''}). First: unit {checks.plain(units[i])!r} has {sums[i]:.10g} against "
             f"{target[i]:.10g}.",
-            hint=REST_HINT if "don't" in what else "correct or drop these units.",
+            hint=_hint(bad, what, target),
         )
+
+
+def _hint(bad: np.ndarray, what: str, target: np.ndarray) -> str:
+    if what.startswith("cols") and (target[bad] == 0).all():
+        return (
+            "absentee or early votes that belong to no unit? Add them to the units they belong to; without them "
+            "turnout is too low, and shares are those of the other voters."
+        )
+    if what.startswith("cols exceed") and bad.mean() > 0.5:
+        return "did each voter have several votes? Then read each candidate by itself; else check who the rows count."
+    return REST_HINT if "don't" in what else "correct or drop these units."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
@@ -11,12 +11,10 @@ import numpy as np
 from sumwise import checks, frames
 from sumwise.domain import Domain
 from sumwise.errors import DataError
-from sumwise.memory import check_fits
 from sumwise.provenance import Provenance
-from sumwise.sparse_table import most_filled, table_of_cells
+from sumwise.sparse_table import table_of_cells
 from sumwise.table import Table, title
 
-PER_ROW = 8  # numbers that are held for every row while a table is counted
 MAX_CELLS = 2**40  # cells of one table: it is held sparse
 MOST_NUMBERED_CLASSES = 50  # distinct numbers beyond which a label is an amount, or an identifier
 
@@ -61,33 +59,19 @@ def tables_from_frame(
     table = frames.to_pandas(frame, columns)
     if not len(table):
         raise DataError("The frame has no rows, so there is nothing to count.")
-    given = domain is not None
     codes, domain = _codes(table, attributes, domain, missing == "level")
     y, classes = (None, None) if label is None else label_codes(table[label], label)
     w = None
     if weight is not None:
         w = checks.counts(frames.numeric(table, [weight], "weights")[:, 0], f"column {weight!r}")
-    _check_size(combinations(attributes, order), domain, len(table), 0 if y is None else len(classes or (1,)))
+    scores = 1 if classes is None else len(classes)
+    filled = ((min(domain.size(s), len(table)), scores) for s in combinations(attributes, order))
+    checks.allocation("Counting", *filled, hint="merge rare levels with an Encoding, or lower the order.")
     counted = [_count(subset, codes, domain, y, classes, w) for subset in combinations(attributes, order)]
     names = (0, 1) if y is not None and classes is None else classes
-    learned = [*([] if given else attributes), *([label] if classes is not None else [])]
+    learned = [*(a for a in attributes if a in domain.learned), *([label] if classes is not None else [])]
     provenance = Provenance(weighted=w is not None, learned=tuple(learned))
     return cls(counted, domain, label=label, classes=names, provenance=provenance)
-
-
-def _check_size(subsets: Iterable[tuple[str, ...]], domain: Domain, n_rows: int, n_scores: int) -> None:
-    """Refuse tables that memory won't hold: in full, or by their filled cells where these are few."""
-    numbers, largest = 0, (0, ())
-    for subset in subsets:
-        size = domain.size(subset)
-        numbers += n_rows * (6 + 2 * n_scores) if most_filled(size) * size > n_rows else size * (2 + 4 * n_scores)
-        largest = max(largest, (size, subset))
-    check_fits(
-        8 * (numbers + PER_ROW * n_rows),
-        "Counting a frame",
-        f"the table over {title(largest[1])}: {largest[0]:,} cells, {n_rows:,} rows",
-        "merge rare levels with an Encoding, or lower the order.",
-    )
 
 
 def label_codes(column: Any, name: str) -> tuple[np.ndarray, tuple | None]:
@@ -128,7 +112,8 @@ def _codes(
     if domain is None:
         read = _with_missing if own_level else frames.codes_and_levels
         found = {a: read(table[a], a) for a in attributes}
-        return {a: codes for a, (codes, _) in found.items()}, Domain({a: levels for a, (_, levels) in found.items()})
+        levels = {a: levels for a, (_, levels) in found.items()}
+        return {a: codes for a, (codes, _) in found.items()}, Domain(levels, learned=tuple(levels))
     codes = {a: frames.codes_and_levels(table[a], a, domain.levels(a))[0] for a in attributes}
     return codes, domain
 

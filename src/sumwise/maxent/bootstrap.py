@@ -27,8 +27,8 @@ from sumwise.maxent.kernels.hessian_products import Moves
 from sumwise.maxent.kernels.loglinear import Layout
 from sumwise.maxent.linear_response import LinearResponse
 from sumwise.maxent.penalties import interaction_penalty, penalties_of, usual_penalties
+from sumwise.maxent.resampling import jittered
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
-from sumwise.maxent.thinning import jittered
 from sumwise.maxent.trainers import Settings, penalties_for
 
 MOST = 200_000  # rows drawn for the covariance of the tables' errors

@@ -156,7 +156,9 @@ def skyline(tables: Tables, frame: Any, labels: Any, penalty_theta: Any = None) 
     made = CrossLogistic()
     schema = Schema.of(tables)
     codes = schema.codes(frame)
-    return made.fit_codes(tables, codes, schema.label_codes(labels, len(codes)), penalty_theta)
+    made.fit_codes(tables, codes, schema.label_codes(labels, len(codes)), penalty_theta)
+    made.releases_ = []  # of the tables; the rows were used as they are
+    return made
 
 
 def with_margins(sizes: Any, tables: list, crossed: Sequence[Crossed] = ()) -> Layout:

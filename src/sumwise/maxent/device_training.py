@@ -38,7 +38,7 @@ class DeviceGibbs:
     """Chains on a device, under the signature of `engines.Gibbs`."""
 
     def __init__(self, stats: SufficientStatistics, chains: Any, blocks: Any, device: str, marginal: bool, seed: int):
-        self.device, self.blocks, self.marginal, self.layout = device, blocks, marginal, stats.layout
+        self.device, self.blocks, self.marginal, self.layout, self.n = device, blocks, marginal, stats.layout, stats.n
         n, n_classes = len(chains.labels), len(stats.shares)
         torch = require("torch", extra="torch")
         if str(device).startswith("cuda"):
@@ -70,6 +70,17 @@ class DeviceGibbs:
     def close(self) -> None:
         """Memory goes with the engine."""
 
+    def moments(self, parameters: Parameters) -> tuple[Moments, Moments]:
+        """Expected moments after one sweep, by each half of the chains."""
+        torch = require("torch", extra="torch")
+        rows = np.concatenate([parameters.mu[None], parameters.theta]).astype(np.float32)
+        params, offsets = (
+            torch.as_tensor(a, device=self.device) for a in (rows, parameters.offsets.astype(np.float32))
+        )
+        halves = self.halves(steps.spread(self.layout, params), offsets)
+        sums = [(steps.project(self.layout, torch.cat([c[None], s])) * (self.n / m)) for c, s, m in halves]
+        return tuple(Moments(*_rows(s)) for s in sums)  # type: ignore[return-value]
+
     def halves(self, cells: Any, offsets: Any) -> list:
         """Sweep once under parameters summed on cells (1 + C, n_cells); expected sums by half."""
         mu, theta = cells[:1], cells[1:]
@@ -98,12 +109,11 @@ class DeviceState(TrainingState):
             return put(np.concatenate([pair[0][None], pair[1]]).astype(np.float32))
 
         data = stacked(stats.data)
-        lines = steps.centring_lines(stats.layout, put)
         self.problem = steps.Problem(
             stats.layout, data, stacked(stats.seen), stacked(options.penalties),
             data.clamp(min=0.0) + 1.0 + stacked(stats.noise),
-            put(stats.shares.astype(np.float32)), stats.n, lines, engine.plan.kernels,
-            None if stats.centre is None else stacked(stats.centre), stats.noisy,
+            put(stats.shares.astype(np.float32)), stats.n,
+            None if stats.centre is None else stacked(stats.centre),
         )  # fmt: skip
         now, mean = start.parameters, start.mean
         offsets = (put(p.offsets.astype(np.float32)) for p in (now, mean))
@@ -174,7 +184,7 @@ def _step(engine: DeviceGibbs, options: StepOptions, state: DeviceState, t: int)
     halves = engine.halves(steps.spread(problem.layout, tensors.params), tensors.offsets)
     share = weight_of_last(t + 1, state.agreed, options.recent) if options.average else 1.0
     pace = steps.Pace(
-        options.step_mu, options.step_theta, 1.0 / (1.0 + options.decay * t), options.precondition, options.rescale,
+        options.step_mu, options.step_theta, 1.0 / (1.0 + options.decay * t), options.rescale,
         keep=MEMORY, first=t == 0, share=share,
     )  # fmt: skip
     return steps.take_step(problem, tensors, halves, pace)

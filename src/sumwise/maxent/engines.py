@@ -18,7 +18,7 @@ from sumwise.maxent.sufficient_statistics import SufficientStatistics
 DETERMINISTIC = {"exact": enumerate_cells, "tree": tree_cells, "loopy": bp_cells, "trw": trw_cells}
 QUICK = 50_000  # cells, classes included, up to which "auto" takes an exact engine
 STRONG = 0.6  # mutual information over the smaller entropy from which attributes are drawn or proposed together;
-# trees from 0.3 on take 40 to 60% more time and change scores by less than .001: benchmarks/maxent_variation.py
+# trees from 0.3 on take 40 to 60% more time and change scores by less than .001: maxent_variation.py at 0286d963
 ASSOCIATED = 0.3  # the same, for two attributes whose table lists its cells
 SMOOTHED = 1e-3  # of the independent shares mixed into a proposal, so that every level can be proposed
 PAIR_CELLS = 1_000  # but not where their table is larger

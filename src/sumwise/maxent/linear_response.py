@@ -14,8 +14,8 @@ from sumwise.fit import warn_not_converged
 from sumwise.maxent.fitted_model import LogLinearModel
 from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.hessian_products import Moves, hessian_products
+from sumwise.maxent.resampling import sums_by_cell
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
-from sumwise.maxent.thinning import sums_by_cell
 
 STEPS = 50  # of conjugate gradients at most
 TOL = 1e-3  # relative residual at which they end

@@ -12,9 +12,10 @@ import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from sumwise import checks
-from sumwise.checkpoint import fingerprint
 from sumwise.errors import DataError
 from sumwise.estimate import Estimate
+from sumwise.io.checkpoint import fingerprint
+from sumwise.io.writer import new_file
 from sumwise.maxent import bootstrap, engines, queries
 from sumwise.maxent.calibration import fit_calibration
 from sumwise.maxent.engines import Parameters
@@ -22,18 +23,15 @@ from sumwise.maxent.export import coefficient_frame, logistic_weights
 from sumwise.maxent.fitted_model import LogLinearModel, Schema, layout_of
 from sumwise.maxent.hashed_crosses import arranged_domain
 from sumwise.maxent.kernels.loglinear import log_sum
-from sumwise.maxent.options import NAMES, SolverOptions, changed_options, options_of, with_deprecated_keywords
+from sumwise.maxent.options import SolverOptions, changed_options, options_of
 from sumwise.maxent.penalties import usual_penalties
-from sumwise.maxent.penalty_search import penalty_search
-from sumwise.maxent.score_onnx import onnx_model
 from sumwise.maxent.score_sql import score_statement
 from sumwise.maxent.score_table import calibration_of, score_encoding, score_table
 from sumwise.maxent.sparse_terms import sparse_terms_of
 from sumwise.maxent.sufficient_statistics import SufficientStatistics, added, parts_of, read_parts
 from sumwise.maxent.synthetic_rows import privacy_statement, write_rows
-from sumwise.maxent.tables_classifier import TablesClassifier, promises, refuse_amounts
-from sumwise.maxent.trainers import SAMPLING, Settings, Start, check_memory, train, train_on_rows
-from sumwise.storage.atomic import new_file
+from sumwise.maxent.tables_classifier import TablesClassifier, promises
+from sumwise.maxent.trainers import SAMPLING, Settings, Start, train, train_on_rows
 from sumwise.tables import Tables
 
 if TYPE_CHECKING:
@@ -51,11 +49,10 @@ class MaxEntClassifier(TablesClassifier):
 
     Parameters
     ----------
-    penalty_theta : float, sequence of float or "auto", optional
+    penalty_theta : float or sequence of float, optional
         L2 penalty on theta; a sequence gives one for tables of one attribute, of two, and so on, the last also for
         larger ones. Default: 1, and 3 for every other attribute that one can be paired with (39 for 14 attributes);
         where tables have noise, each table's own, estimated from its label sums.
-        "auto" starts there and moves only where the tables alone clearly say so, at several times the cost.
     penalty_mu : float or sequence of float, default 1.0
         L2 penalty on mu, best kept small; a sequence is by the order of tables, as above.
     engine : {"auto", "gibbs", "spark", "exact", "tree", "trw", "loopy"}, default "auto"
@@ -75,8 +72,6 @@ class MaxEntClassifier(TablesClassifier):
         Where training keeps its state; a fit that was interrupted resumes from there, to the same result.
     verbose : int, default 0
     random_state : int, Generator or None, default None
-    **deprecated
-        The names of `SolverOptions` as keywords, as until version 0.2; they warn, and will be removed in version 0.3.
 
     Attributes
     ----------
@@ -86,9 +81,10 @@ class MaxEntClassifier(TablesClassifier):
         Log-weights of the classes.
     engine_ : str
     penalty_theta_ : float or tuple
-        The penalties used; ``choice_`` has those that "auto" tried, with their scores on held-out tables.
-    fit_ : Fit
-        With the history of ``misfit``, ``moment_error`` and ``held_out``.
+        The penalties used.
+    fit_ : TablesFit
+        How far the returned model is from its tables, with calibration slope and rate, and the history of ``misfit``,
+        ``moment_error`` and ``held_out``.
 
     References
     ----------
@@ -97,10 +93,7 @@ class MaxEntClassifier(TablesClassifier):
     See Also
     --------
     NaiveBayesTables : Naive Bayes from tables: every feature speaks for itself, as if the others weren't there.
-    TreeAugmentedNaiveBayes : Naive Bayes with a tree between the features, in closed form from pairwise tables
-        (Friedman et al. 1997).
     BestPair : Logistic regression with two features and their interaction, from the one table that holds them (B2f).
-    MaxEntRegressor : Expected amount of an individual, from tables of counts and of sums of the amount.
 
     Examples
     --------
@@ -127,13 +120,12 @@ class MaxEntClassifier(TablesClassifier):
         checkpoint: str | os.PathLike | None = None,
         verbose: int = 0,
         random_state: Any = None,
-        **deprecated: Any,
     ):
         self.penalty_theta = penalty_theta
         self.penalty_mu = penalty_mu
         self.engine = engine
         self.device = device
-        self.options = with_deprecated_keywords(options, deprecated) if deprecated else options
+        self.options = options
         self.n_jobs = n_jobs
         self.warm_start = warm_start
         self.checkpoint = checkpoint
@@ -149,22 +141,10 @@ class MaxEntClassifier(TablesClassifier):
             By name.
         """
         nested = {k.removeprefix("options__"): params.pop(k) for k in list(params) if k.startswith("options__")}
-        old = {k: params.pop(k) for k in list(params) if k in NAMES}
         super().set_params(**params)
         if nested:
             self.options = changed_options(self.options, nested)
-        if old:
-            self.options = with_deprecated_keywords(self.options, old)
         return self
-
-    @classmethod
-    def _migrated(cls, attributes: dict[str, Any]) -> dict[str, Any]:
-        """Attributes as files have them since version 0.2, where options are one record."""
-        old = {k: v for k, v in attributes.items() if k in NAMES}
-        if not old:
-            return attributes
-        kept = {k: v for k, v in attributes.items() if k not in NAMES}
-        return {**kept, "options": SolverOptions(**old)}
 
     # --- fit
 
@@ -175,14 +155,16 @@ class MaxEntClassifier(TablesClassifier):
         ----------
         tables : Tables, or list of Tables
             Of any orders; pairs of features are the common case. Several are parts of the data (days, regions) over the
-            same attributes: their counts are added up, and penalties are chosen by holding parts out.
+            same attributes: their counts are added up.
         y : None
             Labels are in the tables, as label sums.
         held_out : (frame, labels), optional
-            Individuals to score while training, for the record in ``fit_.history["held_out"]``; they change nothing.
+            Individuals to score while training, for the record in ``fit_.history["held_out"]``, which no release
+            covers (``releases_`` is empty); they change nothing else.
         rows : data frame, optional
             Individuals without labels, from the same population: they take the place of the model of x, which is then
-            not learned. With tens of thousands of rows that is better, with hundreds worse.
+            not learned. With tens of thousands of rows that is better, with hundreds worse. No release of the tables
+            covers them, so ``releases_`` is empty.
         """
         if y is not None:
             raise DataError(
@@ -191,16 +173,14 @@ class MaxEntClassifier(TablesClassifier):
             )
         settings = self._settings()
         parts = parts_of(tables)
-        refuse_amounts(parts[0])
         # Whether tables that are held sparse are used so: the sampler here and on Spark can
         sampled = self.engine in ("auto", *SAMPLING) and self.device == "cpu"
         sparse = sampled and all(isinstance(t, Tables) for t in parts)
-        check_memory(parts[0], sparse)
         by_part = read_parts(parts, settings.options, sparse_terms_of if sparse else None)
         stats, schema = added(by_part), Schema.of(parts[0])
         settings.solver_for(settings.engine_for(stats))  # refuses what can't be before anything is learned
         begin = self._last_fit(stats, schema) if self.warm_start else None
-        penalty, choice = self._penalty(stats, schema, settings, by_part)
+        penalty = usual_penalties(len(stats.layout.sizes)) if self.penalty_theta is None else self.penalty_theta
         if self.checkpoint:
             settings = replace(settings, checkpoint=self.checkpoint, key=self._key(parts[0]))
         if rows is not None:
@@ -212,8 +192,10 @@ class MaxEntClassifier(TablesClassifier):
         if begin is not None:  # it began from what other tables had shown
             now = [r for r in self.releases_ if r not in before]
             self.releases_ = [*before, *now] if before and self.releases_ else []
+        if rows is not None or held_out is not None:
+            self.releases_ = []  # individuals were used as they are: no release covers what is kept of them
         self._keep(model)
-        self.penalty_theta_, self.choice_ = penalty, choice
+        self.penalty_theta_ = penalty
         for name in ("replicates_", "calibration_"):  # they are of another fit
             self.__dict__.pop(name, None)
         return self
@@ -245,19 +227,6 @@ class MaxEntClassifier(TablesClassifier):
             random_state=self.random_state,
             by_table=self.penalty_theta is None,
         )
-
-    def _penalty(
-        self, stats: SufficientStatistics, schema: Schema, settings: Settings, parts: Sequence[SufficientStatistics]
-    ) -> tuple[Any, dict | None]:
-        """The penalty of theta as given, by default, or chosen; and what was tried."""
-        if self.penalty_theta is None:
-            return usual_penalties(len(stats.layout.sizes)), None
-        if not isinstance(self.penalty_theta, str):
-            return self.penalty_theta, None
-        checks.choice(self.penalty_theta, "penalty_theta", ("auto",))
-        if not settings.options.margins:
-            raise DataError("penalty_theta='auto' needs the margins of tables.", hint="use margins=True.")
-        return penalty_search(stats, schema, settings, parts)
 
     def _last_fit(self, stats: SufficientStatistics, schema: Schema) -> Start | None:
         """Where the last fit ended, if there is one of the same shape."""
@@ -482,37 +451,6 @@ class MaxEntClassifier(TablesClassifier):
         True
         """
         return score_statement(self.model_, table, dialect, keep)
-
-    def to_onnx(self, path: str | os.PathLike | None = None) -> Any:
-        """Return the model as an ONNX graph that scores raw columns, with the probabilities of `predict_proba`.
-
-        Needs the extra ``onnx``. Every raw column is an input ``c_<column>`` of N values: text as strings (an empty one
-        is missing), numbers and true/false as doubles (NaN is missing). The output ``probabilities`` is (N, K), in
-        double precision. Hashed crosses are computed; hashed columns are refused.
-
-        Parameters
-        ----------
-        path : path, optional
-            Where to write it, too.
-
-        Returns
-        -------
-        onnx.ModelProto
-            Its metadata (key ``sumwise``) has label, classes and encoding.
-
-        Examples
-        --------
-        >>> from sumwise import synthetic
-        >>> from sumwise.maxent import MaxEntClassifier
-        >>> model = MaxEntClassifier().fit(synthetic.xor(1000, random_state=0).tables)
-        >>> [i.name for i in model.to_onnx().graph.input]  # doctest: +SKIP
-        ['c_x1', 'c_x2', 'c_x3']
-        """
-        proto = onnx_model(self.model_)
-        if path is not None:
-            with new_file(path) as file:
-                file.write(proto.SerializeToString())
-        return proto
 
     def sample(self, n: int = 1000, random_state: Any = None) -> pd.DataFrame:
         """Draw synthetic individuals from the fitted distribution: a frame of levels, and the label.

@@ -38,8 +38,6 @@ class NaiveBayesTables(TablesClassifier):
     --------
     MaxEntClassifier : Learn P(label | features) of individuals from contingency tables alone, by the maximum entropy
         model.
-    TreeAugmentedNaiveBayes : Naive Bayes with a tree between the features, in closed form from pairwise tables
-        (Friedman et al. 1997).
     BestPair : Logistic regression with two features and their interaction, from the one table that holds them (B2f).
 
     Examples

@@ -115,7 +115,7 @@ class SparkGibbs:
     ):
         self.layout, self.n, self.blocks = stats.layout, stats.n, blocks
         self.n_scores = len(stats.data.sums)
-        self.session, self._stop = spark_session(master)
+        self.session = spark_session(master)
         context = self.session.sparkContext
         plan = gibbs.plan(stats.layout, blocks, strong_trees(stats), large_pairs(stats))
         self._fixed = context.broadcast((plan, marginal))
@@ -195,8 +195,7 @@ class SparkGibbs:
         return self._all()._asdict()
 
     def close(self) -> None:
-        """Free what the executors hold, and stop the session if it was made here."""
+        """Free what the executors hold."""
         self._rdd.unpersist()
         for sent in (self._fixed, *self._sent):
             sent.destroy()
-        self._stop()

@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks
-from sumwise.encoding.merged import Merged
 from sumwise.encoding.rules import BASE, PRIME, SALT_STEP, Cuts, Levels, Target
 from sumwise.errors import DataError
 from sumwise.maxent.fitted_model import LogLinearModel
@@ -125,10 +124,6 @@ def _cross_code(schema: Any, attribute: str, sql: Dialect) -> str:
 
 
 def _rule_code(rule: Any, attribute: str, sql: Dialect) -> str:
-    if isinstance(rule, Merged):
-        inner = _rule_code(rule.rule, attribute, sql)
-        cases = " ".join(f"WHEN {i} THEN {c}" for i, c in enumerate(rule.cells))
-        return f"CASE {inner} {cases} ELSE {rule.unseen_code} END"
     if not isinstance(rule, (Levels, Cuts, Target)):
         raise DataError(
             f"{attribute!r} is encoded by {type(rule).__name__}, which SQL of all engines can't compute alike.",

@@ -36,7 +36,7 @@ def score_encoding(model: LogLinearModel, releases: list[dict[str, Any]]) -> Enc
     do the cut points.
     """
     edges = expit(_edges(_drawn_log_odds(model)))
-    return Encoding({ATTRIBUTE: Cuts(COLUMN, tuple(edges.tolist()))}, learned=() if releases else (ATTRIBUTE,))
+    return Encoding({ATTRIBUTE: Cuts(COLUMN, tuple(edges.tolist()), learned=not releases)})
 
 
 def score_table(model: LogLinearModel, frame: Any, labels: Any, releases: list[dict[str, Any]]) -> Tables:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.maxent.hashed_crosses import arranged, crossed_features, homes_of
 from sumwise.maxent.kernels.contrastive import Moments
@@ -16,14 +17,12 @@ from sumwise.maxent.kernels.loglinear import Crossed, Layout, layout
 from sumwise.maxent.kernels.reconcile import Agreed, reconcile, subsets
 from sumwise.maxent.options import SolverOptions
 from sumwise.maxent.sparse_terms import SparseTerms, association, listed_values, margins_of
-from sumwise.memory import check_fits
 from sumwise.noise import Exact, Poisson
 from sumwise.sparse_table import SparseTable
 from sumwise.table import Table, title
 from sumwise.tables import Tables
 
 MOST_CLASSES = 50  # classes that are numbers; more are treated as amounts
-PER_CELL, PER_SCORE = 12, 8  # numbers that are held for every cell of a full table, and for every score
 FAR = 5.0  # standard deviations beyond which noise doesn't explain a total
 
 
@@ -112,20 +111,6 @@ class SufficientStatistics:
         return np.bincount(level, weights=values[self.part(t)][: len(level)], minlength=lay.levels[attribute])
 
 
-def _check_size(full: Sequence[Table], n_scores: int) -> None:
-    """Refuse tables that memory won't hold with all their cells."""
-    cells = [math.prod(t.shape) for t in full]
-    if not cells:
-        return
-    largest = max(range(len(cells)), key=cells.__getitem__)
-    check_fits(
-        8 * sum(cells) * (PER_CELL + PER_SCORE * n_scores),
-        f"Reading {len(cells):,} tables",
-        f"the table over {title(full[largest].attributes)}: {cells[largest]:,} cells, empty ones included",
-        "merge_levels, or leave that table out.",
-    )
-
-
 def sufficient_statistics(
     tables: Tables,
     margins: bool = True,
@@ -161,7 +146,7 @@ def sufficient_statistics(
     sparse = [t for t in tables if isinstance(t, SparseTable) and tuple(sorted(map(place.get, t.attributes))) in listed]  # type: ignore[arg-type]
     n_scores = 1 if tables.classes is None or len(tables.classes) == 2 else len(tables.classes)
     full = [t for t in tables if not any(t is s for s in sparse)]
-    _check_size(full, n_scores)
+    checks.allocation("Reading tables", *(t.shape for t in full), hint="merge levels, or leave out the largest table.")
     implied = [m for t in sparse for m in margins_of(t, tables, listed)] if margins else []
     seen = [_Read(t, place) for t in (*full, *implied)]
     own = {r.axes for r in seen} | {s for r in seen if r.whole and margins for s in subsets(r.axes) if s} | set(listed)

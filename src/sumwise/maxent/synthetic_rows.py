@@ -11,10 +11,11 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.errors import DataError
+from sumwise.io.writer import new_file
 from sumwise.maxent.fitted_model import LogLinearModel
 from sumwise.maxent.queries import label_name
 from sumwise.noise import Exact
-from sumwise.storage.atomic import new_file
+from sumwise.provenance import Promise
 from sumwise.table import Table, title
 from sumwise.tables import Tables
 
@@ -35,18 +36,12 @@ def privacy_statement(releases: Sequence[Mapping[str, Any]]) -> str:
     --------
     >>> from sumwise.maxent.synthetic_rows import privacy_statement
     >>> privacy_statement([{"mechanism": "geometric", "epsilon": 1.0, "delta": 0.0, "neighbours": "up to 1 row"}])[:62]
-    'Differential privacy: epsilon 1, delta 0 (geometric noise; nei'
+    'Differential privacy: epsilon 1, delta 0, by geometric noise; '
     """
-    if not releases:
+    promise = Promise.of(releases)
+    if promise is None:
         return NO_PROMISE
-    parts = [
-        f"epsilon {r.get('epsilon', float('nan')):g}, delta {r.get('delta', 0.0):g} ({r.get('mechanism', 'unnamed')} "
-        f"noise{' on ' + str(r['of']) if 'of' in r else ''}; neighbouring data: {r.get('neighbours', 'not stated')})"
-        for r in releases
-    ]
-    words = f"Differential privacy: {'; and '.join(parts)}."
-    several = " Losses of several releases of the same people add up." if len(parts) > 1 else ""
-    return f"{words}{several} Rows are drawn from a model of the released tables alone, so the promise covers them."
+    return f"{promise} Rows are drawn from a model of the released tables alone, so the promise covers them."
 
 
 def write_rows(

@@ -16,7 +16,7 @@ from sumwise.encoding.values import canonical, count_unseen, looked_up, report_u
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.noise import Exact
-from sumwise.provenance import Provenance
+from sumwise.provenance import Promise, Provenance
 from sumwise.tables import Tables
 
 MOST_LISTED = 20_000  # coefficients that a notebook sorts
@@ -36,8 +36,8 @@ class TablesClassifier(Estimator):
     n_ : float
         The number of individuals that were counted.
     releases_ : list of dict
-        Noise and privacy guarantee of each release behind the tables; empty if any of them was not released, or if the
-        fit began from one to such tables (``warm_start``).
+        Noise and privacy guarantee of each release behind the tables; empty if any of them was not released, if the
+        fit began from one to such tables (``warm_start``), or if it used individuals as they are.
 
     Examples
     --------
@@ -119,9 +119,13 @@ class TablesClassifier(Estimator):
         """Log-probabilities up to a constant per row, (n, K), of level codes (n, D)."""
         raise NotImplementedError
 
+    @property
+    def promise(self) -> Promise | None:
+        """What the releases behind the tables promise together; None if the model is not covered by them."""
+        return Promise.of(getattr(self, "releases_", ()))
+
     def _remember(self, tables: Tables, n: float, parts: Sequence[Tables] = ()) -> None:
         """Keep what tables are about; `parts` are all tables that were learned from, where there are several."""
-        refuse_amounts(tables)
         self.domain_ = tables.domain
         self.encoding_ = tables.encoding
         self.label_ = tables.label
@@ -135,12 +139,6 @@ def promises(parts: Sequence[Tables]) -> list[dict[str, Any]]:
     exact = any(isinstance(noise, Exact) for p in parts for t in p for noise in (t.noise, t.noise_of_sums))
     known = Provenance.combined(p.provenance for p in parts)
     return [] if exact or not known.promised else [dict(r) for r in known.releases]
-
-
-def refuse_amounts(tables: Tables) -> None:
-    """A classifier learns from sums of classes, not of an amount."""
-    if tables.provenance.amount is not None:
-        raise DataError("The label sums are of an amount, not of classes.", hint="use MaxEntRegressor.")
 
 
 def class_codes(labels: Any, classes: np.ndarray, n_rows: int) -> np.ndarray:

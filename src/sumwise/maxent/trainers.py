@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from contextlib import closing
 from copy import deepcopy
@@ -13,10 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sumwise import checks
-from sumwise.checkpoint import Checkpoint
 from sumwise.errors import DataError
 from sumwise.fit import Fit, warn_not_converged
+from sumwise.io.checkpoint import Checkpoint
 from sumwise.maxent import device_training, engines, on_spark
+from sumwise.maxent.agreement import Agreement, TablesFit, agreement, calibration_slope, enough, missed
 from sumwise.maxent.algorithm_1 import start_chains, train_by_algorithm_1
 from sumwise.maxent.engines import Parameters
 from sumwise.maxent.fitted_model import LogLinearModel, Schema
@@ -28,13 +28,18 @@ from sumwise.maxent.noisy_label_fit import fit_on_rows, n_rows, noisy_label_fit,
 from sumwise.maxent.options import FEWEST_CHAINS, SolverOptions
 from sumwise.maxent.penalties import FREE, noise_ratio, penalties_of
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
-from sumwise.maxent.training import WARM, StepOptions, TrainingState, by_lbfgs, by_steps, sampling_error, start
-from sumwise.memory import check_fits
+from sumwise.maxent.training import (
+    WARM,
+    StepOptions,
+    TrainingState,
+    by_lbfgs,
+    by_steps,
+    penalty_gradient,
+    sampling_error,
+    start,
+)
 from sumwise.networks.tensors import find_device
 from sumwise.progress import Progress
-from sumwise.sparse_table import SparseTable
-from sumwise.table import title
-from sumwise.tables import Tables
 
 SAMPLING = ("gibbs", "spark")  # engines that run chains
 HALF = 0.5  # of theta comes from training at most, where tables have noise
@@ -42,11 +47,9 @@ FOLLOW = 40, 200  # steps at least and at most for the model of x to follow what
 CALMING = 0.02  # decay of those steps
 BRIEF = 1e-9  # relative change of the loss at which a refit ends: a thirtieth of a standard error from the optimum
 FEWER, FEW_CHAINS = 5, 1000  # chains move at first: one in so many, but so many at least
-BASE = 40 * 2**20  # bytes of chains and scores, whatever the tables
-# Numbers for every cell that training holds at its peak, and besides for every score; growth.json
-ARRAYS, PER_SCORE = 54, 42
 LATE, FARTHER = 20, 1.15  # steps whose mean moment error must not be this many times the first
 BACK_OFF = 2  # times that training starts again with a third of the steps where it moved away from the tables
+MU_PACE = 5.0  # steps of mu are longer than those of theta (section 3.5, figure 3)
 SECONDS = 1.0  # at least, between two checkpoints
 
 
@@ -140,8 +143,44 @@ def train(
     name = settings.engine_for(stats)
     trainer = TRAINERS[settings.solver_for(name)]
     problem = Problem(stats, schema, penalties_for(stats, settings, penalty_theta), name)
-    model = trainer(problem, settings, begin, held_out)
-    return _weighed(problem, settings, model, penalty_theta) if weigh and stats.noisy else model
+    model, tested = trainer(problem, settings, begin, held_out)
+    if weigh and stats.noisy:
+        model, tested = _weighed(problem, settings, model, penalty_theta), None
+    return model if settings.brief or not weigh else _described(problem, settings, model, tested)
+
+
+def _described(problem: Problem, settings: Settings, model: LogLinearModel, tested: Agreement | None) -> LogLinearModel:
+    """The model with a `TablesFit`: how far it is from the tables where it is, by chains run at its parameters."""
+    stats, now, fit = problem.stats, model.parameters, model.fit or Fit()
+    sampled, tol = problem.engine in SAMPLING, settings.options.tol
+    if tested is None:
+        with closing(_engine(problem, settings, model.chains, fewer=False)) as engine:
+            tested = _tested(problem, settings, engine, now, fit.n_iter)
+    if fit.converged and not enough(stats, tested, tol):
+        warn_not_converged(fit.n_iter, tested.miss, tol, missed(tested, tol), stacklevel=5, what="misfit")
+    slope, rows = float("nan"), None
+    if sampled:
+        codes = stats.layout.with_crossed(np.asarray(model.chains["codes"], dtype=np.int64))  # type: ignore[index]
+        rows = codes, np.full(len(codes), 1.0 / len(codes))
+    elif model.enumerable:
+        rows = model.all_cells()
+    if rows is not None:
+        slope = calibration_slope(stats, now, rows, tested.sums, problem.penalties.sums)
+    described = TablesFit(
+        objective=fit.objective,
+        n_iter=fit.n_iter,
+        converged=fit.converged and enough(stats, tested, tol),
+        history=fit.history,
+        rate=tuple(map(float, stats.shares)),
+        expected_rate=tuple(map(float, tested.rates)),
+        slope=slope,
+        miss=tested.miss,
+        worst_miss=tested.worst,
+        worst_table=problem.schema.names(tested.table),
+        moment_error=tested.error,
+        chains=settings.n_chains(stats) if sampled else 0,
+    )
+    return replace(model, fit=described)
 
 
 def _train_as_in_the_paper(
@@ -172,28 +211,14 @@ def _train_as_in_the_paper(
     )
 
 
-def check_memory(tables: Tables, sparse: bool) -> None:
-    """Refuse tables whose training wouldn't fit into memory, before anything is made of them, naming the largest.
-
-    sparse: whether tables that list their cells are used so.
-    """
-    cells = [len(t.filled()[0]) if sparse and isinstance(t, SparseTable) else math.prod(t.shape) for t in tables]
-    n_classes = len(tables.classes or ())
-    largest = max(range(len(cells)), key=cells.__getitem__)
-    check_fits(
-        BASE + 8 * sum(cells) * (ARRAYS + PER_SCORE * (1 if n_classes <= 2 else n_classes)),
-        "Training",
-        f"the table over {title(list(tables)[largest].attributes)}: {cells[largest]:,} cells",
-        "count it by its filled cells (SparseTable) for engine='gibbs', or merge_levels.",
-    )
-
-
 def penalties_for(stats: SufficientStatistics, settings: Settings, penalty_theta: Any, aware: bool = True) -> Moments:
     """Penalties of mu and theta; without `aware`, as they would be on tables without noise."""
     return penalties_of(stats, penalty_theta, settings.penalty_mu, aware, settings.options.shrink_large)
 
 
-def train_by_lbfgs(problem: Problem, settings: Settings, begin: Start | None, held_out: Any = None) -> LogLinearModel:
+def train_by_lbfgs(
+    problem: Problem, settings: Settings, begin: Start | None, held_out: Any = None
+) -> tuple[LogLinearModel, Agreement | None]:
     """L-BFGS on the penalised likelihood, with exact expectations."""
     stats, options = problem.stats, settings.options
     scorer = None if held_out is None else _scorer(problem, held_out)
@@ -208,11 +233,13 @@ def train_by_lbfgs(problem: Problem, settings: Settings, begin: Start | None, he
         answer=None, objective=loss, n_iter=len(history["misfit"]), converged=distance <= options.tol, history=history
     )
     if not fit.converged:
-        warn_not_converged(fit.n_iter, distance, options.tol, stacklevel=6)
-    return _model(problem, answer, fit=fit)
+        warn_not_converged(fit.n_iter, distance, options.tol, stacklevel=5)
+    return _model(problem, answer, fit=fit), None
 
 
-def train_by_steps(problem: Problem, settings: Settings, begin: Start | None, held_out: Any = None) -> LogLinearModel:
+def train_by_steps(
+    problem: Problem, settings: Settings, begin: Start | None, held_out: Any = None
+) -> tuple[LogLinearModel, Agreement | None]:
     """Steps on expected moments: persistent contrastive divergence where an engine samples them."""
     stats, options = problem.stats, settings.options
     state = start(stats)
@@ -223,30 +250,82 @@ def train_by_steps(problem: Problem, settings: Settings, begin: Start | None, he
     how, first = step_options(problem, options), state.to_dict()
     how = how if begin is None else replace(how, settled=WARM)
 
-    def attempt(state: TrainingState, how: StepOptions) -> tuple[TrainingState, bool, LogLinearModel, bool]:
+    def attempt(state: TrainingState, how: StepOptions) -> tuple[LogLinearModel, Agreement | None, bool]:
         with closing(_engine(problem, settings, begin.chains if begin else None)) as engine:
-            state, converged = _run(stats, engine, how, state, kept, settings, options.max_iter, scorer)
-            least = 0.0  # exact moments can equal the tables'
-            if problem.engine in SAMPLING:
-                least = sampling_error(stats, getattr(engine, "active", settings.n_chains(stats)))
-            away = begin is None and moved_away(state.history["moment_error"], least)
-            return state, converged, _model(problem, state.mean, engine), away
+            state, found = _until_tested(problem, settings, engine, how, state, kept, scorer)
+            return _stepped(problem, settings, engine, state, found, begin is None)
 
-    state, converged, model, farther = attempt(state, how)
+    model, found, farther = attempt(state, how)
     for _ in range(BACK_OFF):
         if not farther:
             break
         how = replace(how, step_mu=how.step_mu / 3, step_theta=how.step_theta / 3)
-        state, converged, model, farther = attempt(TrainingState.from_dict(deepcopy(first)), how)
-    converged = converged and not farther
-    distance = state.history["misfit"][-1]
-    history = {k: np.array(v) for k, v in state.history.items()}
-    if not converged:
+        model, found, farther = attempt(TrainingState.from_dict(deepcopy(first)), how)
+    fit: Fit = model.fit  # type: ignore[assignment]
+    if not fit.converged:
+        distance, hint = fit.objective, _what_to_do(found, options.tol, farther)
         early = f"moments are not tested in the first {how.settled - 1} steps; raise max_iter."
-        hint = early if distance < options.tol else None
-        hint = "moments are farther off than they were at the start; lower step and step_mu." if farther else hint
-        warn_not_converged(state.n_iter, distance, options.tol, hint, stacklevel=6)
-    return replace(model, fit=Fit(objective=distance, n_iter=state.n_iter, converged=converged, history=history))
+        hint = early if fit.n_iter < how.settled and distance < options.tol else hint
+        warn_not_converged(fit.n_iter, distance, options.tol, hint, stacklevel=5)
+    return replace(model, fit=fit), found
+
+
+def _until_tested(
+    problem: Problem,
+    settings: Settings,
+    engine: Any,
+    how: StepOptions,
+    state: TrainingState,
+    kept: Checkpoint,
+    scorer: Any,
+) -> tuple[TrainingState, Agreement | None]:
+    """Train, test the moments of what would be returned, and go on from there where they are off; the last test.
+
+    Chains lag behind parameters that move, so their mean may lie off the optimum: shorter steps lag less.
+    """
+    stats, options, tests = problem.stats, settings.options, 0
+    while True:
+        state, how = _run(stats, engine, how, state, kept, settings, options.max_iter, scorer)
+        if settings.brief or not state.agreed:
+            return state, None
+        found = _tested(problem, settings, engine, state.mean, state.n_iter)
+        if enough(stats, found, options.tol) or state.n_iter >= options.max_iter:
+            return state, found
+        state.agreed, state.parameters = 0, state.mean.copy()
+        tests += 1  # steps like 1 / tests, which end at the optimum wherever they begin (Robbins and Monro 1951)
+        shorter = {k: getattr(how, k) * tests / (tests + 1) for k in ("step_mu", "step_theta")}
+        how = replace(how, settled=state.n_iter + WARM, **shorter)
+
+
+def _stepped(
+    problem: Problem, settings: Settings, engine: Any, state: TrainingState, found: Agreement | None, new: bool
+) -> tuple[LogLinearModel, Agreement | None, bool]:
+    """The model of a training state, its test, and whether it is farther from the tables than it began."""
+    stats, least = problem.stats, 0.0  # exact moments can equal the tables'
+    if problem.engine in SAMPLING:
+        least = sampling_error(stats, getattr(engine, "active", settings.n_chains(stats)))
+    away = new and moved_away(state.history["moment_error"], least)
+    agreed = state.agreed > 0 and not away and (found is None or enough(stats, found, settings.options.tol))
+    history = {k: np.array(v) for k, v in state.history.items()}
+    fit = Fit(objective=state.history["misfit"][-1], n_iter=state.n_iter, converged=agreed, history=history)
+    return _model(problem, state.mean, engine, fit), found, away
+
+
+def _what_to_do(found: Agreement | None, tol: float, farther: bool) -> str | None:
+    """What a fit that did not converge asks of its user."""
+    if farther:
+        return "moments are farther off than they were at the start; lower step and step_mu."
+    return None if found is None else missed(found, tol)
+
+
+def _tested(problem: Problem, settings: Settings, engine: Any, parameters: Parameters, n_iter: int) -> Agreement:
+    """Moments at the parameters that are returned, less what penalties take; those of noisy tables as they are."""
+    stats = problem.stats
+    pull = penalty_gradient(stats, parameters, problem.penalties)
+    if stats.noisy:
+        pull = Moments(*(np.zeros_like(p) for p in pull))
+    chains = settings.n_chains(stats) if problem.engine in SAMPLING else 0
+    return agreement(stats, engine, parameters, pull, settings.options.tol, max(n_iter, 1), chains)
 
 
 def moved_away(errors: list[float], least: float = 0.0) -> bool:
@@ -268,7 +347,7 @@ def train_on_rows(
     plain = penalties_for(stats, settings, penalty_theta, aware=False)
     theta, offsets, loss, n_iter, converged = fit_on_rows(stats, schema.codes(rows), plain.sums)
     if not converged:
-        warn_not_converged(n_iter, float("nan"), settings.options.tol, stacklevel=5)
+        warn_not_converged(n_iter, float("nan"), settings.options.tol, stacklevel=4)
     parameters = Parameters(np.zeros(theta.shape[1]), theta, offsets)
     fit = Fit(objective=loss, n_iter=n_iter, converged=converged)
     return _model(Problem(stats, schema, plain, "rows"), parameters, fit=fit)
@@ -348,13 +427,12 @@ def _run(
     settings: Settings,
     max_iter: int,
     scorer: Any = None,
-) -> tuple[TrainingState, bool]:
-    """Train from `state`, or from where the checkpoint is."""
+) -> tuple[TrainingState, StepOptions]:
+    """Train from `state`, or from where the checkpoint is; the state, and how steps were made."""
     saved = kept.load()
     if saved is not None:
         state = TrainingState.from_dict(saved["state"])
-        step_mu, step_theta = saved["steps"]
-        how = replace(how, step_mu=step_mu, step_theta=step_theta)  # those of a training that had started again
+        how = replace(how, **saved["steps"])  # those of a training that had started again
         engine.restore(saved["chains"], state.agreed > 0)
     run: Any = by_steps
     if settings.on_device:
@@ -366,13 +444,14 @@ def _run(
         def after(now: TrainingState) -> bool:
             progress.step(misfit=now.history["misfit"][-1])
             if kept.due(now.n_iter):
-                steps = [how.step_mu, how.step_theta]
+                steps = {"step_mu": how.step_mu, "step_theta": how.step_theta, "settled": how.settled}
                 kept.save({"state": now.to_dict(), "chains": engine.state(), "steps": steps})
             return now.n_iter >= max_iter
 
-        converged = state.n_iter < max_iter and run(stats, engine, how, state, after, scorer)
+        if state.n_iter < max_iter:
+            run(stats, engine, how, state, after, scorer)
     kept.clear()
-    return state, bool(converged)
+    return state, how
 
 
 def _model(problem: Problem, parameters: Parameters, engine: Any = None, fit: Fit | None = None) -> LogLinearModel:
@@ -386,14 +465,17 @@ def _model(problem: Problem, parameters: Parameters, engine: Any = None, fit: Fi
 
 def step_options(problem: Problem, options: SolverOptions) -> StepOptions:
     """How steps are made, with the default sizes of steps."""
-    k = problem.stats.layout.n_terms
-    default = (0.15, 0.2) if options.precondition == "effects" else (1.0 / k, 5.0 / k)
+    lay = problem.stats.layout
+    n = lay.n_terms
+    # Hessian of mu over its diagonal, attributes independent: the tables that have a level's main effect
+    sharing = max(sum(a in term for term in lay.terms) for a in range(len(lay.levels)))
     return StepOptions(
         problem.penalties,
         rescale=options.rescale,
-        precondition=options.precondition,
-        step_theta=default[0] if options.step is None else float(checks.positive(options.step, "step")),
-        step_mu=default[1] if options.step_mu is None else float(checks.positive(options.step_mu, "step_mu")),
+        step_theta=1.0 / n if options.step is None else float(checks.positive(options.step, "step")),
+        step_mu=min(MU_PACE / n, 1.0 / sharing)
+        if options.step_mu is None
+        else float(checks.positive(options.step_mu, "step_mu")),
         decay=float(options.decay),
         average=options.average,
         tol=options.tol,

@@ -13,13 +13,9 @@ from sumwise.kernels.minimise import minimise
 from sumwise.maxent.engines import ExactMoments, Gibbs, Parameters
 from sumwise.maxent.kernels.contrastive import (
     Moments,
-    centring,
-    counted_share,
     curvature,
     gradients,
     misfit,
-    preconditioned,
-    shared_pace,
     steps,
 )
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
@@ -35,10 +31,9 @@ class StepOptions:
     """How a step is made; see `MaxEntClassifier` for the meaning."""
 
     penalties: Moments
+    step_theta: float
+    step_mu: float
     rescale: bool = True
-    precondition: str | None = "effects"
-    step_theta: float = 0.15
-    step_mu: float = 0.2
     decay: float = 0.0
     average: bool = True
     tol: float = 0.1
@@ -110,14 +105,13 @@ def by_steps(
     held_out: Callable[[Parameters], float] | None = None,
 ) -> bool:
     """Go on from `state` until the moments agree or `after(state)` says stop; return whether they agree."""
-    lines = centring(stats.layout)
     while True:
         halves = engine.moments(state.parameters)
         model = Moments(*(0.5 * (a + b) for a, b in zip(*halves)))
-        pull = _penalty_gradient(stats, state.parameters, options.penalties)
+        pull = penalty_gradient(stats, state.parameters, options.penalties)
         grads = [_gradient(stats, half, pull, options.rescale) for half in halves]
         gradient = _gradient(stats, model, pull, options.rescale)
-        _move(stats, options, state, gradient, lines)
+        _move(stats, options, state, gradient)
         _move_offsets(stats, state.parameters.offsets, model, options.step_theta / (1.0 + options.decay * state.n_iter))
         _remember(options, state, model)
         keep = MEMORY if state.n_iter > 1 else 0.0
@@ -174,7 +168,8 @@ def _mean_of_cliques(stats: SufficientStatistics, off: np.ndarray) -> float:
     return float(kept.sum() / len(lay.cliques))
 
 
-def _penalty_gradient(stats: SufficientStatistics, parameters: Parameters, penalties: Moments) -> Moments:
+def penalty_gradient(stats: SufficientStatistics, parameters: Parameters, penalties: Moments) -> Moments:
+    """Gradient of the penalties."""
     return Moments(*(2 * p * off for p, off in zip(penalties, _off_centre(stats, parameters))))
 
 
@@ -190,29 +185,17 @@ def _gradient(stats: SufficientStatistics, model: Moments, pull: Moments, rescal
     return Moments(raw.counts * stats.seen.counts + pull.counts, raw.sums * stats.seen.sums + pull.sums)
 
 
-def _move(stats, options, state, gradient, lines) -> None:
+def _move(stats: SufficientStatistics, options: StepOptions, state: TrainingState, gradient: Moments) -> None:
     """Take one step, in place.
 
     The curvature comes from earlier sweeps: that of this sweep shares its error with the gradient, and their
     quotient would be off on average, most in rare cells.
     """
     size = 1.0 / (1.0 + options.decay * state.n_iter)
-    direction = steps(gradient, stats.data, state.usual, options.penalties, options.precondition is not None)
-    mu, theta = options.step_mu * direction.counts, options.step_theta * direction.sums
-    if options.precondition == "effects":
-        weight = curvature(stats.data, state.usual, options.penalties)
-        mu = _scaled(stats, lines, direction.counts, weight.counts, options.penalties.counts, options.step_mu)
-        every = zip(direction.sums, weight.sums, options.penalties.sums)
-        theta = np.stack([_scaled(stats, lines, d, w, p, options.step_theta) for d, w, p in every])
-    state.parameters.mu[:] -= size * mu
-    state.parameters.theta[:] -= size * theta
-
-
-def _scaled(stats, lines, step: np.ndarray, weight: np.ndarray, penalty: np.ndarray, fast: float) -> np.ndarray:
-    """A step (P,) by effects: see `preconditioned`."""
-    slow = shared_pace(weight, penalty, stats.layout.n_terms, fast)
-    counted = counted_share(weight, penalty) if stats.noisy else np.ones_like(weight)
-    return preconditioned(stats.layout, lines, step, weight, slow, fast, counted)
+    pace = Moments(options.step_mu, options.step_theta)  # type: ignore[arg-type]
+    direction = steps(gradient, stats.data, state.usual, options.penalties, pace)
+    state.parameters.mu[:] -= size * direction.counts
+    state.parameters.theta[:] -= size * direction.sums
 
 
 def _remember(options: StepOptions, state: TrainingState, model: Moments) -> None:
@@ -244,8 +227,8 @@ def by_lbfgs(
 ):
     """Minimise the penalised loss by L-BFGS on exact expectations; return parameters, loss, misfits, gradient."""
     data, seen, n = stats.data, stats.seen, stats.n
-    scale = curvature(data, data, penalties)
-    root = np.sqrt(np.concatenate([scale.counts, scale.sums.ravel(), np.maximum(n * stats.shares, 1.0)]))
+    scale = [curvature(d, d, p).ravel() for d, p in zip(data, penalties)]
+    root = np.sqrt(np.concatenate([*scale, np.maximum(n * stats.shares, 1.0)]))
     n_mu, n_theta = begin.mu.size, begin.theta.size
     history: dict[str, list[float]] = {"objective": [], "misfit": [], "moment_error": [], "held_out": []}
 
@@ -258,7 +241,7 @@ def by_lbfgs(
         model, log_z = engine.with_normaliser(now)
         value = n * log_z - data.counts @ now.mu - np.sum(data.sums * now.theta) - n * stats.shares @ now.offsets
         value += sum(np.sum(p * off**2) for p, off in zip(penalties, _off_centre(stats, now)))
-        pull = _penalty_gradient(stats, now, penalties)
+        pull = penalty_gradient(stats, now, penalties)
         mu = (model.counts - data.counts) * seen.counts + pull.counts
         theta = (model.sums - data.sums) * seen.sums + pull.sums
         expected = model.sums[:, : stats.layout.starts[1]].sum(axis=1)

@@ -11,7 +11,6 @@ from sumwise.metrics.intervals import (
 from sumwise.metrics.labels import auc, calibration, nllh
 from sumwise.metrics.shares import (
     bag_calibration,
-    compare_polls,
     majority_hits,
     pair_order,
     share_scores,
@@ -23,7 +22,6 @@ __all__ = [
     "auc_interval",
     "bag_calibration",
     "calibration",
-    "compare_polls",
     "conformal_half_width",
     "difference_interval",
     "majority_hits",

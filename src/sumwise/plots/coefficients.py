@@ -6,6 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from sumwise.plots.style import ESTIMATE, INTERVAL
+
 MOST_BARS = 20
 
 
@@ -42,7 +44,7 @@ def plot_coefficients(frame: Any, ax: Any = None) -> Any:
     names = [": ".join(_text(row[c], c) for c in words) for _, row in shown.iterrows()]
     values = shown["coefficient"].to_numpy(dtype=float)
     y = np.arange(len(shown))[::-1]
-    colours = np.where(values < 0, "#D55E00", "#0072B2")
+    colours = np.where(values < 0, ESTIMATE, INTERVAL)
     ax.hlines(y, 0, values, color=colours, linewidth=4)
     dots = ax.scatter(values, y, color=colours, s=30)
     tips(dots, [f"{name}: {value:+.3g}" for name, value in zip(names, values)])

@@ -8,8 +8,31 @@ from typing import Any
 import numpy as np
 
 
+def confusion_numbers(actual: Any, predicted: Any, classes: Any) -> dict[str, Any]:
+    """Return how often each class was predicted as which.
+
+    Parameters
+    ----------
+    actual, predicted : arrays of class positions, shape (n,)
+    classes : sequence of str
+
+    See Also
+    --------
+    sumwise.plots.plot_confusion : Draws these numbers.
+
+    Examples
+    --------
+    >>> from sumwise.plots import confusion_numbers
+    >>> confusion_numbers([0, 1, 1], [0, 1, 0], ["a", "b"])["counts"].tolist()
+    [[1, 0], [1, 1]]
+    """
+    counts = np.zeros((len(classes), len(classes)), dtype=int)
+    np.add.at(counts, (np.asarray(actual, dtype=int), np.asarray(predicted, dtype=int)), 1)
+    return {"counts": counts, "classes": list(classes)}
+
+
 def plot_confusion(numbers: Mapping[str, Any], ax: Any = None) -> Any:
-    """Draw what `diagnostics.confusion` returns: a square per pair, dark where many are, with its count.
+    """Draw what `confusion_numbers` returns: a square per pair, dark where many are, with its count.
 
     Parameters
     ----------
@@ -23,7 +46,7 @@ def plot_confusion(numbers: Mapping[str, Any], ax: Any = None) -> Any:
 
     See Also
     --------
-    sumwise.diagnostics.confusion : The numbers behind this figure.
+    sumwise.plots.confusion_numbers : The numbers behind this figure.
 
     Examples
     --------

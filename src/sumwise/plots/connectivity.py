@@ -8,8 +8,68 @@ from typing import Any
 import numpy as np
 
 
+def connectivity_numbers(model: Any, regions: Any = None, from_time: Any = None, to_time: Any = None) -> dict[str, Any]:
+    """Return the shares of each region's individuals by region of arrival, for `plot_connectivity`.
+
+    Parameters
+    ----------
+    model : FlowModel
+    regions : mapping of name to places, optional
+        Default: the quarters of the map around the population's middle, or the places where most are.
+    from_time, to_time : optional
+        Default: the first and the last time (of a year that repeats: half a year later).
+
+    See Also
+    --------
+    sumwise.plots.plot_connectivity : Draws these numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.flows import FlowModel, Movement, Places
+    >>> from sumwise.plots import connectivity_numbers
+    >>> flow = FlowModel(Places(x=[0.0, 1.0], y=[0.0, 0.0]), Movement(1.0)).fit(np.array([[9, 1], [4, 6], [1, 9]]))
+    >>> connectivity_numbers(flow, {"west": [0], "east": [1]})["shares"].sum(axis=1)
+    array([1., 1.])
+    """
+    times = model.times_
+    start = times[0] if from_time is None else from_time
+    last = len(times) // 2 if model.cyclic else len(times) - 1
+    end = times[last] if to_time is None else to_time
+    chosen = default_regions(model) if regions is None else regions
+    shares = model.connectivity(chosen, start, end)
+    names = [str(r) for r in shares.index]
+    return {"shares": shares.to_numpy(), "regions": names, "title": f"{start} to {end}"}
+
+
+MOST_REGIONS = 8
+
+
+def default_regions(model: Any) -> dict[str, list]:
+    """Quarters of the map around the median individual; without coordinates, the places where most are, and others."""
+    places = model.places_
+    weight = np.maximum(model.nodes_, 0.0).mean(axis=0)
+    names = list(places.names)
+    if places.distances is not None:
+        order = np.argsort(-weight, kind="stable")[:MOST_REGIONS]
+        out = {str(names[k]): [names[k]] for k in order}
+        others = [a for k, a in enumerate(names) if k not in set(order.tolist())]
+        return {**out, "other places": others} if others else out
+    where = places.positions
+    middle = np.quantile(where, 0.5, axis=0, weights=weight, method="inverted_cdf")
+    east, north = where[:, 0] > middle[0], where[:, 1] > middle[1]
+    words = ("south", "north"), ("west", "east")
+    out = {}
+    for high in (True, False):
+        for right in (False, True):
+            in_region = np.flatnonzero((north == high) & (east == right))
+            if len(in_region):
+                out[f"{words[0][high]}-{words[1][right]}"] = [names[k] for k in in_region]
+    return out
+
+
 def plot_connectivity(numbers: Mapping[str, Any], ax: Any = None) -> Any:
-    """Draw what `diagnostics.connectivity_numbers` returns: where the individuals of each region went.
+    """Draw what `connectivity_numbers` returns: where the individuals of each region went.
 
     Parameters
     ----------
@@ -23,7 +83,7 @@ def plot_connectivity(numbers: Mapping[str, Any], ax: Any = None) -> Any:
 
     See Also
     --------
-    sumwise.diagnostics.connectivity_numbers : The numbers behind this figure.
+    sumwise.plots.connectivity_numbers : The numbers behind this figure.
 
     Examples
     --------

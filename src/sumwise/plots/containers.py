@@ -76,25 +76,28 @@ def plot_estimate(estimate: Estimate, ax: Any = None) -> Any:
     low = estimate.values if estimate.low is None else estimate.low
     high = estimate.values if estimate.high is None else estimate.high
     level = estimate.level or 0.0
-    if len(estimate.shape) == 2 and estimate.lower_bound is not None:
+    if len(estimate.shape) == 2:
         groups, outcomes = estimate.labels
-        ends = {"lower_bound": estimate.lower_bound, "upper_bound": estimate.upper_bound}
-        numbers = {"share": estimate.values, "low": low, "high": high, **ends, "groups": groups, "outcomes": outcomes}
-        return plot_intervals({**numbers, "level": level}, ax=ax)
-    index = np.indices(estimate.shape).reshape(len(estimate.shape), -1).T
-    names = [": ".join(str(estimate.labels[k][i]) for k, i in enumerate(place)) for place in index]
+        numbers = {"share": estimate.values, "low": low, "high": high, "groups": groups, "outcomes": outcomes}
+        if estimate.lower_bound is not None and estimate.upper_bound is not None:
+            numbers |= {"lower_bound": estimate.lower_bound, "upper_bound": estimate.upper_bound}
+            sides = (low, estimate.lower_bound), (high, estimate.upper_bound)
+            numbers["bounds_only"] = all(np.array_equal(*side, equal_nan=True) for side in sides)
+        label = "share of the group" if estimate.name == "share" else estimate.name
+        return plot_intervals({**numbers, "level": level, "label": label}, ax=ax)
+    names = [str(name) for name in estimate.labels[0]]
     flat = {"share": estimate.values.ravel(), "low": low.ravel(), "high": high.ravel(), "truth": None}
     return plot_subgroups({"names": names, **flat, "level": level, "label": estimate.name}, ax=ax)
 
 
 def _margins(margins: Margins, ax: Any, row: Any = None, col: Any = None) -> Any:
-    from sumwise.diagnostics import tomography, unit_scatter
+    from sumwise.plots import tomography_numbers, unit_scatter_numbers
     from sumwise.plots.tomography import plot_tomography
     from sumwise.plots.unit_scatter import plot_unit_scatter
 
     if row is None and col is None and (margins.n_rows, margins.n_cols) == (2, 2):
-        return plot_tomography(tomography(margins), ax=ax)
-    return plot_unit_scatter(unit_scatter(margins, 0 if row is None else row, 0 if col is None else col), ax=ax)
+        return plot_tomography(tomography_numbers(margins), ax=ax)
+    return plot_unit_scatter(unit_scatter_numbers(margins, 0 if row is None else row, 0 if col is None else col), ax=ax)
 
 
 def _bags(bags: Bags, ax: Any, x: Any = 0, y: Any = None) -> Any:

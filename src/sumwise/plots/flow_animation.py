@@ -10,7 +10,36 @@ from typing import Any
 
 from sumwise import checks
 from sumwise.errors import DataError
-from sumwise.storage.atomic import new_file
+from sumwise.io.writer import new_file
+from sumwise.plots.flows import flow_numbers, plot_flows
+from sumwise.plots.map_frame import places_on_map
+
+
+def flow_frames(model: Any, least: float = 0.5) -> list[dict[str, Any]]:
+    """Return the numbers of `plot_flows` for every step of a fitted `FlowModel`, for an animation or a slider.
+
+    Parameters
+    ----------
+    model : FlowModel
+        Fitted.
+    least : float >= 0, default 0.5
+        Cells with fewer individuals get no arrow.
+
+    See Also
+    --------
+    sumwise.plots.animate_flows : Draws these numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.flows import FlowModel, Movement, Places
+    >>> from sumwise.plots import flow_frames
+    >>> flow = FlowModel(Places(x=[0.0, 1.0], y=[0.0, 0.0]), Movement(1.0)).fit(np.array([[9, 1], [4, 6], [1, 9]]))
+    >>> [frame["title"] for frame in flow_frames(flow)]
+    ['0 to 1', '1 to 2']
+    """
+    places, counts = places_on_map(model), model.counts()
+    return [{**flow_numbers(counts, edge, places["positions"], least), **places} for edge in counts.edges]
 
 
 def animate_flows(
@@ -27,11 +56,11 @@ def animate_flows(
     Parameters
     ----------
     frames : sequence of mappings
-        What `diagnostics.flow_frames` returns: numbers of `plot_map_flows` for every step.
+        What `flow_frames` returns: numbers of `plot_flows` for every step.
     path : str or path
         Ends in .gif.
     outlines, projection
-        As for `plot_map_flows`.
+        As for `plot_flows`.
     seconds : float > 0, default 0.4
         How long each step is shown.
     dpi : int, default 80
@@ -43,7 +72,7 @@ def animate_flows(
 
     See Also
     --------
-    sumwise.diagnostics.flow_frames : The numbers behind this figure.
+    sumwise.plots.flow_frames : The numbers behind this figure.
 
     Examples
     --------
@@ -59,18 +88,16 @@ def animate_flows(
     import matplotlib.pyplot as plt
     from PIL import Image
 
-    from sumwise.plots.maps import plot_map_flows
-
     path, listed = Path(path), list(frames)
     if not listed:
-        raise DataError("There are no frames to animate.", hint="give diagnostics.flow_frames(model).")
+        raise DataError("There are no frames to animate.", hint="give plots.flow_frames(model).")
     if path.suffix.lower() != ".gif":
         raise DataError(f"The animation is written as GIF, not {path.suffix or 'without an ending'}.")
     checks.positive(seconds, "seconds", ndim=0)
     pictures = []
     for numbers in listed:
         figure, ax = plt.subplots(figsize=(6.4, 5.2))
-        plot_map_flows(numbers, outlines, projection, ax)
+        plot_flows(numbers, outlines, projection, ax)
         held = io.BytesIO()
         figure.savefig(held, format="png", dpi=dpi)
         plt.close(figure)

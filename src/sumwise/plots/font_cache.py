@@ -33,8 +33,8 @@ def _folders() -> list[Path]:
     if not sys.platform.startswith(("linux", "freebsd")):
         return [home / ".matplotlib"]
     settings = os.environ.get("XDG_CONFIG_HOME") or home / ".config"
-    kept = os.environ.get("XDG_CACHE_HOME") or home / ".cache"
-    return [Path(settings) / "matplotlib", Path(kept) / "matplotlib"]
+    cache = os.environ.get("XDG_CACHE_HOME") or home / ".cache"
+    return [Path(settings) / "matplotlib", Path(cache) / "matplotlib"]
 
 
 def _can_write(folder: Path) -> bool:

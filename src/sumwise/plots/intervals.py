@@ -7,12 +7,53 @@ from typing import Any
 
 import numpy as np
 
-from sumwise.plots import labels as look
-from sumwise.plots.labels import percent
+from sumwise.ecological.bounds import Bounds
+from sumwise.plots.grouped_rows import grouped_rows, rows_height
+from sumwise.plots.labels import axes_or_new, legend_above, percent, percent_axes, share_ends, tips
+from sumwise.plots.style import BOUNDS, FAINT
+
+BOUND_KEYS = ("lower_bound", "upper_bound")
+
+
+def interval_numbers(est: Any, level: float = 0.95) -> dict[str, Any]:
+    """Return shares, intervals and bounds of every group and outcome, ready to be drawn as bars.
+
+    Parameters
+    ----------
+    est : ecological estimator
+        Fitted.
+    level : float in (0, 1), default 0.95
+        Level of the intervals.
+
+    See Also
+    --------
+    sumwise.plots.plot_intervals : Draws these numbers.
+    sumwise.plots.plot_share_heatmap : Draws these numbers.
+
+    Examples
+    --------
+    >>> from sumwise import Margins
+    >>> from sumwise.plots import interval_numbers
+    >>> from sumwise.ecological import Bounds
+    >>> interval_numbers(Bounds().fit(Margins([[60, 40]], [[80, 20]])))["low"].round(2).tolist()
+    [[0.67, 0.0], [0.5, 0.0]]
+    """
+    low, high = est.interval(level)
+    return {
+        "bounds_only": isinstance(est, Bounds),  # whose shares are no estimates
+        "share": est.shares_,
+        "low": low,
+        "high": high,
+        "lower_bound": est.lower_bound_,
+        "upper_bound": est.upper_bound_,
+        "level": level,
+        "groups": est.row_names_,
+        "outcomes": est.col_names_,
+    }
 
 
 def plot_intervals(numbers: Mapping[str, Any], ax: Any = None) -> Any:
-    """Draw what `diagnostics.interval_numbers` returns: one line per group and outcome.
+    """Draw what `interval_numbers` returns: one line per group and outcome.
 
     Parameters
     ----------
@@ -27,48 +68,45 @@ def plot_intervals(numbers: Mapping[str, Any], ax: Any = None) -> Any:
 
     See Also
     --------
-    sumwise.diagnostics.interval_numbers : The numbers behind this figure.
+    sumwise.plots.interval_numbers : The numbers behind this figure.
 
     Examples
     --------
     >>> from sumwise import Margins
-    >>> from sumwise.diagnostics import interval_numbers
+    >>> from sumwise.plots import interval_numbers
     >>> from sumwise.ecological import Bounds
     >>> from sumwise.plots import plot_intervals
     >>> plot_intervals(interval_numbers(Bounds().fit(Margins([[60, 40]], [[80, 20]])))).get_xlabel()
     'share of the group'
     """
 
-    share = np.asarray(numbers["share"])
-    labels = look.line_names(numbers)
-    ax = look.axes_or_new(ax, 6, 0.8 + look.line_inches(labels) * share.size)
-    y = np.arange(share.size)[::-1]
-    ax.hlines(
-        y,
-        numbers["lower_bound"].ravel(),
-        numbers["upper_bound"].ravel(),
-        color="#b9b9b9",
-        alpha=0.7,
-        linewidth=9,
-        label="bounds",
-    )
-    ends = [np.asarray(numbers[k], dtype=float).ravel() for k in ("low", "high", "lower_bound", "upper_bound")]
-    names = [f"{g}: {o}" for g in numbers["groups"] for o in numbers["outcomes"]]
+    share, low, high = (np.asarray(numbers[k], dtype=float) for k in ("share", "low", "high"))
+    groups, outcomes = numbers["groups"], numbers["outcomes"]
+    bounds = [np.asarray(numbers.get(k, np.full(share.shape, np.nan)), dtype=float) for k in BOUND_KEYS]
+    ax = axes_or_new(ax, 6.5, rows_height(len(groups), len(outcomes)))
+    y, colours = grouped_rows(ax, groups, outcomes)
+    names = [f"{g}: {o}" for g in groups for o in outcomes]
+    if np.isfinite(bounds).any():
+        ax.hlines(y.ravel(), *(b.ravel() for b in bounds), color=BOUNDS, alpha=0.5, linewidth=8, label="bounds")
     if numbers.get("bounds_only"):
-        (marks,) = ax.plot(np.concatenate(ends[2:]), np.tile(y, 2), "|", color="#0072B2", markersize=9)
-        look.tips(marks, 2 * [f"{n} {percent(c)} to {percent(d)}" for n, c, d in zip(names, *ends[2:])])
+        words = [f"{n} {percent(a)} to {percent(b)}" for n, a, b in zip(names, *(b.ravel() for b in bounds))]
+        ends, at = np.concatenate([b.ravel() for b in bounds]), np.tile(y.ravel(), 2)
+        tips(ax.scatter(ends, at, marker="|", c=[*colours.ravel(), *colours.ravel()], s=80), 2 * words)
     else:
-        shown = f"{100 * numbers['level']:g}% interval"
-        ax.hlines(y, ends[0], ends[1], color="#0072B2", linewidth=2.5, label=shown)
-        (dots,) = ax.plot(share.ravel(), y, "o", color="#D55E00", markersize=6, label="estimate")
-        rows = zip(names, share.ravel(), *ends)
-        said = [
-            f"{n} {percent(s)} ({percent(a)} to {percent(b)}; bounds {percent(c)} to {percent(d)})"
-            for n, s, a, b, c, d in rows
-        ]
-        look.tips(dots, said)
-    ax.set(xlim=look.share_ends(share, *ends), yticks=y, yticklabels=labels)
-    ax.set(xlabel="share of the group", ylim=(-0.7, share.size - 0.3))
-    look.percent_axes(ax.xaxis)
-    look.legend_above(ax)
+        ax.hlines(y.ravel(), low.ravel(), high.ravel(), color=colours.ravel().tolist(), linewidth=2.5)
+        dots = ax.scatter(share.ravel(), y.ravel(), c=colours.ravel().tolist(), s=38, zorder=3)
+        tips(dots, _words(names, share, low, high, *bounds))
+        ax.plot([], [], "o-", color=FAINT, linewidth=2.5, label=f"estimate, {100 * numbers['level']:g}% interval")
+    ax.set(xlim=share_ends(share, low, high, *bounds), xlabel=numbers.get("label", "share of the group"))
+    percent_axes(ax.xaxis)
+    legend_above(ax)
     return ax
+
+
+def _words(names: list[str], *columns: np.ndarray) -> list[str]:
+    """What a mark says on hover."""
+    words = []
+    for name, share, low, high, least, most in zip(names, *(column.ravel() for column in columns)):
+        bounds = f"; bounds {percent(least)} to {percent(most)}" if np.isfinite(least) else ""
+        words.append(f"{name} {percent(share)} ({percent(low)} to {percent(high)}{bounds})")
+    return words

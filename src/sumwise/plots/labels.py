@@ -108,9 +108,9 @@ def line_names(numbers: Mapping[str, Any], most: int = 40) -> list[str]:
     if listed:
         return distinct(listed, most)
     groups, outcomes = list(numbers.get("groups", ())), list(numbers.get("outcomes", ()))
-    whole = [f"{g}: {o}" for g in groups for o in outcomes]
-    if max(map(len, whole), default=0) <= min(most, _MOST.get()):
-        return whole
+    lines = [f"{g}: {o}" for g in groups for o in outcomes]
+    if max(map(len, lines), default=0) <= min(most, _MOST.get()):
+        return lines
     return [f"{g}\n{o}" for g in distinct(groups, most) for o in distinct(outcomes, most)]
 
 

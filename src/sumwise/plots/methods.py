@@ -7,12 +7,49 @@ from typing import Any
 
 import numpy as np
 
+from sumwise.plots.style import BOUNDS, PALETTE
+
+
+def method_numbers(fits: Any, level: float = 0.95) -> dict[str, Any]:
+    """Return the shares of several methods on the same margins, and the intervals of the first.
+
+    Parameters
+    ----------
+    fits : mapping of name to fitted estimator
+    level : float in (0, 1), default 0.95
+
+    See Also
+    --------
+    sumwise.plots.plot_methods : Draws these numbers.
+
+    Examples
+    --------
+    >>> from sumwise import synthetic
+    >>> from sumwise.plots import method_numbers
+    >>> from sumwise.ecological import EcologicalEM, Goodman
+    >>> m = synthetic.precincts(40, random_state=0).margins
+    >>> method_numbers({"EM": EcologicalEM().fit(m), "Goodman": Goodman().fit(m)})["shares"].shape
+    (2, 2, 2)
+    """
+    names = list(fits)
+    first = fits[names[0]]
+    low, high = first.interval(level)
+    return {
+        "methods": names,
+        "shares": np.stack([fits[name].shares_ for name in names]),
+        "low": low,
+        "high": high,
+        "groups": first.row_names_,
+        "outcomes": first.col_names_,
+        "level": level,
+    }
+
+
 MARKERS = "osD^vP*X"
-COLOURS = ("#D55E00", "#0072B2", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 
 
 def plot_methods(numbers: Mapping[str, Any], ax: Any = None) -> Any:
-    """Draw what `diagnostics.method_numbers` returns: a line per share, a mark per method.
+    """Draw what `method_numbers` returns: a line per share, a mark per method.
 
     Parameters
     ----------
@@ -27,7 +64,7 @@ def plot_methods(numbers: Mapping[str, Any], ax: Any = None) -> Any:
 
     See Also
     --------
-    sumwise.diagnostics.method_numbers : The numbers behind this figure.
+    sumwise.plots.method_numbers : The numbers behind this figure.
 
     Examples
     --------
@@ -47,10 +84,10 @@ def plot_methods(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     ax = axes_or_new(ax, 6, 0.8 + 0.3 * low.size)
     y = np.arange(low.size)[::-1]
     shown = f"{100 * numbers['level']:g}% interval"
-    ax.hlines(y, low, high, color="#b9b9b9", alpha=0.7, linewidth=9, label=shown)
+    ax.hlines(y, low, high, color=BOUNDS, alpha=0.7, linewidth=9, label=shown)
     names = numbers.get("labels") or [f"{g}: {o}" for g in numbers["groups"] for o in numbers["outcomes"]]
     for k, (name, values) in enumerate(zip(numbers["methods"], shares)):
-        marker, colour = MARKERS[k % len(MARKERS)], COLOURS[k % len(COLOURS)]
+        marker, colour = MARKERS[k % len(MARKERS)], PALETTE[k % len(PALETTE)]
         look = {"color": colour, "markersize": 7, "markerfacecolor": colour if k == 0 else "none"}
         (dots,) = ax.plot(values, y, marker, label=name, **look)
         tips(dots, [f"{name}, {label}: {percent(v)}" for label, v in zip(names, values)])

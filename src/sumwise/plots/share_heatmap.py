@@ -16,7 +16,7 @@ def turned(shape: tuple[int, ...]) -> bool:
 
 
 def plot_share_heatmap(numbers: Mapping[str, Any], ax: Any = None) -> Any:
-    """Draw what `diagnostics.interval_numbers` returns as a heat map: a row per group, a column per outcome.
+    """Draw what `interval_numbers` returns as a heat map: a row per group, a column per outcome.
 
     Where outcomes are many and groups few, outcomes are the rows: their names would touch below the columns.
 
@@ -32,7 +32,7 @@ def plot_share_heatmap(numbers: Mapping[str, Any], ax: Any = None) -> Any:
 
     See Also
     --------
-    sumwise.diagnostics.interval_numbers : The numbers behind this figure.
+    sumwise.plots.interval_numbers : The numbers behind this figure.
 
     Examples
     --------

@@ -10,8 +10,35 @@ import numpy as np
 from sumwise.plots.labels import axes_or_new
 
 
+def training_numbers(fits: Mapping[str, Any], what: str = "objective") -> dict[str, Any]:
+    """Return an entry of several fits' histories.
+
+    Parameters
+    ----------
+    fits : mapping of name to Fit
+    what : str, default "objective"
+        The entry of the histories.
+
+    See Also
+    --------
+    sumwise.plots.plot_training_curve : Draws these numbers.
+
+    Examples
+    --------
+    >>> from sumwise.plots import training_numbers
+    >>> from sumwise.fit import Fit
+    >>> training_numbers({"EM": Fit(history={"objective": [-3.0, -2.0]})})["values"]
+    [array([-3., -2.])]
+    """
+    return {
+        "names": list(fits),
+        "values": [np.asarray(fit.history[what], dtype=float) for fit in fits.values()],
+        "what": what,
+    }
+
+
 def plot_training_curve(numbers: Mapping[str, Any], ax: Any = None) -> Any:
-    """Draw what `diagnostics.training_curve` returns.
+    """Draw what `training_numbers` returns.
 
     Parameters
     ----------
@@ -25,7 +52,7 @@ def plot_training_curve(numbers: Mapping[str, Any], ax: Any = None) -> Any:
 
     See Also
     --------
-    sumwise.diagnostics.training_curve : The numbers behind this figure.
+    sumwise.plots.training_numbers : The numbers behind this figure.
 
     Examples
     --------

@@ -2,16 +2,179 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+
+from sumwise import checks
+from sumwise.errors import DataError
+from sumwise.margins import Margins
+from sumwise.nonvoting import chose
+
+WHAT = ("share", "uncertainty", "residual")
+MOST_POINTS = 80  # of a ring that is drawn; more are thinned
+
+
+def unit_shapes(geojson: Mapping[str, Any], units: Sequence[Any], key: str | Sequence[str]) -> list[list]:
+    """Return the shape of every unit, as rings of points, from a GeoJSON FeatureCollection.
+
+    Parameters
+    ----------
+    geojson : mapping
+        As ``json.load`` gives it: polygons with properties.
+    units : sequence
+        Names of the units, as ``margins.units``.
+    key : str, or list of str
+        The property that holds the unit's name ("id" may be the features' own); several are joined by " / ", as in a
+        problem file.
+
+    Returns
+    -------
+    list
+        A list of rings for every unit; a ring is a list of [x, y].
+
+    Examples
+    --------
+    >>> from sumwise.plots import unit_shapes
+    >>> square = {"type": "Polygon", "coordinates": [[[0, 0], [1, 0], [1, 1], [0, 0]]]}
+    >>> features = [{"type": "Feature", "geometry": square, "properties": {"p": "A"}}]
+    >>> len(unit_shapes({"type": "FeatureCollection", "features": features}, ["A"], "p")[0][0])
+    4
+    """
+    features = geojson.get("features") if isinstance(geojson, Mapping) else None
+    if not isinstance(features, list):
+        raise DataError(
+            "The map is not a FeatureCollection.", hint="GeoJSON has features with properties and geometry."
+        )
+    keys = [key] if isinstance(key, str) else list(key)
+    wanted, found = set(map(str, units)), dict[str, list]()
+    seen: list[str] = []
+    for number, feature in enumerate(features, start=1):
+        words = " / ".join(_property(feature, name, number) for name in keys)
+        seen.append(words)
+        if words in wanted:
+            found.setdefault(words, []).extend(_rings(feature.get("geometry"), number))
+    lacking = [str(unit) for unit in units if str(unit) not in found]
+    if lacking:
+        raise DataError(
+            f"{len(lacking)} of {len(units)} units have no shape in the map: {', '.join(map(repr, lacking[:5]))}"
+            f"{', ...' if lacking[5:] else ''}.",
+            hint=f"the map has {', '.join(map(repr, seen[:3]))}; check the property that is named by key.",
+        )
+    return [found[str(unit)] for unit in units]
+
+
+def _property(feature: Any, name: str, number: int) -> str:
+    """A feature's property, or its id, as text: numbers as they are written."""
+    if not isinstance(feature, Mapping):
+        raise DataError(f"Feature {number} of the map is not a feature.", hint="it has properties and a geometry.")
+    properties = feature.get("properties") or {}
+    value = properties.get(name, feature.get("id") if name == "id" else None)
+    if value is None:
+        raise DataError(
+            f"Feature {number} of the map has no property {name!r}.",
+            hint=f"it has {', '.join(map(str, properties)) or 'none'}.",
+        )
+    return str(int(value) if isinstance(value, float) and value.is_integer() else value).strip()
+
+
+def _rings(geometry: Any, number: int) -> list[list[list[float]]]:
+    """Rings of a polygon, outer ones anticlockwise and holes clockwise, so that holes are left open when drawn."""
+    kind = geometry.get("type") if isinstance(geometry, Mapping) else None
+    if kind not in ("Polygon", "MultiPolygon"):
+        what = f"is a {kind}" if kind else "has no geometry"
+        raise DataError(f"Feature {number} of the map {what}.", hint="units are polygons.")
+    rings = []
+    try:
+        for polygon in geometry["coordinates"] if kind == "MultiPolygon" else [geometry["coordinates"]]:
+            for k, points in enumerate(polygon):
+                ring = np.asarray(points, dtype=float)[:, :2]
+                x, y = ring[:, 0] - ring[0, 0], ring[:, 1] - ring[0, 1]
+                anticlockwise = np.sum(x * np.roll(y, -1) - np.roll(x, -1) * y) > 0
+                rings.append(_thinned(ring if anticlockwise == (k == 0) else ring[::-1]))
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise DataError(
+            f"The coordinates of feature {number} of the map can't be read: {error}.",
+            hint="a polygon is a list of rings, a ring a list of points [x, y].",
+        ) from None
+    return rings
+
+
+def _thinned(ring: np.ndarray) -> list[list[float]]:
+    step = max(1, len(ring) // MOST_POINTS)
+    thinned = ring[::step]
+    closed = thinned if (thinned[-1] == ring[-1]).all() else np.vstack([thinned, ring[-1]])
+    return np.round(closed, 6).tolist()
+
+
+def map_numbers(
+    est: Any, margins: Margins, shapes: Sequence, group: Any, outcome: Any, what: str = "share", level: float = 0.95
+) -> dict[str, Any]:
+    """Return what a map of units shows: a share in every unit, how uncertain it is, or what the fit leaves.
+
+    Parameters
+    ----------
+    est : fitted estimator on margins
+    margins : Margins
+        What it was fitted to.
+    shapes : list
+        From `unit_shapes`.
+    group, outcome
+        By name.
+    what : {"share", "uncertainty", "residual"}
+        The estimated share of the group with the outcome in every unit; the width of its interval; or the unit's
+        observed share of the outcome (of everybody) minus the share expected from the groups' overall shares.
+    level : float in (0, 1), default 0.95
+        Level of the intervals.
+
+    See Also
+    --------
+    sumwise.plots.plot_unit_map : Draws these numbers.
+
+    Examples
+    --------
+    >>> from sumwise import Margins
+    >>> from sumwise.plots import map_numbers
+    >>> from sumwise.ecological import Goodman
+    >>> groups = [[60, 40], [10, 90], [30, 70], [50, 50], [80, 20]]
+    >>> m = Margins(groups, [[55, 45], [30, 70], [40, 60], [50, 50], [65, 35]], row_names=["a", "b"])
+    >>> est = Goodman(constrained=True).fit(m)
+    >>> shapes = [[[[k, 0], [k + 1, 0], [k + 1, 1], [k, 0]]] for k in range(5)]
+    >>> len(map_numbers(est, m, shapes, "a", "col0", "residual")["values"])
+    5
+    """
+    checks.choice(what, "what", WHAT)
+    rows, cols = list(map(str, margins.row_names)), list(map(str, margins.col_names))
+    checks.known(str(group), rows, "group")
+    checks.known(str(outcome), cols, "outcome")
+    if len(shapes) != len(margins):
+        raise DataError(f"There are {len(shapes)} shapes for {len(margins)} units.", hint="use unit_shapes.")
+    r, c = rows.index(str(group)), cols.index(str(outcome))
+    if what == "share":
+        values, label = est.cells_[:, r, c], f"share of the group “{group}” that {chose(cols, c)}"
+    elif what == "uncertainty":
+        low, high = est.unit_interval(margins, level)
+        values, label = high[:, r, c] - low[:, r, c], f"width of the {100 * level:g}% interval of that share"
+    else:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            values = margins.col_shares[:, c] - margins.row_shares @ est.shares_[:, c]
+        label = f"share of {outcome}: observed less expected"
+    empty = margins.rows[:, r] <= 0 if what != "residual" else margins.totals <= 0
+    return {
+        "shapes": [list(shape) for shape in shapes],
+        "values": np.where(empty, np.nan, values).tolist(),
+        "units": [str(unit) for unit in margins.units],
+        "label": label,
+        "what": what,
+    }
+
 
 COLOURS = {"share": "cividis", "uncertainty": "Greys", "residual": "PuOr"}
 
 
 def plot_unit_map(numbers: Mapping[str, Any], ax: Any = None) -> Any:
-    """Draw what `diagnostics.map_numbers` returns: every unit in the colour of its number, grey where it has none.
+    """Draw what `map_numbers` returns: every unit in the colour of its number, grey where it has none.
 
     Parameters
     ----------
@@ -25,7 +188,7 @@ def plot_unit_map(numbers: Mapping[str, Any], ax: Any = None) -> Any:
 
     See Also
     --------
-    sumwise.diagnostics.map_numbers : The numbers behind this figure.
+    sumwise.plots.map_numbers : The numbers behind this figure.
 
     Examples
     --------

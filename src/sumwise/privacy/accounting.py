@@ -71,14 +71,6 @@ def epsilon_of_rho(rho: float, delta: float) -> float:
     return float(profile.epsilon(delta))
 
 
-@lru_cache(maxsize=256)
-def rho_of_epsilon(epsilon: float, delta: float) -> float:
-    """The largest rho for which rho-zCDP implies (epsilon, delta): the inverse of `epsilon_of_rho`."""
-    low = loose_rho(epsilon, delta)
-    high = mu_of_epsilon(epsilon, delta) ** 2 / 2  # no zCDP mechanism is better than the Gaussian one
-    return _most(lambda rho: epsilon_of_rho(rho, delta) <= epsilon, low, high, steps=40)
-
-
 def loose_rho(epsilon: float, delta: float) -> float:
     """The rho by epsilon = rho + 2 sqrt(rho log(1 / delta)) (Bun and Steinke 2016, prop. 1.3), a lower bound."""
     log = -math.log(delta)

@@ -15,6 +15,7 @@ from sumwise.errors import DataError
 from sumwise.privacy import ledger
 from sumwise.privacy.accounting import check_promise, epsilon_of_mu, epsilon_of_rho
 
+UNSAID: Any = object()  # a budget that nobody decided on
 ROUNDING_SLACK = 1e-9  # rounding of sums of shares; far below anything that matters to privacy
 
 
@@ -125,39 +126,47 @@ class Budget:
             raise DataError("Spend either epsilon, rho or mu.", hint="epsilon for pure mechanisms, mu for Gaussian.")
         ((unit, amount),) = given.items()
         amount = _positive(amount, unit)
-        if unit != "epsilon" and not self.delta:
-            raise DataError(
-                f"{what!r} has Gaussian noise, and the budget has no delta.", hint="give the budget a delta, as 1e-6."
-            )
-        entry: dict[str, Any] = {"what": str(what), unit: amount}
-        if delta:
-            entry["delta"] = _delta(delta)
-        entry["when"] = datetime.now(UTC).isoformat(timespec="seconds")
+        self.spend_all([{unit: amount} | ({"delta": _delta(delta)} if delta else {})], what, data)
+
+    def spend_all(self, losses: Sequence[dict[str, float]], what: str, data: Sequence[str] = ()) -> None:
+        """Take several losses at once, or refuse all of them.
+
+        Parameters
+        ----------
+        losses : sequence of mappings
+            Each has one of ``epsilon``, ``rho`` and ``mu``, and perhaps a ``delta``.
+        what, data
+            As in :meth:`spend`.
+        """
+        if not self.delta and any("epsilon" not in loss for loss in losses):
+            raise DataError(f"{what!r} has Gaussian noise, and the budget has no delta.", hint="give it one, as 1e-6.")
+        when = datetime.now(UTC).isoformat(timespec="seconds")
+        entries: list[dict[str, Any]] = [{"what": str(what), **loss, "when": when} for loss in losses]
         if self.path is None:
-            self._check_remaining(entry)
-            self.entries.append(entry)
+            self._check_remaining(entries)
+            self.entries += entries
             return
         try:
             with ledger.locked(self.path):
                 if self.path.exists():
                     self._take_over(self.path)  # others may have spent since it was read
-                self._check_remaining(entry)
+                self._check_remaining(entries)
                 identity = self.id or ledger.new_id()
                 before = ledger.LedgerContents(self.epsilon, self.delta, self.entries, identity)
-                after = replace(before, entries=[*self.entries, entry])
+                after = replace(before, entries=[*self.entries, *entries])
                 with ledger.registered([*data, *self.source], self.path, before, after):
                     ledger.write(self.path, after)
         except OSError as error:
             raise DataError(f"The budget can't be written to {str(self.path)!r}: {error}.") from None
         self.id = identity
-        self.entries.append(entry)
+        self.entries += entries
 
-    def _check_remaining(self, entry: dict[str, Any]) -> None:
-        after = self._epsilon_of([*self.entries, entry])
+    def _check_remaining(self, entries: list[dict[str, Any]]) -> None:
+        after = self._epsilon_of([*self.entries, *entries])
         if after > self.epsilon * (1 + ROUNDING_SLACK):
             raise DataError(
                 f"The budget of epsilon {self.epsilon:.6g} has {self.left:.6g} left; "
-                f"{entry['what']!r} would bring the total to {after:.6g}.",
+                f"{entries[0]['what']!r} would bring the total to {after:.6g}.",
                 hint="what was released before stays released; a larger budget means less privacy for everybody in it.",
             )
 
@@ -212,6 +221,17 @@ class Budget:
                 hint="give the file's own, or another file if the budget really changes.",
             )
         self.entries, self.id = kept.entries, kept.id
+
+
+def checked_budget(budget: Any) -> None:
+    """Refuse anything but a budget, or None that was said."""
+    if budget is UNSAID:
+        raise DataError(
+            "budget is not given, so nothing would keep this release from being repeated.",
+            hint="give budget=Budget(...), or budget=None for a release that no ledger knows of.",
+        )
+    if budget is not None and not isinstance(budget, Budget):
+        raise DataError(f"budget is of type {type(budget).__name__}.", hint="give a Budget.")
 
 
 def _positive(value: Any, name: str) -> float:

@@ -24,8 +24,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sumwise.errors import DataError
-from sumwise.storage.atomic import new_file, open_lock
-from sumwise.storage.documents import read_json
+from sumwise.io.documents import file_digest, read_json
+from sumwise.io.locks import open_lock
+from sumwise.io.writer import make_folder, write_text
 from sumwise.table import Table
 from sumwise.tables import Tables
 
@@ -47,16 +48,18 @@ class LedgerContents:
 
 
 def real_path(path: Any) -> Path:
-    """The file behind a path: all links to one ledger are that ledger."""
+    """The path of a ledger without links to its folder; a ledger that is itself a link is refused."""
     try:
-        found = Path(os.path.realpath(path))
-        linked, there = os.path.islink(path), found.exists()
-    except (ValueError, OSError) as error:
+        if "\0" in os.fspath(path):
+            raise ValueError("it has a zero character")
+        found = Path(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
+        linked, there = os.path.islink(found), found.exists()
+    except (TypeError, ValueError, OSError) as error:
         raise DataError(f"{str(path)!r} can't be the name of a budget file: {error}.") from None
-    if linked and not there and (found.is_symlink() or not found.parent.is_dir()):
+    if linked:
         raise DataError(
-            f"The budget file {str(path)!r} is a link that leads nowhere: what was spent can't be read.",
-            hint="restore the folder behind the link, or name the new ledger itself.",
+            f"The budget file {str(path)!r} is a link to {os.path.realpath(found)!r}: nothing is written through it.",
+            hint="name the ledger itself.",
         )
     if found.is_dir():
         raise DataError(f"The budget file {str(path)!r} is a folder.", hint="name a file in it, as budget.json.")
@@ -65,7 +68,7 @@ def real_path(path: Any) -> Path:
     if there and os.stat(found).st_nlink > 1:
         raise DataError(
             f"The budget file {str(path)!r} has a second name (a hard link), which would keep the old entries.",
-            hint="remove the other name, or use a symbolic link.",
+            hint="remove the other name.",
         )
     return found
 
@@ -73,7 +76,7 @@ def real_path(path: Any) -> Path:
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold a file for one program; the system lets go when the program ends, however it ends."""
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     with open_lock(path.with_name(f".{path.name}.lock")) as lock:
         try:
             import fcntl
@@ -135,14 +138,31 @@ def _fingerprint(tables: Sequence[Table]) -> str:
     return digest.hexdigest()
 
 
+def source_digests(source: Any) -> list[str]:
+    """Hashes of the rows behind a release: of a file or folder, or of a frame."""
+    if isinstance(source, str | os.PathLike):
+        digest = file_digest(os.fspath(source))
+        return [] if digest is None else [digest]
+    from sumwise import frames
+
+    return [rows_fingerprint(frames.to_pandas(source))]
+
+
 def rows_fingerprint(frame: pd.DataFrame) -> str:
     """A hash of rows in any order; copies have the same. Keep it with the rows, never with a release."""
     from pandas.core.util.hashing import hash_pandas_object
 
     digest = hashlib.sha256(json.dumps([str(c) for c in sorted(frame.columns)]).encode())
-    keys = hash_pandas_object(frame[sorted(frame.columns)].astype(str), index=False).to_numpy()
+    mixed = [c for c in frame.columns if frame[c].dtype == object]
+    text = frame.assign(**{c: frame[c].map(_plain_text) for c in mixed})[sorted(frame.columns)].astype(str)
+    keys = hash_pandas_object(text, index=False).to_numpy()
     digest.update(np.sort(keys).tobytes())
     return digest.hexdigest()
+
+
+def _plain_text(value: Any) -> str:
+    """A value as text that can be encoded, whatever it is."""
+    return str(value).encode("utf-8", "backslashreplace").decode()
 
 
 @contextmanager
@@ -158,7 +178,7 @@ def registered(data: Sequence[str], path: Path, before: LedgerContents, after: L
     place = _state_folder() / "ledgers.json"
     note = {"ledger": str(path), "id": after.id, "entries": len(after.entries), "digest": _digest(after)}
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(place.parent)
         writable = os.access(place.parent, os.W_OK)
     except OSError:
         writable = False
@@ -241,10 +261,7 @@ def _state_folder() -> Path:
 
 
 def _write_json(path: Path, data: Any) -> None:
-    with new_file(path) as out:
-        if not path.exists():
-            os.chmod(out.name, 0o600)  # its owner's; an older one keeps its mode
-        out.write(json.dumps(data, indent=1).encode())
+    write_text(path, json.dumps(data, indent=1), private=True)
 
 
 def _entry(given: Any) -> dict[str, Any]:

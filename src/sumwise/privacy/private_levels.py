@@ -3,81 +3,59 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from scipy.special import ndtri
 
-from sumwise import checks, frames
+from sumwise import checks
+from sumwise.aggregate.declared import declared_rows, value_counts
 from sumwise.encoding import Encoding
-from sumwise.encoding.learning import fitted_rule, parsed_spec
+from sumwise.encoding.declaration import Declaration, PrivateCuts, PrivateLevels
 from sumwise.encoding.rules import Cuts, Levels
-from sumwise.encoding.values import factorized, kind_of, numbers_of
 from sumwise.errors import DataError
 from sumwise.extras import require
-from sumwise.privacy.accounting import (
-    check_promise,
-    epsilon_of_mu,
-    epsilon_of_rho,
-    mu_of_epsilon,
-    rho_of_epsilon,
-)
-from sumwise.privacy.budget import Budget
-from sumwise.privacy.ledger import rows_fingerprint
+from sumwise.privacy.accounting import check_promise, epsilon_of_mu, mu_of_epsilon
+from sumwise.privacy.budget import Budget, checked_budget
+from sumwise.privacy.ledger import source_digests
 from sumwise.privacy.mechanisms import GRID, Mechanism, mechanism
 from sumwise.privacy.release import UNSAID, PersonBounds, neighbours
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-BINS = 1000  # between which cut points are chosen, evenly over the range
-BLOCKS = (100, 10, 1)  # histograms are counted over so many of them each
+BINS = 1000  # between which cut points are chosen, evenly over the range: .1% of it is as fine as noise allows
+BLOCKS = (100, 10, 1)  # bins of each histogram: sums over 100 and 10 bins have the noise of one
 
 
 def private_encoding(
     rows: Any,
-    spec: Any,
+    declaration: Declaration | Mapping[str, Any],
     epsilon: float,
     delta: float = 0.0,
-    max_rows: int = 1,
     budget: Budget | None = UNSAID,
     *,
-    person: str | None = None,
     what: str = "private_encoding",
-    rows_per_person: int | None = None,
+    **options: Any,
 ) -> Encoding:
-    """Learn an encoding from rows so that its levels and cut points reveal little about any one person.
+    """Learn the cut points and levels of a declaration from rows so that they reveal little about any one person.
 
     Parameters
     ----------
-    rows : data frame
-        Any frame that narwhals knows.
-    spec : mapping
-        As in :meth:`sumwise.encoding.Encoding.fit`, with what must be known beforehand:
-        ``{"kind": "quantiles", "bins": 10, "range": [0, 100]}`` needs a range that doesn't come from the rows (values
-        outside count as its ends); ``"width"`` with a range, ``"hash"``, ``"cuts"`` and ``"cross"`` learn nothing and
-        cost nothing; ``"levels"`` keeps the levels whose noisy count passes a threshold (needs a delta) and
-        ``min_count``, where given, or, with ``"values": [...]``, those. Every rule has a level for missing values, and
-        every list of levels one for others.
+    rows : path or data frame
+        A CSV, Parquet or Arrow file, a folder of Parquet files, a DuckDB database, or a frame.
+    declaration : Declaration, or mapping of attributes
+        What is known of the rows; a mapping is its ``attributes``.
     epsilon : float > 0
         Privacy loss of all cut points and lists together, shared equally by the attributes that cost any.
     delta : float in [0, 1), default 0
         Needed above 0 for lists of levels: half of it is shared by their thresholds. With a delta noise is Gaussian,
         which is far less for many attributes; without one it is geometric.
-    max_rows : int >= 1, default 1
-        The most rows that one person has.
     budget : Budget or None
         The budget that the loss is charged to; it has no default, as in :func:`release`.
-    person : str, optional
-        The column that names persons: the first ``max_rows`` rows of each are looked at, and no others.
     what : str
         What the budget's ledger calls it.
-    rows_per_person : int, optional
-        The name of `max_rows` until version 0.2; it warns, and will be removed in version 0.3.
+    **options
+        ``table``, ``threads`` and ``memory_limit``, as in :func:`sumwise.aggregate.aggregate`.
 
     Returns
     -------
@@ -87,7 +65,7 @@ def private_encoding(
 
     See Also
     --------
-    release : Tables with noise.
+    release_rows : Levels, counts and release in one step, with one promise.
 
     Notes
     -----
@@ -108,22 +86,32 @@ def private_encoding(
     >>> 45 < encoding["age"].edges[0] < 60
     True
     """
-    if rows_per_person is not None:
-        if max_rows != 1:
-            raise DataError("rows_per_person is the old name of max_rows; both are given.", hint="leave the old out.")
-        warnings.warn(
-            "private_encoding(rows_per_person=...) is now max_rows=...; the old name will be removed in version 0.3.",
-            DeprecationWarning,
-            stacklevel=2,
-        )
-        max_rows = rows_per_person
+    declaration = as_declaration(declaration)
     checks.at_least(epsilon, "epsilon", 0, whole_number=False)
     checks.at_least(delta, "delta", 0, whole_number=False)
     if epsilon <= 0:
         raise DataError(f"epsilon is {epsilon!r}; it must be above 0.", hint="smaller means more noise.")
     check_promise(epsilon, delta)
+    checked_budget(budget)
+    bounds = PersonBounds(declaration.max_rows)
     loss = LevelsLoss.of(float(epsilon), float(delta))
-    return learned_privately(rows, spec, loss, PersonBounds(max_rows), budget, person=person, what=what)
+    check_lists(declaration, loss)
+    require("opendp.prelude", extra="privacy")
+    with declared_rows(rows, declaration, **options) as engine:
+        counted = histograms(engine, declaration)
+        if budget is not None and counted:
+            budget.spend_all([loss.entry(declaration)], what, [] if budget.path is None else source_digests(rows))
+    rules = learned_rules(counted, declaration, loss, bounds)
+    return Encoding(rules, releases=[_promise(loss, declaration, bounds)] if counted else ())
+
+
+def as_declaration(given: Any) -> Declaration:
+    """A declaration, or one of attributes alone."""
+    if isinstance(given, Declaration):
+        return given
+    if isinstance(given, Mapping):
+        return Declaration(given)
+    raise DataError(f"declaration is of type {type(given).__name__}.", hint="give a Declaration, or its attributes.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,13 +135,13 @@ class LevelsLoss:
         """The loss of one of so many equal parts, in the unit of the mechanism."""
         return (self.epsilon if self.mu is None else self.mu**2 / 2) / parts
 
-    def spend(self, budget: Budget, what: str, data: str, lists: bool) -> None:
-        """Take it from a budget."""
-        unit = {"epsilon": self.epsilon} if self.mu is None else {"mu": self.mu}
-        budget.spend(**unit, what=what, delta=self.delta if lists else 0.0, data=() if budget.path is None else [data])
+    def entry(self, declaration: Declaration) -> dict[str, float]:
+        """The loss as a ledger's entry."""
+        own = {"epsilon": self.epsilon} if self.mu is None else {"mu": self.mu}
+        return own | ({"delta": self.delta} if _lists(declaration) else {})
 
 
-def split_loss(epsilon: float, delta: float, share: float, unit: str) -> tuple[LevelsLoss, float, float]:
+def split_loss(epsilon: float, delta: float, share: float, pure: bool) -> tuple[LevelsLoss, float, float]:
     """Split a privacy loss between levels, which have this share of it, and the tables that are counted with them.
 
     Parameters
@@ -161,9 +149,8 @@ def split_loss(epsilon: float, delta: float, share: float, unit: str) -> tuple[L
     epsilon, delta : float
         The loss of both together.
     share : float in (0, 1)
-    unit : {"epsilon", "mu", "rho"}
-        In which losses of the tables' mechanism add up: "mu", by its squares, for Gaussian noise, "rho" where tables
-        are selected, too.
+    pure : bool
+        Whether the tables' mechanism has an epsilon, else mu of Gaussian noise, whose squares add up.
 
     Returns
     -------
@@ -171,152 +158,79 @@ def split_loss(epsilon: float, delta: float, share: float, unit: str) -> tuple[L
     epsilon, delta : float
         The loss that is left for the tables.
     """
-    if unit == "epsilon":
+    if pure:
         return LevelsLoss.of(epsilon * share, delta), epsilon * (1 - share), 0.0
-    left = delta * (1 - share)
-    if unit == "mu":
-        whole = mu_of_epsilon(epsilon, left) ** 2 / 2
-        rest = epsilon_of_mu(math.sqrt(2 * whole * (1 - share)), left)
-    else:
-        whole = rho_of_epsilon(epsilon, left)
-        rest = epsilon_of_rho(whole * (1 - share), left)
-    mu, threshold = math.sqrt(2 * whole * share), delta * share
+    left, threshold = delta * (1 - share), delta * share
+    squared = mu_of_epsilon(epsilon, left) ** 2
+    rest, mu = epsilon_of_mu(math.sqrt(squared * (1 - share)), left), math.sqrt(squared * share)
     return LevelsLoss(epsilon_of_mu(mu, threshold), mu, threshold), rest * (1 - 1e-9), left
 
 
-def learned_privately(
-    rows: Any,
-    spec: Any,
-    loss: LevelsLoss,
-    bounds: PersonBounds,
-    budget: Budget | None,
-    *,
-    person: str | None = None,
-    what: str = "private_encoding",
-) -> Encoding:
-    """`private_encoding`, with the loss in the units of its mechanism."""
-    asked = {n: _request(n, a) for n, a in _with_ranges(spec).items()}
-    reach = int(bounds.reach)  # rows that come or go; twice a person's own where they are replaced
-    if budget is UNSAID or (budget is not None and not isinstance(budget, Budget)):
-        raise DataError("budget is not given.", hint="give budget=Budget(...), or budget=None for no ledger at all.")
-    costly = {n: a for n, a in asked.items() if isinstance(a, dict) and a["kind"] in ("quantiles", "levels")}
-    lists = [n for n, a in costly.items() if a["kind"] == "levels"]
-    if lists and not loss.delta > 0:
-        raise DataError(
-            f"The levels of {lists[0]!r} need a delta above 0.", hint="as 1e-6; or give them: values=[...]."
-        )
-    wanted = dict.fromkeys([*(a.get("column", n) for n, a in costly.items()), *([person] if person else [])])
-    frame = frames.to_pandas(rows, tuple(wanted))
-    if costly and budget is not None:
-        loss.spend(budget, what, rows_fingerprint(frame), bool(lists))
-    frame = _first_rows(frame, person, bounds.rows)
-    share, rules = loss.share(max(len(costly), 1)), {}
-    for name, a in asked.items():
-        column = a.get("column", name) if isinstance(a, dict) else name
-        if name not in costly:
-            rules[name] = fitted_rule(name, a, _NoRows())
-        elif a["kind"] == "levels":
-            rules[name] = _private_levels(frame[column], column, a, share, loss.delta / len(lists), reach)
+def check_lists(declaration: Declaration, loss: LevelsLoss | None) -> None:
+    """Refuse lists of levels without a delta."""
+    lists = _lists(declaration)
+    if lists and (loss is None or not loss.delta > 0):
+        raise DataError(f"The levels of {lists[0]!r} need a delta above 0.", hint="as 1e-6; or declare values=[...].")
+
+
+def _lists(declaration: Declaration) -> list[str]:
+    return [n for n, rule in declaration.learned.items() if isinstance(rule, PrivateLevels)]
+
+
+def histograms(engine: Any, declaration: Declaration) -> dict[str, dict[Any, int]]:
+    """The exact counts that cut points and levels are learned from: of bins, or of values."""
+    return {
+        name: _bins(engine, rule) if isinstance(rule, PrivateCuts) else value_counts(engine, rule.column)
+        for name, rule in declaration.learned.items()
+    }
+
+
+def learned_rules(
+    counted: dict[str, dict[Any, int]], declaration: Declaration, loss: LevelsLoss | None, bounds: PersonBounds
+) -> dict[str, Any]:
+    """The declared rules, with those that `counted` and noise give."""
+    rules, lists = dict(declaration.attributes), _lists(declaration)
+    reach = int(PersonBounds(bounds.rows, replace=bounds.replace).reach)  # rows that come or go
+    for name, rule in declaration.learned.items():
+        assert loss is not None
+        share = loss.share(len(counted))
+        if isinstance(rule, PrivateCuts):
+            rules[name] = _noisy_cuts(counted[name], rule, loss.mechanism, share, reach)
         else:
-            rules[name] = _private_quantiles(frame[column], column, a, loss.mechanism, share, reach)
-    return Encoding(rules, releases=[_promise(loss, bool(lists), bounds)] if costly else ())
+            rules[name] = _noisy_levels(counted[name], rule, share, loss.delta / len(lists), reach)
+    return rules
 
 
-def _first_rows(frame: pd.DataFrame, person: str | None, most: int) -> pd.DataFrame:
-    """The first rows of each person: whatever others have, they stay the same."""
-    if person is None:
-        return frame
-    if frame[person].isna().to_numpy().any():
-        raise DataError(
-            f"Column {person!r}, which names persons, has missing values.",
-            hint="leave such rows out: whose they are decides how much one person can change.",
-        )
-    return frame.loc[(frame.groupby(person, sort=False).cumcount() < most).to_numpy()]
-
-
-def _promise(loss: LevelsLoss, lists: bool, bounds: PersonBounds) -> dict[str, Any]:
+def _promise(loss: LevelsLoss, declaration: Declaration, bounds: PersonBounds) -> dict[str, Any]:
     """What tables counted with the encoding say about it."""
-    whole = 2 * loss.delta if lists else loss.delta
+    delta = 0.0 if loss.mu is None else loss.delta * (2 if _lists(declaration) else 1)
     return {
         "mechanism": loss.mechanism.name,
         "of": "levels and cut points",
         "epsilon": loss.epsilon,
-        "delta": whole if loss.mu is not None else 0.0,
+        "delta": delta,
         "neighbours": neighbours(bounds),
+        "unit of privacy": "a row" if declaration.person is None else "a person",
     }
 
 
-class _NoRows:
-    """A summary for rules that learn nothing: whether values are missing is not looked at."""
-
-    n_missing = 0
-
-
-def _with_ranges(spec: Any) -> dict[str, Any]:
-    """The requests, with ranges and values set aside while the rest is checked as usual."""
-    extra: dict[str, dict] = {}
-    plain = {}
-    for name, a in spec.items() if isinstance(spec, Mapping) else ():
-        given = dict(a) if isinstance(a, Mapping) else a
-        if isinstance(given, dict):
-            extra[name] = {k: given.pop(k) for k in ("range", "values") if k in given}
-        plain[name] = given
-    asked = parsed_spec(plain if isinstance(spec, Mapping) else spec)
-    return {n: {**a, **extra.get(n, {})} if isinstance(a, dict) else a for n, a in asked.items()}
+def _bins(engine: Any, rule: PrivateCuts) -> dict[int, int]:
+    low, step = (engine.dialect.literal(v) for v in (rule.low, (rule.high - rule.low) / BINS))
+    place = f"CAST(least(greatest(floor(({{}} - {low}) / {step}), 0), {BINS - 1}) AS INTEGER)"
+    return value_counts(engine, rule.column, place)
 
 
-def _request(name: str, a: Any) -> Any:
-    """One request in full: with a level for missing values, and what must not come from the rows."""
-    if not isinstance(a, dict) or a["kind"] == "cross":
-        return a
-    if a["kind"] == "target":
-        raise DataError(
-            f"Attribute {name!r} asks for target encoding, which has no private form here.", hint="use hash."
-        )
-    a = {"missing": "missing", **a}
-    for option in ("min_count", "max_levels"):
-        if a.get(option) is not None:
-            checks.at_least(a[option], option, 1)
-    if a["kind"] in ("quantiles", "width"):
-        low, high = _range(name, a)
-        bins = int(checks.at_least(a.get("bins", 10), "bins", 2))
-        if a["kind"] == "width":
-            edges = np.linspace(low, high, bins + 1)[1:-1]
-            return Cuts(a.get("column", name), tuple(edges.tolist()), a["missing"] or None)
-    if a["kind"] == "levels" and "values" in a:
-        return Levels(a.get("column", name), tuple(a["values"]), a.get("other", "other") or None, a["missing"] or None)
-    return a
-
-
-def _range(name: str, a: dict) -> tuple[float, float]:
-    given: Any = a.get("range")
-    pair = isinstance(given, list | tuple) and len(given) == 2 and all(isinstance(v, Real) for v in given)
-    low, high = (float(given[0]), float(given[1])) if pair else (math.nan, math.nan)
-    if not -math.inf < low < high < math.inf:
-        raise DataError(
-            f"Attribute {name!r} needs a range that doesn't come from the rows; got {given!r}.",
-            hint="range = [0, 100], as anybody would guess it.",
-        )
-    return low, high
-
-
-def _private_quantiles(column: Any, name: str, a: dict, noise: Mechanism, loss: float, rows: int) -> Cuts:
-    low, high = _range(name, a)
-    bins = int(a.get("bins", 10))
-    values = numbers_of(column, name)
-    values = np.clip(values[~np.isnan(values)], low, high)
-    fine = np.minimum((values - low) / (high - low) * BINS, BINS - 1).astype(int)
+def _noisy_cuts(counted: dict[int, int], rule: PrivateCuts, noise: Mechanism, loss: float, rows: int) -> Cuts:
+    fine = np.zeros(BINS)
+    fine[list(counted)] = list(counted.values())
     scale = noise.scale(float(rows), loss / len(BLOCKS))  # a row is in one bin of each histogram
-    noisy = {}
-    for size in BLOCKS:
-        counts = np.bincount(fine // size, minlength=BINS // size).astype(float)
-        noisy[size] = noise.add(counts, scale)
+    noisy = {size: noise.add(fine.reshape(-1, size).sum(axis=1), scale) for size in BLOCKS}
     counts = noisy[BLOCKS[0]]
     for size, parent in zip(BLOCKS[1:], BLOCKS):  # parts add up to their whole, which has less noise than their sum
         parts = noisy[size].reshape(-1, parent // size)
         counts = (parts + (counts - parts.sum(axis=1))[:, None] / parts.shape[1]).ravel()
-    edges = low + (high - low) / BINS * np.array(even_cuts(counts, bins))
-    return Cuts(name, tuple(edges.tolist()), a["missing"] or None)
+    edges = rule.low + (rule.high - rule.low) / BINS * np.array(even_cuts(counts, rule.bins))
+    return Cuts(rule.column, tuple(edges.tolist()), rule.missing)
 
 
 def even_cuts(counts: np.ndarray, bins: int) -> list[int]:
@@ -339,10 +253,7 @@ def even_cuts(counts: np.ndarray, bins: int) -> list[int]:
     return cuts
 
 
-def _private_levels(column: Any, name: str, a: dict, rho: float, delta: float, rows: int) -> Levels:
-    codes, values = factorized(column)
-    kind_of(tuple(values), name)
-    counts = np.bincount(codes[codes >= 0], minlength=len(values))
+def _noisy_levels(counted: dict[Any, int], rule: PrivateLevels, rho: float, delta: float, rows: int) -> Levels:
     dp = require("opendp.prelude", extra="privacy")
     dp.enable_features("contrib")
     domain = dp.map_domain(dp.atom_domain(T="i64"), dp.atom_domain(T="i64"))
@@ -350,17 +261,14 @@ def _private_levels(column: Any, name: str, a: dict, rho: float, delta: float, r
     scale = mechanism("gaussian").scale(float(rows), rho)
     threshold = rows + math.ceil(-scale * ndtri(delta / rows))
 
-    def made(limit: int) -> Any:
+    def measurement(limit: int) -> Any:
         return dp.m.make_gaussian_threshold(domain, metric, scale=scale * GRID, threshold=limit * GRID)
 
-    while made(threshold).map((rows, rows * GRID, rows * GRID))[1] > delta:
+    while measurement(threshold).map((rows, rows * GRID, rows * GRID))[1] > delta:
         threshold += max(1, int(0.01 * scale))
-    noisy = made(threshold)({i: int(n) * GRID for i, n in enumerate(counts)})
-    fewest = float(a.get("min_count") or 0) * GRID  # of the noisy counts, which costs nothing more
-    kept = {i: n for i, n in noisy.items() if n >= fewest}
-    found = sorted((values[i] for i in kept), key=lambda v: (str(type(v)), v))
-    most = a.get("max_levels")
-    if most is not None and len(found) > int(most):
-        by_count = sorted(kept, key=lambda i: -kept[i])[: int(most)]
-        found = sorted(values[i] for i in by_count)
-    return Levels(name, tuple(found), a.get("other", "other") or None, a["missing"] or None)
+    values = list(counted)
+    noisy = measurement(threshold)({i: n * GRID for i, n in enumerate(counted.values())})
+    frequent = sorted((i for i, n in noisy.items() if n >= rule.min_count * GRID), key=lambda i: -noisy[i])
+    levels = sorted(values[i] for i in frequent[: rule.max_levels])
+    free = [v for v in levels if v not in (rule.other, rule.missing)]  # a value of that name goes there
+    return Levels(rule.column, tuple(free), rule.other, rule.missing)

@@ -12,10 +12,11 @@ import numpy as np
 from sumwise import checks
 from sumwise.display import facts_text, finding_html, record_html
 from sumwise.errors import DataError
+from sumwise.extras import require
 from sumwise.noise import Exact, Gaussian, Noise, Summed
 from sumwise.privacy import mechanisms
 from sumwise.privacy.accounting import check_promise, loose_rho, mu_of_epsilon
-from sumwise.privacy.budget import Budget
+from sumwise.privacy.budget import UNSAID, Budget, checked_budget
 from sumwise.privacy.ledger import fingerprints
 from sumwise.privacy.mechanisms import Mechanism
 from sumwise.progress import track
@@ -25,8 +26,6 @@ from sumwise.tables import Tables
 
 if TYPE_CHECKING:
     import pandas as pd
-
-UNSAID: Any = object()  # a budget that nobody decided on
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,8 @@ class PersonBounds:
     rows : int >= 1, default 1
         The most rows that one person has in the data.
     weight : float >= 0, optional
-        The largest weight of a row. Default: rows have no weights, and each counts 1.
+        The largest weight of a row. Default: rows have no weights, and each counts 1. Weighted rows must have been
+        counted with ``max_weight`` of at most this, which clips larger weights.
     replace : bool, default False
         What is protected: whether a person is in the data at all (False), or only what their rows say (True),
         which takes the number of persons as known and doubles what one person can change.
@@ -119,6 +119,11 @@ class ReleasePlan:
     def loss(self) -> float:
         """The loss of the whole release, in that unit: losses of tables add up."""
         return math.fsum(self.losses)
+
+    @property
+    def entry(self) -> dict[str, float]:
+        """The loss of the whole release as a ledger's entry."""
+        return {"epsilon": self.loss} if self.mechanism.pure else {"mu": math.sqrt(2 * self.loss)}
 
     def to_frame(self) -> pd.DataFrame:
         """One line per table."""
@@ -225,16 +230,20 @@ def plan_release(
         raise DataError(f"tables is of type {type(tables).__name__}.", hint="give Tables, as aggregate makes them.")
     chosen = mechanisms.mechanism(mechanism)
     total = _total_loss(chosen, epsilon, delta)
-    if chosen.whole and tables.provenance.amount is not None:  # whether they happen to be whole would show
-        raise DataError(
-            f"Sums of an amount are fractions; the {chosen.name} mechanism needs whole counts.",
+    bounds = _bounds(bounds, tables.provenance)
+    if chosen.whole and tables.provenance.weighted is not False and bounds.weight is not None:
+        raise DataError(  # whether the weights happen to be whole would show
+            f"Rows have weights, so counts may not be whole; the {chosen.name} mechanism needs whole counts.",
             hint="use mechanism='laplace' or 'gaussian'.",
         )
-    bounds = _bounds(bounds, tables.provenance)
-    if tables.provenance.amount is not None and bounds.weight is None:
-        bounds = replace(bounds, weight=1.0)  # a row adds 1 in fractions
     _check_levels(tables, public_levels)
-    _check_delta(delta, tables.n)
+    if tables.provenance.withheld:  # also where no cell happened to be small
+        raise DataError(
+            "The tables were counted with suppress_below; which cells were withheld depends on the data.",
+            hint="release tables that were counted without it.",
+        )
+    if bounds.replace or tables.provenance.weighted is None:  # else one row more or less may not decide
+        _check_delta(delta, tables.n)
     for t in tables:
         _check_table(t, chosen, bounds)
     shares = _shares(tables, split)
@@ -278,8 +287,8 @@ def release(
     bounds : PersonBounds or int, optional
         How much one person can contribute: rows and weight, or a number of rows. Default: what the tables'
         provenance says (see ``person=`` of :func:`sumwise.aggregate.aggregate`), else one row without a weight. Rows
-        beyond it break the promise. Where rows had weights, say how large a weight can be, as
-        ``PersonBounds(weight=2.5)``; where tables don't say whether they had, ``bounds`` must be given.
+        beyond it break the promise. Weighted rows must be counted with ``max_weight``, which clips larger weights and
+        is the bound; if tables don't say whether rows had weights, ``bounds`` must be given.
     budget : Budget or None
         Where to take epsilon from; refused if it isn't there. It must be said: ``None`` is a release of which no
         ledger knows, and which nothing keeps from being repeated.
@@ -304,7 +313,7 @@ def release(
     See Also
     --------
     plan_release : What a release would cost, before it is drawn.
-    release_selected : Tables chosen privately.
+    release_rows : Rows to released tables in one step.
 
     Notes
     -----
@@ -326,26 +335,25 @@ def release(
     """
     plan = plan_release(tables, epsilon, delta, mechanism, bounds, split, public_levels=public_levels)
     check_weights(tables, plan)
-    if budget is UNSAID:
-        raise DataError(
-            "budget is not given, so nothing would keep this release from being repeated.",
-            hint="give budget=Budget(...), or budget=None for a release that no ledger knows of.",
-        )
-    if budget is not None and not isinstance(budget, Budget):
-        raise DataError(f"budget is of type {type(budget).__name__}.", hint="give a Budget.")
+    checked_budget(budget)
+    require("opendp.prelude", extra="privacy")  # before anything is spent
     if budget is not None:
-        loss = {"epsilon": plan.loss} if plan.mechanism.pure else {"mu": math.sqrt(2 * plan.loss)}
-        budget.spend(**loss, what=what, data=() if budget.path is None else fingerprints(tables))
-    noisy = [
-        _noisy(t, scale, plan) for t, scale in track(list(zip(tables, plan.scales)), "Adding noise", verbose=verbose)
-    ]
-    return replace(tables, tables=tuple(noisy), n=None, provenance=released(tables.provenance, plan))
+        budget.spend_all([plan.entry], what, () if budget.path is None else fingerprints(tables))
+    noisy = with_noise(tables, plan, verbose)
+    return replace(noisy, provenance=released(tables.provenance, plan))
+
+
+def with_noise(tables: Tables, plan: ReleasePlan, verbose: int = 0) -> Tables:
+    """The tables with the noise of a plan, drawn now; what they cost is the caller's to charge and to state."""
+    steps = track(list(zip(tables, plan.scales)), "Adding noise", verbose=verbose)
+    return replace(tables, tables=tuple(_noisy(t, scale, plan) for t, scale in steps), n=None)
 
 
 def released(provenance: Provenance, plan: ReleasePlan) -> Provenance:
     """The provenance of tables that were released as planned."""
-    facts = plan.describe()
-    return provenance.with_release(**{k: facts[k] for k in ("mechanism", "epsilon", "delta", "neighbours", plan.unit)})
+    facts = plan.describe() | {"unit of privacy": "a row" if provenance.rows_per_person is None else "a person"}
+    stated = ("mechanism", "epsilon", "delta", "neighbours", plan.unit, "unit of privacy")
+    return provenance.with_release(**{k: facts[k] for k in stated})
 
 
 def _total_loss(chosen: Mechanism, epsilon: Any, delta: Any) -> float:
@@ -397,8 +405,12 @@ def _bounds(given: Any, known: Provenance) -> PersonBounds:
             "The tables were counted with weights; bounds don't say how large a weight can be.",
             hint="bounds=PersonBounds(weight=...), or --max-weight, is the largest weight of a row.",
         )
-    plain = known.weighted is False or (known.weighted is None and known.amount is not None)
-    if plain and given.weight is not None and given.weight < 1:
+    if known.weighted and known.max_weight is None:
+        raise DataError(
+            f"bounds say weights of up to {given.weight:g}; nothing kept rows with larger weights from being counted.",
+            hint=f"count again with max_weight={given.weight:g}, or sumwise aggregate --max-weight, which clips them.",
+        )
+    if known.weighted is False and given.weight is not None and given.weight < 1:
         raise DataError(
             f"bounds say that weights are at most {given.weight:g}, and rows were counted without weights.",
             hint="rows without weights count 1 each: leave weight out.",
@@ -417,7 +429,7 @@ def _bounds(given: Any, known: Provenance) -> PersonBounds:
 
 
 def _check_levels(tables: Tables, public: Any) -> None:
-    learned = tables.provenance.learned or ()
+    learned = tuple(dict.fromkeys([*(tables.provenance.learned or ()), *tables.domain.learned]))
     if public is True or not learned:
         return
     allowed = set() if public is False else set(checks.listing(public, "public_levels", "give names, or True."))
@@ -434,7 +446,7 @@ def _check_levels(tables: Tables, public: Any) -> None:
 
 
 def _check_table(table: Table, chosen: Mechanism, bounds: PersonBounds) -> None:
-    name = " x ".join(map(repr, table.attributes))
+    name = title(table.attributes)
     if not isinstance(table.noise, Exact):
         raise DataError(
             f"The table over {name} already has noise: {table.noise!r}.", hint="release exact tables, once."
@@ -463,8 +475,8 @@ def _check_table(table: Table, chosen: Mechanism, bounds: PersonBounds) -> None:
 
 
 def check_weights(tables: Tables, plan: ReleasePlan) -> None:
-    """Refuse a bound on weights below 1 where rows seem to count 1 each."""
-    if plan.bounds.weight is None or plan.bounds.weight >= 1:
+    """Refuse a bound on weights below 1 where rows seem to count 1 each, and tables don't say."""
+    if tables.provenance.weighted is not None or plan.bounds.weight is None or plan.bounds.weight >= 1:
         return
     if any(np.any(t.counts != np.floor(t.counts)) for t in tables):
         return

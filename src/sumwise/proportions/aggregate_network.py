@@ -60,18 +60,6 @@ def added_by(networks: list, values: np.ndarray) -> np.ndarray:
     return np.mean(said, axis=0)
 
 
-def row_bytes(width: int, hidden: tuple) -> float:
-    """Bytes that a row takes in training: every layer of all networks at once, its gradients, and copies of the row.
-
-    Examples
-    --------
-    >>> from sumwise.proportions.aggregate_network import row_bytes
-    >>> row_bytes(10, (64,))
-    5688
-    """
-    return 8 * (16 + 5 * width) + MEMBERS * (8 + 4 * LAYER_COPIES * sum(hidden))
-
-
 def train_networks(
     data: SumData, variance: float, linear: Callable[[np.ndarray], np.ndarray], hidden: tuple, seed: int
 ) -> tuple[list, int, float]:

@@ -19,8 +19,7 @@ from sumwise.estimator import Estimator
 from sumwise.features import Features, centre_and_scale, name_columns
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Noise
-from sumwise.proportions.aggregate_network import SumData, added_by, row_bytes, train_networks
-from sumwise.proportions.base import check_rows
+from sumwise.proportions.aggregate_network import SumData, added_by, train_networks
 from sumwise.proportions.identification import warn_of_few_bags
 from sumwise.proportions.kernels.aggregate_likelihood import SumFit, gaussian_sums, independent_sums, poisson_sums
 
@@ -121,8 +120,6 @@ class AggregateRegressor(RegressorMixin, Estimator):
         bags, totals, noise = self._totals(bags, y)
         self.features_ = Features.learn(bags)
         name_columns(self, bags)
-        width, hidden = len(self.features_.names), tuple(self.hidden)
-        check_rows(type(self).__name__, bags, width, row_bytes(width, hidden) * len(bags.values) if hidden else None)
         values = np.asarray(self.features_.matrix(bags), dtype=np.float64)
         people, matrix, relative = _people(values, bags, members)
         if not noise.any():

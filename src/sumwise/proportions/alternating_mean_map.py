@@ -34,21 +34,19 @@ class AlternatingMeanMap(ShareClassifier):
         The model of the first round: as in Sun et al. 2017, of Quadrianto et al. 2009, or the Laplacian mean map of
         Patrini et al.
     penalty : float or "auto", default "auto"
-        As in `MeanEmbeddingClassifier`; of the regressions and of the start.
+        As in `MeanMap`; of the regressions and of the start.
     totals : {"match", "scale", "rest"}, default "match"
     max_iter : int >= 1, default 100
         Rounds of "min"; "max" doesn't converge and makes ten at most.
     tol : float > 0, default 1e-6
         Change of the mean loss per member at which it stops; it also stops when labels come back. The round with the
         least loss is kept.
-    random_state : int, Generator or None, default 0
-        Folds of the penalty's cross-validation.
 
     Attributes
     ----------
     coef_, intercept_ : arrays of shape (n_logits, n_features) and (n_logits,)
         Several classes are fitted one against the rest.
-    penalty_ : float, or one per class
+    penalty_ : float or array
     fit_ : Fit
 
     See Also
@@ -67,6 +65,7 @@ class AlternatingMeanMap(ShareClassifier):
     """
 
     _by_class = True
+    _labels_members = True
 
     _: KW_ONLY
     variant: str = "min"

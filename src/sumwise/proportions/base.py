@@ -10,28 +10,19 @@ from scipy.special import expit, log_expit
 from sklearn.utils.metadata_routing import UNUSED
 
 from sumwise import checks
-from sumwise.bags import Bags, as_bags
+from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.features import Features, name_columns, refuse_far
-from sumwise.memory import check_fits
+from sumwise.proportions.canonical import canonical
 from sumwise.proportions.counts import drop_empty, observe
 from sumwise.proportions.likelihood import BagLikelihood
+from sumwise.proportions.training_data import as_training, reveal
 
 if TYPE_CHECKING:
     from sumwise.proportions.individuals import IndividualClassifier
 
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(31)  # of a normal distribution
-PER_ROW, COPIES = 16, 4  # numbers that a fit holds for every member of a bag, and for every column of it
-FEWER_HINT = "give fewer members or columns, or bags part by part to CardinalityClassifier.partial_fit."
-
-
-def check_rows(doing: str, bags: Bags, width: int, n_bytes: float | None = None, hint: str = FEWER_HINT) -> None:
-    """Refuse bags whose rows memory won't hold as often as a fit copies them, before they become `width` numbers."""
-    n_rows = len(bags.values)
-    usual = 8 * n_rows * (PER_ROW + COPIES * width)
-    driver = f"{n_rows:,} members of bags with {width:,} columns"
-    check_fits(usual if n_bytes is None else n_bytes, doing, driver, hint)
 
 
 class BagClassifier(Estimator):
@@ -56,7 +47,10 @@ class BagClassifier(Estimator):
     def _linear_logits(self, bags: Bags) -> np.ndarray:
         """Logits by ``coef_`` and ``intercept_``, of all classes at once or of each against the rest."""
         coef: np.ndarray = vars(self)["coef_"]
-        logits = bags.values @ coef.T + vars(self)["intercept_"]
+        return self._joined(bags.values @ coef.T + vars(self)["intercept_"])
+
+    def _joined(self, logits: np.ndarray) -> np.ndarray:
+        """One column as a vector, and those of one class against the rest as logits of all classes."""
         if logits.shape[1] == 1:
             return logits[:, 0]
         if vars(self)["multiclass_"] == "ovr":
@@ -69,7 +63,7 @@ class BagClassifier(Estimator):
 
         coef = np.atleast_2d(vars(self).get("coef_", np.empty((0, 0))))
         names = self.get_feature_names_out() if "features_" in vars(self) else []
-        if not coef.size or coef.shape[1] != len(names):
+        if not coef.size or coef.shape[1] != len(names) or np.size(vars(self).get("fourier_coef_", ())):
             return None
         of = self.classes_[1:] if len(coef) == 1 else self.classes_
         columns = {"class": np.repeat(of[: len(coef)], len(names)), "feature": np.tile(names, len(coef))}
@@ -85,27 +79,43 @@ class BagClassifier(Estimator):
         return None
 
     def _training(
-        self, bags: Any, counts: Any, sample_weight: Any = None
+        self, bags: Any, counts: Any, sample_weight: Any = None, groups: Any = None, labels: Any = None
     ) -> tuple[Bags, np.ndarray, np.ndarray | None]:
         """Learn how columns become numbers; return the bags of some weight that have members, as numbers, their counts,
-        and their weights, None where none are given."""
-        bags, weights = as_bags(bags), None
-        counts = bags.align(counts)
-        if sample_weight is not None:
-            weights = checks.bag_weights(bags, sample_weight)
+        and their weights, None where none are given: in canonical order, so that no choice depends on that of the file.
+        """
+        bags, counts, known = as_training(bags, counts, groups, labels)
+        weights = None if sample_weight is None else checks.bag_weights(bags, sample_weight)
+        if known is not None:
+            self._refuse_labels()
+            bags, counts, origin = reveal(bags, counts, known)
+            weights = None if weights is None else weights[origin]
+        if weights is not None:
             kept = np.flatnonzero(weights)
             bags, counts, weights = bags[kept], counts[kept], weights[kept]
-            weights = weights[bags.sizes > 0]
+            weights = None if (weights == 1.0).all() else weights[bags.sizes > 0]
         bags, counts = drop_empty(bags, counts)
+        if counts.dtype.kind == "O":  # Decimal, for example
+            counts = checks.counts(counts, "counts")
+        if counts.shape[:1] == (len(bags),) and (counts.dtype.kind in "biuf" or counts.dtype.names):
+            bags, counts, weights = canonical(bags, counts, weights)
+        self.fitted_columns_ = counts.ndim == 2
+        return self._learn_columns(bags), counts, weights
+
+    def _refuse_labels(self) -> None:
+        if self.noise is not None or self.totals != "match":
+            raise DataError(
+                f"Labels of members are taken from exact counts of these members; noise is {self.noise!r}, totals is "
+                f"{self.totals!r}.",
+                hint="leave labels out, or give exact counts.",
+            )
+
+    def _learn_columns(self, bags: Bags) -> Bags:
+        """Learn how columns become numbers; return the bags as numbers."""
         self.features_ = Features.learn(bags)
         name_columns(self, bags)
-        self.fitted_columns_ = counts.ndim == 2
-        self._check_size(bags, len(self.features_.names))
-        made = self.design(bags)
-        return made if self.centres_columns else refuse_far(made), counts, weights
-
-    def _check_size(self, bags: Bags, width: int) -> None:
-        check_rows(type(self).__name__, bags, width)
+        design = self.design(bags)
+        return design if self.centres_columns else refuse_far(design)
 
     def design(self, given: Any) -> Bags:
         """Rows as the numbers that the model sees: one column per number, per level, and per feature with gaps.

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import warnings
-from contextlib import nullcontext
 from dataclasses import KW_ONLY, dataclass
-from functools import cached_property, partial
-from typing import Any, ClassVar
+from functools import partial
+from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils.metadata_routing import UNUSED
+from threadpoolctl import threadpool_limits
 
 from sumwise import checks
 from sumwise.bags import Bags
-from sumwise.checkpoint import Checkpoint
 from sumwise.errors import DataError
-from sumwise.features import centre_and_scale
 from sumwise.fit import Fit, warn_not_converged
-from sumwise.proportions.base import BagClassifier, check_rows
-from sumwise.proportions.counts import drop_empty, observe
-from sumwise.proportions.em import em_classifier, em_linear, log_probabilities
-from sumwise.proportions.feature_rows import Rows
+from sumwise.proportions.averaged import Candidate, average
+from sumwise.proportions.bag_model import BagModel
+from sumwise.proportions.canonical import column_order
+from sumwise.proportions.counts import observe
+from sumwise.proportions.em import em_classifier, log_probabilities
+from sumwise.proportions.fourier import MOST_ENTRIES, N_FREQUENCIES, FourierFeatures
 from sumwise.proportions.identification import warn_of_few_bags
 from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import (
@@ -29,120 +27,80 @@ from sumwise.proportions.linear import (
     Solution,
     as_penalty,
     check_penalty,
-    constant_table,
+    default_penalty,
     maximise,
     maximise_by_approximation,
     mean_embedding_start,
 )
-from sumwise.proportions.on_spark import on_spark
-from sumwise.proportions.penalty import PenaltySearch, reference_shape, search_penalty
-from sumwise.proportions.survey_weights import effective_sizes
-
-PER_ROW, PER_BAG = 3, 300  # numbers of a member beside its columns, and bytes of a bag
-EXACT_METHODS = (
-    "direct",
-    "fourier",
-    "tree",
-)  # exact for class counts, in 500 times a saddlepoint's time in bags of 100
-LARGE = 30  # members from which an exact fit of class counts is led by the saddlepoint approximation
-COSTLY = 1e6  # and steps of exact inference per bag, its size to the power of the classes: below, it is the quicker one
-ROUGH_ERROR = 1e-3  # estimated error of posteriors above which "auto" prefers one-vs-rest
+from sumwise.proportions.posterior import PosteriorClassifier
 
 
-@dataclass
-class _Task:
-    """One likelihood to be maximised: all classes at once, or one against the rest."""
+class _Fitted(NamedTuple):
+    """The parameters of one task, (n_logits, width), with columns in canonical order, and what led to them."""
 
-    values: np.ndarray
-    likelihood: BagLikelihood
-    random_intercept: bool = False
-    penalty: Any = "auto"
-    before: np.ndarray | None = None  # parameters to begin from
-    checkpoint: str | None = None
+    table: np.ndarray
+    scale: float | None  # of the random intercepts
+    solutions: list[Solution]
+    candidates: list[Candidate]
+    penalty: Any
+    posterior: list[dict[str, Any]]
 
-    def problem(self, likelihood: BagLikelihood, penalty) -> LinearProblem:
-        return LinearProblem(self.rows, likelihood, penalty, likelihood.observed.n_classes, self.random_intercept)
 
-    @cached_property
-    def rows(self):
-        return Rows(self.values)
-
-    @property
-    def approximable(self) -> bool:
-        """Whether the saddlepoint approximation of class counts is close, and much cheaper: in large bags."""
-        sizes, n_classes = np.diff(self.likelihood.offsets).astype(float), self.likelihood.observed.n_classes
-        return n_classes > 2 and bool(sizes.min() >= LARGE and np.mean(sizes**n_classes) >= COSTLY)
+MODELS = ("auto", "linear", "fourier")
+GROUPS, FEW_GROUPS = 20, 4  # of bags held out in turn, at most, for two classes and for more: a matter of cost
+ROUGH_ERROR = 1e-3  # estimated error of posteriors from which classes are fitted one against the rest
 
 
 @dataclass(eq=False, repr=False)
-class CardinalityClassifier(BagClassifier):
+class CardinalityClassifier(PosteriorClassifier):
     """Learn an individual-level classifier by exact maximum likelihood from class counts per bag.
 
     Each member's label is a latent variable; a bag's count is their sum, which has the Poisson binomial distribution
     ("cardinality" in the words of Sun, Sheldon and O'Connor 2017). The likelihood of the counts and its gradient, the
     labels' posterior minus prior, are computed exactly for bags of any size.
 
+    Models that are linear in the features, and models with random Fourier features next to them, are fitted under
+    priors of several widths; their logits are averaged with weights by how well each predicts the counts of held-out
+    bags. The answer depends on the set of bags only, not on their order or names.
+
     Parameters
     ----------
-    classifier : scikit-learn classifier, optional
-        Default: a logistic (softmax) regression. Any classifier whose `fit` takes ``sample_weight`` is trained by
-        EM instead.
-    multiclass : {"auto", "exact", "ovr"}, default "auto"
-        For more than two classes: one softmax model on the vector of counts, or one model per class against the rest.
-        ``"auto"`` is ``"exact"`` unless its inference would be rough.
-    solver : {"direct", "em"}, default "direct"
-        L-BFGS on the bags' likelihood, or EM as in the papers; both end at the same stationary points.
-    penalty : float, array, list or "auto", default "auto"
-        ``penalty / 2`` times the squared coefficients (intercepts are free) is subtracted from the log-likelihood; an
-        array of shape (n_features,) gives each its own, one of (n_features, n_features) is the matrix P of w' P w / 2.
-        ``"auto"`` starts at a prior under which logits vary as a logistic variable does, whatever the features' units
-        (a third of `sumwise.proportions.penalty.reference_shape`, or all of it where at most 20 bags support that very
-        strongly; with random intercepts at the multiple of it with the greatest marginal likelihood), and moves away by
-        a factor as far as the cross-validated likelihood of held-out bags clearly improves. A list gives each class of
-        one-vs-rest its own.
-    inference : str, default "auto"
-        Method of `sumwise.proportions.kernels.poisson_binomial.count_posterior` or of `class_posterior`.
+    classifier : {"auto", "linear", "fourier"} or scikit-learn classifier, default "auto"
+        ``"auto"`` averages linear and Fourier models, ``"linear"`` and ``"fourier"`` take one kind. Any scikit-learn
+        classifier whose `fit` takes ``sample_weight`` is trained by EM instead.
+    penalty : float, array or "auto", default "auto"
+        ``"auto"`` averages over priors. A number fits one linear model: ``penalty / 2`` times the squared coefficients
+        (intercepts are free) is subtracted from the log-likelihood; an array of shape (n_features,) gives each its
+        own, one of (n_features, n_features) is the matrix P of w' P w / 2.
     noise : Noise, optional
         How observed counts of class 1 differ from the true ones: `Gaussian`, `Poisson`, `Geometric` or `Laplace`.
     totals : {"match", "scale", "rest"}, default "match"
         Counts add up to the bag (its rows, or the sum of its weights); or are scaled to it, keeping shares; or
         leave a rest that becomes a last class (those who didn't vote).
-    temper : bool or float, default False
-        Power of each bag's likelihood: True takes the effective share of its rows, Kish's n_eff / n, under their
-        weights.
     random_intercept : bool, default False
         Whether bags have an intercept of their own, normal with a scale that is learned: for counts that vary more
         than their members explain.
-    n_starts : int >= 1, default 1
-        Coefficients of a regression on bag means (the mean embedding), then zero, then random ones; the best is kept
-        and ``starts_`` lists them all.
     max_iter : int >= 1, default 500
     tol : float > 0, default 1e-4
         Distance to a stationary point, in standard errors of the parameters, at which the fit stops.
-    engine : {"local", "spark"}, default "local"
-        Where the likelihood is evaluated. "spark" (extra ``spark``) keeps bags in the executors and makes one pass per
-        gradient; it needs ``solver="direct"`` and a number as penalty.
-    master : str, optional
-        Spark's master, as ``"local[2]"`` or ``"spark://host:7077"``; default: the active session.
-    checkpoint : path, optional
-        For "spark": a file, or an address such as ``"s3://bucket/fit.checkpoint"`` (extra ``remote``), from which a fit
-        whose driver was lost goes on, and ends with the same bits. One-vs-rest fits keep one file each.
-    warm_start : bool, default False
-        Begin where the last fit ended.
-    verbose : int, default 0
     random_state : int, Generator or None, default 0
-        Folds of the penalty's cross-validation, and random starts.
+        Frequencies of the Fourier features.
 
     Attributes
     ----------
     coef_, intercept_ : arrays of shape (n_logits, n_features) and (n_logits,)
-        One logit (of class 1) for two classes, else one per class; of the default classifier.
+        The linear part of the logits. One logit (of class 1) for two classes, else one per class.
+    fourier_coef_ : array of shape (n_logits, n_fourier)
+        The part of the Fourier features; n_fourier is 0 where no such model has any weight.
     classifier_ : the fitted scikit-learn classifier, where one was given.
     classes_ : array of shape (n_classes,)
-    penalty_ : float or array, the penalty used; with ``"auto"`` an array that can be given as ``penalty``.
-    penalty_search_ : dict with ``penalties`` (multiples of the first), ``scores`` and ``best``, where it was chosen.
+    multiclass_ : {"exact", "ovr"}
+        Whether all classes were fitted at once, or, where exact inference would be rough, one against the rest.
+    candidates_ : list of dict
+        The models averaged: ``class`` (of one against the rest, else None), ``model``, ``deviation`` of prior
+        log-odds, ``weight``, and mean ``held_out`` log-likelihood per bag.
+    penalty_ : float or array, the one given, or that of the prior in the middle of the linear candidates.
     intercept_scale_ : float or None, the deviation of bags' intercepts.
-    starts_ : list of dict, one per start: its name, objective, steps.
     error_ : float, the largest estimated error of a member's posterior (0 where inference was exact).
     fit_ : Fit
 
@@ -163,174 +121,74 @@ class CardinalityClassifier(BagClassifier):
     >>> X = rng.normal(size=(2000, 2)) + np.repeat(rng.normal(size=(100, 2)), 20, axis=0)
     >>> y = rng.random(2000) < 1 / (1 + np.exp(-2 * X[:, 0]))
     >>> bags = Bags(X, np.arange(0, 2001, 20))
-    >>> clf = CardinalityClassifier(penalty=1.0).fit(bags, y.reshape(100, 20).sum(axis=1))
+    >>> clf = CardinalityClassifier().fit(bags, y.reshape(100, 20).sum(axis=1))
     >>> bool(np.mean(clf.predict(X) == y) > 0.8)
     True
     """
 
-    __metadata_request__partial_fit: ClassVar = {"bags": UNUSED, "counts": UNUSED}
-
-    classifier: Any = None
+    classifier: Any = "auto"
     _: KW_ONLY
-    multiclass: str = "auto"
-    solver: str = "direct"
     penalty: Any = "auto"
-    inference: str = "auto"
     noise: Any = None
     totals: str = "match"
-    temper: bool | float = False
     random_intercept: bool = False
-    n_starts: int = 1
     max_iter: int = 500
     tol: float = 1e-4
-    engine: str = "local"
-    master: str | None = None
-    checkpoint: Any = None
-    warm_start: bool = False
-    verbose: int = 0
     random_state: Any = 0
 
-    def fit(self, bags: Bags, counts: Any, sample_weight: Any = None) -> CardinalityClassifier:
+    def fit(
+        self, bags: Any, counts: Any, sample_weight: Any = None, *, groups: Any = None, labels: Any = None
+    ) -> CardinalityClassifier:
         """Fit to bags and their counts.
 
         Parameters
         ----------
-        bags : Bags
+        bags : Bags, or a list of one array per bag
         counts : array of shape (n_bags,) of class 1, or (n_bags, n_classes), or `intervals`
             A pandas Series or frame is put into the order of the bags by its index.
         sample_weight : array of shape (n_bags,), optional
             How much each bag counts: a power of its likelihood. Weight 2 is the same as giving the bag twice, and 0 as
             leaving it out.
+        groups : array of one label per row, or column, optional
+            With it ``bags`` are rows, a matrix or frame, and ``counts`` a Series or mapping by group.
+        labels : array of shape (n_rows,), optional
+            Classes of the few members for whom they are known, -1 or NaN for all others; counts include them.
         """
         self._check()
-        vars(self).pop("partial_information_", None)
-        bags, counts, weights = self._training(bags, counts, sample_weight)
+        bags, counts, weights = self._training(bags, counts, sample_weight, groups, labels)
         observed = observe(bags, counts, self.noise, self.totals)
         observed.refuse_absent(bags.sizes)
         if self.random_intercept and not observed.exact:
             raise DataError("A random intercept needs exact counts.", hint="random_intercept=False for noisy counts.")
-        rng = checks.generator(self.random_state)
-        powers, self.sample_weighted_ = self.bag_powers(bags), weights is not None
-        if weights is not None:
-            powers = weights if powers is None else weights * powers
-        likelihood = BagLikelihood(bags.offsets, observed, self.inference, powers)
-        values = np.ascontiguousarray(bags.values, dtype=np.float64)
+        self.sample_weighted_, self.n_units_ = weights is not None, len(bags)
+        likelihood = BagLikelihood(bags.offsets, observed, temper=weights)
         self.n_classes_, self.classes_ = observed.n_classes, np.arange(observed.n_classes)
         warn_of_few_bags(len(bags), bags.n_features)
-        if self.classifier is not None:
+        values = np.ascontiguousarray(bags.values, dtype=np.float64)
+        self.posterior_, self.candidates_ = [], []
+        if not isinstance(self.classifier, str):
             self._fit_classifier(values, likelihood)
             return self
         self._check_constant(bags)
-        self.multiclass_ = self._exact_or_ovr(values, likelihood)
-        tasks = self._tasks(values, likelihood)
-        self._store([self._fit_task(task, rng) for task in tasks])
-        for task in tasks if self.checkpoint is not None else ():
-            Checkpoint(task.checkpoint).clear()
+        self._fit_models(values, likelihood, column_order(bags, counts))
         if self.multiclass_ == "ovr":
             likelihood = BagLikelihood(bags.offsets, observed)
         self.error_ = float(likelihood.evaluate(self._logits(bags)).error.max())
         return self
 
-    def _check_size(self, bags: Bags, width: int) -> None:
-        copies = 2 * isinstance(self.penalty, str) + 2 * (self.engine == "spark")  # rows of folds; parts that are sent
-        n_bytes = 8 * len(bags.values) * (PER_ROW + copies * width) + PER_BAG * len(bags)
-        hint = "give a number as penalty, or the bags part by part to partial_fit."
-        check_rows(type(self).__name__, bags, width, n_bytes, hint)
-
-    def partial_fit(self, bags: Bags, counts: Any) -> CardinalityClassifier:
-        """Take in further bags, once: for bags that come one part after the other, or don't fit into memory.
-
-        Each part maximises its own likelihood and a normal prior around the coefficients so far, whose precision is
-        the information of all parts before it (Laplace's approximation, passed on). Two classes, exact or noisy
-        counts, the default classifier; ``penalty="auto"`` is the prior of the first part's features. After many parts
-        the coefficients are close to those of `fit` on all bags at once; where a first part is very small, less.
-
-        Parameters
-        ----------
-        bags : Bags
-        counts : array of shape (n_bags,) of class 1, or (n_bags, 2)
-        """
-        self._check()
-        if self.classifier is not None or self.random_intercept or self.engine != "local":
-            raise DataError("Parts are taken in by the plain linear classifier only.", hint="fit, on all bags.")
-        first = "partial_information_" not in vars(self)
-        if first:
-            bags, counts, _ = self._training(bags, counts)
-        else:
-            bags = self.design(bags)
-            bags, counts = drop_empty(bags, bags.align(counts))
-        observed = observe(bags, counts, self.noise, self.totals)
-        if observed.n_classes != 2:
-            raise DataError("partial_fit supports two classes only.", hint="one classifier per class, or fit.")
-        values = np.ascontiguousarray(bags.values, dtype=np.float64)
-        likelihood = BagLikelihood(bags.offsets, observed, self.inference, self.bag_powers(bags))
-        if first:
-            self._start_parts(values, likelihood)
-        self._add_part(LinearProblem(values, likelihood, np.zeros(values.shape[1])))
-        return self
-
-    def _start_parts(self, values, likelihood):
-        auto = isinstance(self.penalty, str)
-        self.penalty_ = reference_shape(values) if auto else as_penalty(self.penalty, values.shape[1])
-        prior = LinearProblem(values, likelihood, self.penalty_)
-        self.n_classes_, self.classes_, self.multiclass_ = 2, np.arange(2), "exact"
-        self.intercept_scale_, self.penalty_search_, self.n_bags_seen_ = None, None, 0
-        share = likelihood.observed.shares(np.diff(likelihood.offsets))[:, 1].mean()
-        self.theta_ = np.append(np.zeros(values.shape[1]), np.log(share / (1.0 - share)))[None, :]
-        self.partial_information_ = prior.penalty_block
-
-    def _add_part(self, part: LinearProblem):
-        """Newton steps on the part's likelihood and the prior around the coefficients so far."""
-        before, information = self.theta_[0], self.partial_information_
-        theta, change, n_iter = before.copy(), np.inf, 0
-
-        def objective(x):
-            total, gradient = part.value_and_gradient(x)
-            return total - 0.5 * (x - before) @ information @ (x - before), gradient - information @ (x - before)
-
-        total, gradient = objective(theta)
-        while n_iter < self.max_iter and change > self.tol:
-            curvature = part.information(theta)[0] + information
-            move = np.linalg.solve(curvature, gradient)
-            change, trial = float(np.sqrt(max(gradient @ move, 0.0))), (total, gradient)
-            while n_iter < self.max_iter:
-                n_iter += 1
-                trial = objective(theta + move)
-                if trial[0] >= total - 1e-9 * abs(total):
-                    break
-                move = 0.5 * move
-            theta, (total, gradient) = theta + move, trial
-        self.partial_information_ = information + part.information(theta)[0]
-        self.theta_ = theta[None, :]
-        self.coef_, self.intercept_ = self.theta_[:, :-1].copy(), self.theta_[:, -1].copy()
-        self.n_bags_seen_ += len(part.likelihood.offsets) - 1
-        self._finish(total, Solution(theta, total, change, n_iter, change <= self.tol), {})
-
     def _check(self):
-        checks.choice(self.multiclass, "multiclass", ("auto", "exact", "ovr"))
-        checks.choice(self.solver, "solver", ("direct", "em"))
+        if isinstance(self.classifier, str):
+            checks.choice(self.classifier, "classifier", MODELS)
+        elif self.classifier is None:
+            raise DataError("classifier is None.", hint=f"one of {', '.join(MODELS)}, or a scikit-learn classifier.")
         check_penalty(self.penalty)
         checks.at_least(self.max_iter, "max_iter", 1)
-        checks.at_least(self.n_starts, "n_starts", 1)
         checks.positive(self.tol, "tol")
-        checks.choice(self.engine, "engine", ("local", "spark"))
-        if self.engine == "spark" and (self.solver == "em" or self.classifier is not None or self.penalty == "auto"):
-            raise DataError(
-                "On Spark the likelihood is climbed directly, with a given penalty.",
-                hint="solver='direct', classifier=None, and a number as penalty (choose it on fewer bags).",
-            )
-        if self.checkpoint is not None and self.engine != "spark":
-            raise DataError("checkpoint is for engine='spark'.", hint="leave it out, or fit on Spark.")
-        if self.random_intercept and (self.solver == "em" or self.classifier is not None):
-            raise DataError("A random intercept is fitted directly only.", hint="solver='direct', classifier=None.")
-
-    def bag_powers(self, bags: Bags) -> np.ndarray | None:
-        """The power of each bag's likelihood that ``temper`` asks for, (n_bags,); None where it is 1."""
-        if self.temper is True:
-            return effective_sizes(bags) / bags.sizes
-        if self.temper is False or self.temper is None:
-            return None
-        return np.full(len(bags), float(checks.positive(self.temper, "temper")))
+        linear = isinstance(self.classifier, str) and self.classifier != "fourier"
+        if not isinstance(self.penalty, str) and not linear:
+            raise DataError("A given penalty is for the linear model.", hint="classifier='linear', or penalty='auto'.")
+        if self.random_intercept and not isinstance(self.classifier, str):
+            raise DataError("A random intercept is fitted directly only.", hint="classifier='auto'.")
 
     def _check_constant(self, bags):
         constant = np.ptp(bags.values, axis=0) == 0.0 if bags.n_rows else np.zeros(bags.n_features, bool)
@@ -338,108 +196,111 @@ class CardinalityClassifier(BagClassifier):
             return
         first = ", ".join(repr(bags.features[j]) for j in np.flatnonzero(constant)[:3])
         message = f"{int(constant.sum())} of {constant.size} features are the same in every row. First: {first}."
-        given = self.penalty if isinstance(self.penalty, (list, tuple)) else [self.penalty]
-        if any(np.ndim(value) == 0 and value == 0 for value in given):
+        if np.ndim(self.penalty) == 0 and self.penalty == 0:
             raise DataError(message, hint="drop them, or set a penalty.")
         warnings.warn(f"{message} They get the coefficient 0.", UserWarning, stacklevel=3)
 
-    def _exact_or_ovr(self, values, likelihood):
-        """ "exact" or "ovr": what was asked for, or by how rough exact inference is at the start."""
+    def _fit_models(self, values: np.ndarray, likelihood: BagLikelihood, columns: np.ndarray):
+        """Fit all classes at once, or each against the rest, with columns in canonical order."""
         observed = likelihood.observed
-        if observed.n_classes == 2:
-            return "exact"
-        if self.multiclass != "auto":
-            return self.multiclass
-        if self.random_intercept:
-            return "ovr"
+        self.multiclass_, parts = "exact", [likelihood]
         flat = np.zeros((len(values), observed.n_classes))
-        return "ovr" if likelihood.evaluate(flat).error.max() > ROUGH_ERROR else "exact"
+        if observed.n_classes > 2 and (self.random_intercept or likelihood.evaluate(flat).error.max() > ROUGH_ERROR):
+            self.multiclass_ = "ovr"
+            one = [observed.of_class(c) for c in range(observed.n_classes)]
+            parts = [BagLikelihood(likelihood.offsets, part, temper=likelihood.temper) for part in one]
+        arranged = np.ascontiguousarray(values[:, columns])
+        fourier = self._fourier(arranged)
+        tasks = [BagModel(arranged, part, self.random_intercept, fourier) for part in parts]
+        # Thousands of small products: threads of BLAS spend ten times the CPU on waiting for each other.
+        with threadpool_limits(1, "blas"):
+            fits = [self._averaged(t) if isinstance(self.penalty, str) else self._given(t, columns) for t in tasks]
+            self._store(fits, columns, fourier)
 
-    def _tasks(self, values, likelihood: BagLikelihood) -> list[_Task]:
-        """The likelihoods to be maximised, of all classes at once or of each against the rest, each with its penalty,
-        the last fit's parameters where a warm start asks for them, and the file that keeps its evaluations."""
-        parts, observed = [likelihood], likelihood.observed
-        if self.multiclass_ == "ovr":
-            classes = [observed.of_class(c) for c in range(observed.n_classes)]
-            parts = [BagLikelihood(likelihood.offsets, one, "auto", likelihood.temper) for one in classes]
-        n = len(parts)
-        penalties = self.penalty if isinstance(self.penalty, (list, tuple)) else [self.penalty] * n
-        if len(penalties) != n:
-            raise DataError(
-                f"There are {len(penalties)} penalties for {n} fits.",
-                hint="one number, or one per class with multiclass='ovr'.",
-            )
-        last, n_logits = np.asarray(vars(self).get("theta_")), 1 if observed.n_classes == 2 else observed.n_classes
-        warm = self.warm_start and last.shape == (n_logits, values.shape[1] + 1)
-        starts = np.split(last, n) if warm else [None] * n
-        given = None if self.checkpoint is None else os.fspath(self.checkpoint)
-        paths = [given, *(None if given is None else f"{given}.{c}" for c in range(1, n))]
-        own = zip(penalties, starts, paths)
-        return [_Task(values, part, self.random_intercept, *its) for part, its in zip(parts, own)]
+    def _fourier(self, values: np.ndarray) -> FourierFeatures | None:
+        if not isinstance(self.penalty, str) or self.classifier == "linear":
+            return None
+        if len(values) * 2 * N_FREQUENCIES > MOST_ENTRIES and self.classifier == "auto":
+            return None
+        return FourierFeatures.draw(values, checks.generator(self.random_state))
 
-    def _start_at(self, task: _Task, penalty, name, rng: Any = None):
-        """Parameters of a start by its name."""
-        sizes = np.diff(task.likelihood.offsets)
-        shares = task.likelihood.observed.shares(sizes)
-        if name == "warm":
-            assert task.before is not None
-            theta = task.before.ravel()
-        elif name == "mean embedding":
-            theta = mean_embedding_start(task.values, task.likelihood.offsets, shares, penalty, shares.shape[1])
-        else:
-            table = constant_table((shares * sizes[:, None]).sum(axis=0) / sizes.sum(), task.values.shape[1] + 1)
-            if name == "random":
-                spread = centre_and_scale(task.values)[1] * np.sqrt(table.shape[1])
-                table[:, :-1] = rng.normal(size=table[:, :-1].shape) / spread
-            theta = table.ravel()
-        return np.append(theta, np.log(0.3)) if task.random_intercept else theta
+    def _averaged(self, task: BagModel) -> _Fitted:
+        """The average of candidates, each climbed to its maximum."""
+        bases = {"auto": ("linear", "fourier"), "linear": ("linear",), "fourier": ("fourier",)}[self.classifier]
+        bases = bases if task.fourier is not None else ("linear",)
+        n_groups = GROUPS if self.n_classes_ == 2 else FEW_GROUPS
+        candidates = average(task.problem, bases, task.likelihood, task.start, n_groups)
+        solutions = []
+        for candidate in candidates:
+            problem = task.problem(candidate.basis, task.likelihood, candidate.deviation)
+            solutions.append(self._climb(task, problem, candidate.solution.theta, candidate))
+        weights = np.array([c.weight for c in candidates])
+        ends = [len(s.theta) - int(self.random_intercept) for s in solutions]
+        tables = [task.back(c.basis, s.theta[:end]) for c, s, end in zip(candidates, solutions, ends)]
+        scale = float(np.exp(weights @ [s.theta[-1] for s in solutions])) if self.random_intercept else None
+        posterior = [] if self.sample_weighted_ else task.components(candidates)
+        table = np.tensordot(weights, tables, 1)
+        return _Fitted(table, scale, solutions, candidates, task.penalty(candidates), posterior)
 
-    def _fit_task(self, task: _Task, rng) -> tuple[Solution, PenaltySearch | None, Any, list]:
-        """All starts of one task with the penalty given or chosen; the best solution."""
-        auto = isinstance(task.penalty, str)
-        first = reference_shape(task.values) if auto else as_penalty(task.penalty, task.values.shape[1])
-        # a third fewer steps than from zero with a given penalty, for next to no time (cardinality_starts.json)
-        names = ["mean embedding" if task.before is None else "warm", "zero"] + ["random"] * self.n_starts
-        start = self._start_at(task, first, names[0], rng)
-        search, penalty = None, first
-        if auto:
-            search, found = search_penalty(
-                lambda likelihood, multiple: task.problem(likelihood, multiple * first),
-                task.likelihood,
-                start,
-                rng,
-                by_marginal_likelihood=task.random_intercept,
-                verbose=self.verbose,
-            )
-            start, penalty = found.theta, search.best * first
-        problem = task.problem(task.likelihood, penalty)
-        solutions, solver, local = [], em_linear if self.solver == "em" else maximise, self.engine == "local"
-        if solver is maximise and self.inference in EXACT_METHODS and local and task.approximable:
-            solver = partial(maximise_by_approximation, task.problem(task.likelihood.by("saddlepoint"), penalty))
-        with nullcontext(problem) if local else on_spark(problem, self.master, task.checkpoint) as spread:
-            for number, name in enumerate(names[: self.n_starts]):
-                theta = start if number == 0 else self._start_at(task, penalty, name, rng)
-                solutions.append((name, solver(spread, theta, self.tol, self.max_iter)))
-        best = max((s for _, s in solutions), key=lambda s: s.objective)
-        starts = [{"start": n, "objective": s.objective, "n_iter": s.n_iter} for n, s in solutions]
+    def _given(self, task: BagModel, columns: np.ndarray) -> _Fitted:
+        """The fit with the penalty given."""
+        given = as_penalty(self.penalty, task.values.shape[1])
+        penalty = in_order(given, np.argsort(columns))
+        likelihood = task.likelihood
+        problem = task.given(likelihood, penalty)
+        shares = likelihood.observed.shares(np.diff(likelihood.offsets))
+        start = mean_embedding_start(task.values, likelihood.offsets, shares, penalty, shares.shape[1])
+        start = np.append(start, np.log(0.3)) if self.random_intercept else start
+        solution = self._climb(task, problem, start, None)
         if np.ndim(penalty) == 0 and penalty == 0.0:
-            _refuse_separable(problem, best)
-        return best, search, penalty, starts
+            _refuse_separable(problem, solution)
+        table = solution.theta[: problem.n_logits * problem.width].reshape(problem.n_logits, -1)
+        component = None if self.sample_weighted_ else task.component("linear", problem, solution.theta)
+        posterior = [] if component is None else [component]
+        for one in posterior:
+            one.update({part: one[part].reshape(*table.shape, *one[part].shape[1:]) for part in ("mean", "root")})
+        return _Fitted(table, problem.split(solution.theta)[2], [solution], [], penalty, posterior)
 
-    def _store(self, found):
-        solutions = [f[0] for f in found]
-        width = len(self.features_.names) + 1
-        self.theta_ = np.concatenate([s.theta[: len(s.theta) // width * width] for s in solutions]).reshape(-1, width)
-        self.coef_, self.intercept_ = self.theta_[:, :-1].copy(), self.theta_[:, -1].copy()
-        scales = [float(np.exp(s.theta[-1])) for s in solutions if self.random_intercept]
+    def _climb(
+        self, task: BagModel, problem: LinearProblem, theta: np.ndarray, candidate: Candidate | None
+    ) -> Solution:
+        likelihood, solver = task.likelihood, maximise
+        if likelihood.costly:
+            quick = likelihood.by("saddlepoint")
+            if candidate is None:
+                approximate = task.given(quick, problem.penalty)
+            else:
+                approximate = task.problem(candidate.basis, quick, candidate.deviation)
+            solver = partial(maximise_by_approximation, approximate)
+        return solver(problem, theta, self.tol, self.max_iter)
+
+    def _store(self, fits: list[_Fitted], columns: np.ndarray, fourier: FourierFeatures | None):
+        d = len(columns)
+        table = _as_given(np.concatenate([fit.table for fit in fits]), columns)
+        used = fourier is not None and bool(table[:, d:-1].any())
+        keep = np.r_[:d, -1] if not used else np.arange(table.shape[1])
+        self.coef_, self.intercept_, self.fourier_coef_ = table[:, :d], table[:, -1], table[:, keep][:, d:-1]
+        self.theta_ = np.column_stack([self.coef_, self.intercept_])
+        self.frequencies_ = _as_given(fourier.frequencies.T, columns).T if fourier is not None and used else None
+        self.posterior_ = [
+            [c | {part: _as_given(c[part], columns)[:, keep] for part in ("mean", "root")} for c in fit.posterior]
+            for fit in fits
+            if fit.posterior
+        ]
+        penalties = [in_order(fit.penalty, columns) for fit in fits]
+        self.penalty_ = penalties[0] if len(fits) == 1 else penalties
+        scales = [fit.scale for fit in fits if fit.scale is not None]
         self.intercept_scale_ = (scales[0] if len(scales) == 1 else scales) if scales else None
-        self.penalty_ = found[0][2] if len(found) == 1 else [f[2] for f in found]
-        searches = [None if f[1] is None else vars(f[1]) for f in found]
-        self.penalty_search_ = searches[0] if len(found) == 1 else searches
-        self.starts_ = found[0][3] if len(found) == 1 else [f[3] for f in found]
+        facts = [(c if len(fits) > 1 else None, one) for c, fit in enumerate(fits) for one in fit.candidates]
+        self.candidates_ = [
+            {"class": c, "model": one.basis, "deviation": one.deviation, "weight": one.weight}
+            | {"held_out": float(one.held_out.mean())}
+            for c, one in facts
+        ]
+        solutions = [solution for fit in fits for solution in fit.solutions]
         worst = max(solutions, key=lambda s: s.change)
-        history = {"objective": np.array(solutions[0].history)} if len(solutions) == 1 else {}
-        self._finish(sum(s.objective for s in solutions), worst, history)
+        objective = sum(fit.solutions[-1].objective for fit in fits)
+        self._finish(objective, worst, {"objective": np.array(worst.history)})
 
     def _finish(self, objective, worst: Solution, history):
         self.fit_ = Fit(self.__dict__.get("theta_"), float(objective), None, worst.n_iter, worst.converged, history)
@@ -448,13 +309,13 @@ class CardinalityClassifier(BagClassifier):
 
     def _fit_classifier(self, values, likelihood):
         """EM around a scikit-learn classifier, from the mean-embedding start."""
-        task, penalty = _Task(values, likelihood), reference_shape(values)
-        theta = self._start_at(task, penalty, "mean embedding")
-        logits = task.problem(likelihood, penalty).logits(theta)
-        self.classifier_, found = em_classifier(
-            self.classifier, values, likelihood, logits, max(self.tol, 1e-3), min(self.max_iter, 50), self.verbose
-        )
-        self._finish(found.objective, found, {"objective": np.array(found.history)})
+        observed, penalty = likelihood.observed, default_penalty(values)
+        shares = observed.shares(np.diff(likelihood.offsets))
+        theta = mean_embedding_start(values, likelihood.offsets, shares, penalty, shares.shape[1])
+        logits = LinearProblem(values, likelihood, penalty, observed.n_classes).logits(theta)
+        tol, rounds = max(self.tol, 1e-3), min(self.max_iter, 50)
+        self.classifier_, solution = em_classifier(self.classifier, values, likelihood, logits, tol, rounds)
+        self._finish(solution.objective, solution, {"objective": np.array(solution.history)})
 
     def intercept_scale(self) -> float | None:
         """Standard deviation of the bags' own intercepts, where the model has them."""
@@ -462,9 +323,30 @@ class CardinalityClassifier(BagClassifier):
         return scale if isinstance(scale, float) else None
 
     def _logits(self, bags: Bags) -> np.ndarray:
-        if self.classifier is not None:
+        if not isinstance(self.classifier, str):
             return log_probabilities(self.classifier_, np.asarray(bags.values, dtype=np.float64))
-        return self._linear_logits(bags)
+        columns = self._columns(np.asarray(bags.values, dtype=np.float64))
+        return self._joined(columns @ np.hstack([self.coef_, self.fourier_coef_]).T + self.intercept_)
+
+    def _columns(self, values: np.ndarray) -> np.ndarray:
+        if self.frequencies_ is None:
+            return values
+        return np.hstack([values, FourierFeatures(self.frequencies_).columns(values)])
+
+
+def _as_given(table: np.ndarray, columns: np.ndarray) -> np.ndarray:
+    """Parameters (n_logits, width, ...) of columns in canonical order as those of the columns as they are."""
+    out = table.copy()
+    out[:, columns] = table[:, : len(columns)]
+    return out
+
+
+def in_order(penalty: Any, columns: np.ndarray) -> Any:
+    """A penalty on columns in canonical order as one on the columns as they are; `columns` are their positions."""
+    if np.ndim(penalty) == 0:
+        return penalty
+    back = np.argsort(columns)
+    return penalty[back] if penalty.ndim == 1 else penalty[np.ix_(back, back)]
 
 
 def _refuse_separable(problem: LinearProblem, solution: Solution):

@@ -7,7 +7,6 @@ import warnings
 import numpy as np
 
 from sumwise.errors import ModelWarning
-from sumwise.memory import at_caller
 from sumwise.proportions.share_classifier import linear_logits
 from sumwise.proportions.shares import BagShares, class_probabilities
 
@@ -40,5 +39,5 @@ def warn_of_dispersion(times: float, why: str, hint: str) -> None:
         f"Counts of the bags vary {times:,.3g} times as much as the probabilities of this fit allow: they are too "
         f"certain, or {why}. Hint: {hint}",
         ModelWarning,
-        stacklevel=at_caller(4),
+        stacklevel=4,
     )

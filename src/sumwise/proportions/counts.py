@@ -162,7 +162,7 @@ def apportion(counts: Any, totals: Any) -> np.ndarray:
 
     Examples
     --------
-    >>> from sumwise.proportions import apportion
+    >>> from sumwise.proportions.counts import apportion
     >>> apportion([[70_000, 60_000, 98_342]], [1000])
     array([[306, 263, 431]])
     """
@@ -253,7 +253,7 @@ def _whole_bags_only(bags, totals, what):
     if bags.weighted or totals != "match":
         raise DataError(
             f"{what} are about the rows themselves; here rows carry weights or totals={totals!r}.",
-            hint="draw rows by weight first (sumwise.proportions.draw), and keep totals='match'.",
+            hint="repeat rows as often as they stand for people, and keep totals='match'.",
         )
 
 

@@ -14,32 +14,9 @@ from sklearn.utils.validation import has_fit_parameter
 from sumwise.errors import DataError
 from sumwise.progress import Progress
 from sumwise.proportions.likelihood import BagLikelihood
-from sumwise.proportions.linear import Coordinates, LinearProblem, ShareLikelihood, Solution, maximise
+from sumwise.proportions.linear import Solution
 
 FLOOR = 1e-7  # probabilities of a foreign classifier are kept this far from 0 and 1
-
-
-def em_linear(problem: LinearProblem, theta, tol=1e-4, max_iter=500, verbose=0) -> Solution:
-    """EM for a linear model; it stops by the same rule as `maximise`, at the same stationary points."""
-    likelihood = problem.likelihood
-    assert isinstance(likelihood, BagLikelihood)
-    frame = Coordinates(problem, theta)
-    n_classes = likelihood.observed.n_classes
-    history: list[float] = []
-    change = np.inf
-    with Progress("EM", max_iter, verbose) as progress:
-        for _ in range(max_iter):
-            objective, gradient = problem.value_and_gradient(theta)
-            change = float(np.abs(frame.gradient(gradient)).max())
-            history.append(objective)
-            progress.step(objective=objective, change=change)
-            if change <= tol:
-                break
-            value = likelihood.evaluate(problem.logits(theta))
-            soft = ShareLikelihood(value.soft_labels, likelihood.row_weights)
-            inner = LinearProblem(problem.rows, soft, problem.penalty, n_classes)
-            theta = maximise(inner, theta, tol=max(0.1 * change, 0.1 * tol), max_iter=50).theta
-    return Solution(problem.settled(theta), history[-1], change, len(history), change <= tol, history)
 
 
 def log_probabilities(model, values) -> np.ndarray:

@@ -12,7 +12,6 @@ from sumwise.bags import Bags
 from sumwise.display import finding_html
 from sumwise.errors import ModelWarning
 from sumwise.features import Features, mean_and_std
-from sumwise.memory import at_caller
 from sumwise.proportions.counts import observe
 from sumwise.proportions.kernels.poisson_binomial_information import weighted_sums
 
@@ -219,7 +218,7 @@ def _standardised(bags: Bags, counts: Any) -> tuple[Bags, np.ndarray, np.ndarray
 
 def warn_of_few_bags(n_bags: int, n_features: int):
     """Say after a fit that there were too few bags to estimate every effect: one mean per bag, one direction less."""
-    stacklevel = at_caller(3)
+    stacklevel = 3
     if n_bags == 1:
         warnings.warn(_one_bag(n_features), ModelWarning, stacklevel=stacklevel)
     elif n_bags <= n_features:

@@ -12,7 +12,6 @@ from sklearn.utils.validation import validate_data
 from sumwise import checks, frames
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
-from sumwise.memory import dense
 
 __all__ = ["IndividualClassifier"]
 
@@ -100,6 +99,8 @@ class IndividualClassifier(ClassifierMixin, Estimator):
     def _linear(self) -> np.ndarray:
         """Coefficients and intercept of each logit, (n_logits, n_features + 1), in the order of the classes."""
         model = self._model()
+        if np.size(vars(model).get("fourier_coef_", ())):
+            raise AttributeError("The model is not linear: coef_ of the classifier of bags is only its linear part.")
         table = np.column_stack([model.coef_, model.intercept_])
         if table.shape[1] != model.n_features_in_ + 1:
             raise AttributeError("Some columns entered as several numbers: coef_ of the classifier of bags has them.")
@@ -125,7 +126,7 @@ class IndividualClassifier(ClassifierMixin, Estimator):
             if names is not None and "feature_names_in_" in vars(model):
                 _same_names(list(names), model.feature_names_in_)
             return X
-        return validate_data(self, dense(X), reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        return validate_data(self, checks.dense(X), reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Class probabilities, (n_rows, n_classes)."""

@@ -15,7 +15,6 @@ from sumwise.bags import Bags, as_bags
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.features import Features
-from sumwise.memory import dense
 
 
 @dataclass(eq=False, repr=False)
@@ -80,7 +79,7 @@ class OnInstances(Estimator):
         rows = self.features_.rows(bags)
         out = self._with_rows(self.transformer_.transform, rows)
         names = self._names(rows, out.shape[1])
-        out = np.asarray(dense(out))
+        out = np.asarray(checks.dense(out))
         if isinstance(bags, Bags):
             return rows.with_values(out, names)
         kind = _get_output_config("transform", self)["dense"]

@@ -13,6 +13,8 @@ from sumwise.proportions.kernels.poisson_binomial import CountObservations, coun
 from sumwise.proportions.kernels.poisson_binomial_intercept import intercept_posterior
 from sumwise.proportions.kernels.poisson_multinomial import class_posterior
 
+LARGE = 30  # members from which the saddlepoint approximation of class counts is close
+COSTLY = 1e6  # steps of exact inference per bag, its size to the power of the classes, from which it is the slower one
 BUDGET = 4e9  # elementary steps that one gradient of class counts may take before bags are approximated
 
 
@@ -113,6 +115,12 @@ class BagLikelihood(Likelihood):
         value.log_prob = value.log_prob + extra
         value.prior = prior
         value.scale_slope = float((self.powers * (second / scale**2 - 1.0)).sum())
+
+    @property
+    def costly(self) -> bool:
+        """Whether exact inference is slow, and the saddlepoint approximation close: several classes in large bags."""
+        sizes, n_classes = np.diff(self.offsets).astype(float), self.observed.n_classes
+        return n_classes > 2 and bool(sizes.min() >= LARGE and np.mean(sizes**n_classes) >= COSTLY)
 
     def by(self, inference: str) -> BagLikelihood:
         """The same likelihood by another method of inference."""

@@ -11,6 +11,7 @@ from scipy.special import expit, log_softmax
 
 from sumwise import checks
 from sumwise.errors import DataError
+from sumwise.features import centre_and_scale
 from sumwise.kernels.minimise import minimise
 from sumwise.proportions.feature_rows import Rows
 from sumwise.proportions.kernels.poisson_binomial_information import weighted_sums
@@ -18,6 +19,8 @@ from sumwise.proportions.likelihood import Likelihood, Value
 
 WIDE = 1500  # parameters per class from which only the diagonal of the information is used
 ROUND = 60  # steps between new coordinates
+# Log-odds of the standard logistic distribution have this deviation: prior probabilities are then about uniform.
+LOGISTIC = np.pi / np.sqrt(3.0)
 SMALLEST_SCALE, LARGEST_SCALE = -6.0, 2.0  # of the log of the random intercept's deviation
 
 
@@ -52,13 +55,38 @@ class ShareLikelihood(Likelihood):
         return Value(log_prob, posterior, prior, np.zeros(len(log_prob)))
 
 
+def reference_shape(values) -> np.ndarray:
+    """The penalty of a prior under which logits vary by about one, whatever the features' units.
+
+    Columns count per standard deviation, those of two values per step from one to the other: a rare level has to
+    earn its coefficient.
+
+    Returns
+    -------
+    (n_features,) array
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.proportions.linear import reference_shape
+    >>> reference_shape(np.array([[0.0, 3.0], [0.0, -3.0], [1.0, 3.0], [1.0, -3.0]])).round(2)
+    array([ 0.5, 18. ])
+    """
+    scale = centre_and_scale(values)[1]
+    return scale**2 * max(float((values / scale).var(axis=0).sum()), 1e-12)
+
+
+def default_penalty(values) -> np.ndarray:
+    """The penalty of a prior under which log-odds vary as a logistic variable does, (n_features,)."""
+    return reference_shape(values) / LOGISTIC**2
+
+
 def check_penalty(penalty: Any) -> None:
-    """Refuse a penalty, or one of a list of them, that is neither "auto" nor a number from 0 on nor an array."""
-    for value in penalty if isinstance(penalty, (list, tuple)) else [penalty]:
-        if isinstance(value, str):
-            checks.choice(value, "penalty", ("auto",))
-        elif np.ndim(value) == 0:
-            checks.at_least(value, "penalty", 0.0, whole_number=False)
+    """Refuse a penalty that is neither "auto" nor a number from 0 on nor an array."""
+    if isinstance(penalty, str):
+        checks.choice(penalty, "penalty", ("auto",))
+    elif np.ndim(penalty) == 0:
+        checks.at_least(penalty, "penalty", 0.0, whole_number=False)
 
 
 def as_penalty(given: Any, n_features: int) -> Any:
@@ -141,6 +169,11 @@ class LinearProblem:
         """Values of rows times the people that each stands for, where counts are of people."""
         people = getattr(getattr(self.likelihood, "observed", None), "multiplicity", None)
         return per_row if people is None else per_row * people
+
+    def counted_columns(self, per_row):
+        """The same for (n_rows, k) values."""
+        people = getattr(getattr(self.likelihood, "observed", None), "multiplicity", None)
+        return per_row if people is None else per_row * people[:, None]
 
     def value_and_gradient(self, theta):
         """The penalised total to maximise, and its gradient."""

@@ -16,20 +16,18 @@ class MeanEmbeddingClassifier(ShareClassifier):
     ----------
     penalty : float or "auto", default "auto"
         ``penalty / 2`` times the squared coefficients (intercepts are free) is subtracted from the log-likelihood, in
-        which a bag counts as many times as it has rows. ``"auto"``: the one whose fits predict the shares of held-out
-        bags best.
+        which a bag counts as many times as it has rows. ``"auto"`` is that of a prior under which log-odds vary as a
+        logistic variable does.
     totals : {"match", "scale", "rest"}, default "match"
         As in `CardinalityClassifier`.
     max_iter : int >= 1, default 300
     tol : float > 0, default 1e-3
         Distance to the maximum, in standard errors, at which the fit stops.
-    random_state : int, Generator or None, default 0
-        Folds of the penalty's cross-validation.
 
     Attributes
     ----------
     coef_, intercept_ : arrays of shape (n_logits, n_features) and (n_logits,)
-    penalty_ : float
+    penalty_ : float or array
     fit_ : Fit
 
     See Also

@@ -12,15 +12,12 @@ from scipy.special import log_softmax, logsumexp
 from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.features import centre_and_scale
-from sumwise.progress import track
 from sumwise.proportions.count_dispersion import count_dispersion, warn_of_dispersion
 from sumwise.proportions.kernels.laplacian_mean_map import bag_similarity, class_means, laplacian_class_sums
 from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, maximise
-from sumwise.proportions.penalty import reference_shape
 from sumwise.proportions.share_classifier import ShareClassifier, constant_start
 from sumwise.proportions.shares import BagShares
 
-SMOOTHNESS = (1.0, 1e2, 1e4)
 # Times that counts may vary as much as the fit says before expected shares that are spread more widely than observed
 # ones are worth a warning. Chosen on 124 draws; on 260 others (benchmarks/results/mean_map_warning.json) it warns of 48
 # of 77 fits whose logits are over twice too large for other individuals, of 43 of 66 that predict them worse than the
@@ -85,7 +82,7 @@ def mean_map(data: BagShares, laplacian=False, smoothness=1.0) -> np.ndarray:
     weights = data.bag_weights * data.sizes
     numbers = data.bag_weights @ data.counts
     if laplacian:
-        graph = data.once("similarity", lambda: bag_similarity(data.means / centre_and_scale(data.values)[1]))
+        graph = bag_similarity(data.means / centre_and_scale(data.values)[1])
         pairs = graph if data.importance is None else _pairs(graph, data.importance)
         sums = laplacian_class_sums(data.means, data.shares, weights, pairs, smoothness)
     else:
@@ -120,16 +117,17 @@ class MeanMap(ShareClassifier):
     laplacian : bool, default False
         Whether class means may differ between bags, less between bags that are alike: up to 1,000 bags all pairs are
         compared, beyond the 20 nearest; a bag with a ``sample_weight`` is compared once and counts as many times.
-    smoothness : float or "auto", default "auto"
+    smoothness : float, default 1.0
         With ``laplacian``, how strongly similar bags are drawn together: gamma of Patrini et al. times the mean over
-        bags of the sum of their similarities. "auto": 1, 100 or 10,000, whichever best predicts the shares of
-        held-out bags.
-    penalty, totals, max_iter, tol, random_state : as in `MeanEmbeddingClassifier`.
+        bags of the sum of their similarities.
+    penalty : float or "auto", default "auto"
+        As in `MeanEmbeddingClassifier`; ``"auto"`` is as many times as large as bags have members, since the
+        likelihood takes all their labels as known and a count is as informative as one.
+    totals, max_iter, tol : as in `MeanEmbeddingClassifier`.
 
     Attributes
     ----------
     coef_, intercept_, penalty_, fit_ : as in `MeanEmbeddingClassifier`.
-    smoothness_ : float, the smoothness used, where ``laplacian``.
 
     See Also
     --------
@@ -147,15 +145,14 @@ class MeanMap(ShareClassifier):
     array([0, 1])
     """
 
+    _labels_members = True
+
     _: KW_ONLY
     laplacian: bool = False
-    smoothness: float | str = "auto"
+    smoothness: float = 1.0
 
     def _check(self):
-        if isinstance(self.smoothness, str):
-            checks.choice(self.smoothness, "smoothness", ("auto",))
-        else:
-            checks.positive(self.smoothness, "smoothness")
+        checks.positive(self.smoothness, "smoothness")
         super()._check()
 
     def _learn(self, data: BagShares):
@@ -163,33 +160,9 @@ class MeanMap(ShareClassifier):
         times, slope = count_dispersion(data, self.theta_)
         if times > TOO_CERTAIN and slope < 1.0:
             why = "features depend on the bag given the class"
-            warn_of_dispersion(times, why, "CardinalityClassifier, or CalibratedBagClassifier(MeanMap()).")
-
-    def _chosen(self, data: BagShares) -> Any:
-        if not self.laplacian:
-            mean_map(data, False, 1.0)  # refuses shares that don't identify the classes
-            try:
-                return super()._chosen(data)
-            except DataError:
-                if not isinstance(self.penalty, str):
-                    raise
-                return reference_shape(data.values)  # without one of few bags they don't: no bag can be held out
-        tried = SMOOTHNESS if self.smoothness == "auto" and data.n_bags >= 4 else [self._first_smoothness()]
-        part, found = self._parts(data), []
-        for self.smoothness_ in track(tried, "Smoothness"):
-            penalty, loss = self._walk(data, part)
-            if not isinstance(self.penalty, str) and len(tried) > 1:
-                loss = self._held_out(part, penalty)
-            found.append((loss, self.smoothness_, penalty))
-        _, self.smoothness_, penalty = min(found, key=lambda one: one[:2])
-        return penalty
-
-    def _first_smoothness(self) -> float:
-        return SMOOTHNESS[0] if isinstance(self.smoothness, str) else float(self.smoothness)
+            warn_of_dispersion(times, why, "CardinalityClassifier.")
 
     def solve_shares(self, data: BagShares, penalty: Any) -> Solution:
-        smoothness = self.__dict__.get("smoothness_", self._first_smoothness())
-        key = ("mean map", self.laplacian, smoothness)
-        moments = data.once(key, lambda: mean_map(data, self.laplacian, smoothness))
+        moments = mean_map(data, self.laplacian, self.smoothness)
         problem = MomentProblem(data.rows, data.row_weights, moments, penalty)
         return maximise(problem, constant_start(data), self.tol, self.max_iter)

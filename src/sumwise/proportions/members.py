@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -51,14 +51,13 @@ class Members:
         return np.bincount(key, values, minlength=len(self.groups) * n_bags).reshape(-1, n_bags)
 
 
-def gather(individuals: Any, by: Any, weights: Any, features: Sequence | None, width: int | None) -> Members:
+def gather(individuals: Any, by: Any, weights: Any, model: Any) -> Members:
     """Bring individuals, what groups them and their weights to one form.
 
     Parameters
     ----------
-    individuals, by, weights, features : as in `subgroups`
-    width : int or None
-        Features that the classifier was fitted on, where it is known.
+    individuals, by, weights : as in `subgroups`
+    model : fitted classifier, whose columns are taken from a frame
     """
     by = [by] if isinstance(by, str) else by
     if isinstance(individuals, Bags):
@@ -73,8 +72,7 @@ def gather(individuals: Any, by: Any, weights: Any, features: Sequence | None, w
         weight_column = None
         if isinstance(given, str):
             weight_column, given = given, frames.numeric(table, [given], "weights")[:, 0]
-        columns = _features(table, features, width, by, weight_column)
-        rows = frames.numeric(table, columns, "individuals", allow_bool=True)
+        rows = table[_features(table, model, by, weight_column)]
     else:
         rows = checks.finite(individuals, "individuals", ndim=2, allow_bool=True)
         n = len(rows)
@@ -96,17 +94,23 @@ def _weights(given: Any, n: int) -> np.ndarray:
     return weights
 
 
-def _features(table: Any, features: Any, width: int | None, by: Any, weight: Any) -> list:
-    if features is not None:
-        return checks.listing(features, "features", "give a list of columns.")
+def _features(table: Any, model: Any, by: Any, weight: Any) -> list:
+    """The columns that the model was fitted to: by their names, or all others if it has none."""
+    first = model[0] if hasattr(model, "steps") else model
+    names = getattr(first, "feature_names_in_", None)
+    present = {str(c): c for c in frames.column_names(table)}
+    if names is not None and set(names) <= set(present):
+        return [present[name] for name in names]
     rest = [c for c in frames.column_names(table) if c != weight]
     other = [c for c in rest if isinstance(by, Mapping) or c not in by]
+    width = getattr(first, "n_features_in_", None)
     for columns in (rest, other):
-        if width is not None and len(columns) == width:
+        if width is not None and len(columns) == width and names is None:
             return columns
+    fitted = f"{width} features" if names is None else ", ".join(names[:5])
     raise DataError(
-        f"The frame has {len(rest)} columns; the classifier was fitted on {'other ones' if width is None else width}.",
-        hint="features=[...] names the columns of the fit, in their order.",
+        f"The frame's {len(rest)} columns aren't those that the classifier was fitted to: {fitted}.",
+        hint="give a frame with these columns, or a matrix and by={name: labels}.",
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ from sumwise import checks
 from sumwise.bags import Bags, as_bags
 from sumwise.errors import DataError
 from sumwise.features import centre_and_scale
-from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, as_penalty, maximise
+from sumwise.proportions.linear import LinearProblem, ShareLikelihood, Solution, maximise
 from sumwise.proportions.share_classifier import ShareClassifier, constant_start
 from sumwise.proportions.shares import BagShares
 
@@ -50,6 +51,7 @@ def label_bags(bags: Bags, labels: Any) -> np.ndarray:
     return out
 
 
+@dataclass(eq=False, repr=False)
 class Oracle(ShareClassifier):
     """Logistic (softmax) regression on the labels of individuals: the best that a linear model could do.
 
@@ -60,6 +62,8 @@ class Oracle(ShareClassifier):
     penalty : float >= 0 or "auto", default "auto"
         ``penalty / 2`` times the squared coefficients (intercepts are free) is subtracted from the log-likelihood.
         ``"auto"`` is 1 for columns in standard deviations, whatever their units.
+    totals : {"match", "scale", "rest"}, default "match"
+        How `score` and `posterior` read counts, as in `CardinalityClassifier`; `fit` takes labels.
     max_iter : int >= 1, default 300
     tol : float > 0, default 1e-4
 
@@ -82,15 +86,11 @@ class Oracle(ShareClassifier):
     array([0, 1])
     """
 
-    def __init__(self, *, penalty: float | str = "auto", max_iter=300, tol=1e-4):
-        self.penalty = penalty
-        self.max_iter = max_iter
-        self.tol = tol
+    _: KW_ONLY
+    tol: float = 1e-4
 
-    def _chosen(self, data: BagShares) -> Any:
-        if isinstance(self.penalty, str):
-            return centre_and_scale(data.values)[1] ** 2
-        return as_penalty(self.penalty, data.values.shape[1])
+    def _penalty(self, data: BagShares) -> Any:
+        return centre_and_scale(data.values)[1] ** 2 if isinstance(self.penalty, str) else super()._penalty(data)
 
     def fit(  # pyright: ignore[reportIncompatibleMethodOverride]
         self, bags: Bags, labels: Any, sample_weight: Any = None
@@ -115,8 +115,7 @@ class Oracle(ShareClassifier):
                 f"Class {listed} has no member among {bags.n_rows} rows.",
                 hint="number the classes from 0, without gaps.",
             )
-        bags = self._training(bags, np.zeros((len(bags), n_classes)))[0]
-        values = np.ascontiguousarray(bags.values, dtype=np.float64)
+        values = np.ascontiguousarray(self._learn_columns(bags).values, dtype=np.float64)
         rows = BagShares(values, np.arange(len(values) + 1), weights, np.eye(n_classes)[flat])
         self.fitted_columns_ = n_classes > 2
         self._learn(rows)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, log_softmax, xlogy
+from scipy.special import expit, log_softmax
 
 from sumwise.bags import Bags, rows_of
 from sumwise.errors import DataError
 from sumwise.proportions.counts import observe
 from sumwise.proportions.feature_rows import Rows
 from sumwise.proportions.kernels.poisson_binomial_information import weighted_sums
-from sumwise.proportions.likelihood import Likelihood
 
 
 @dataclass(frozen=True)
@@ -38,7 +36,6 @@ class BagShares:
     weights: np.ndarray
     shares: np.ndarray
     importance: np.ndarray | None = None
-    _known: dict = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def rows(self) -> Rows:
@@ -106,12 +103,6 @@ class BagShares:
         weighted = per_row * self.weights[:, None]
         return np.add.reduceat(weighted, self.offsets[:-1], axis=0) / self.sizes[:, None]
 
-    def once(self, name: Any, make: Callable[[], Any]) -> Any:
-        """What ``make`` gives, computed when it is first asked for."""
-        if name not in self._known:
-            self._known[name] = make()
-        return self._known[name]
-
     def take(self, index: np.ndarray) -> BagShares:
         """Some of the bags."""
         rows = rows_of(self.offsets, index)
@@ -152,29 +143,9 @@ def bag_shares(bags: Bags, counts: Any, totals: str = "match", importance: np.nd
     return BagShares(values, np.array(bags.offsets), weights, shares, importance)
 
 
-class SumOverBags(Likelihood):
-    """A sum over bags of what a method makes of their shares, as a function of logits; a subclass gives `evaluate`,
-    with the derivative in the logits in place of posterior minus prior."""
-
-    def __init__(self, data: BagShares):
-        self.data, self.offsets, self.powers = data, data.offsets, data.bag_weights
-        self.row_weights = np.repeat(data.bag_weights, data.sizes)
-
-
 def class_probabilities(logits: np.ndarray) -> np.ndarray:
     """(n_rows, n_classes), from logits of shape (n_rows,) for two classes, else (n_rows, n_classes)."""
     if logits.ndim == 1:
         one = expit(logits)
         return np.column_stack([1.0 - one, one])
     return np.exp(log_softmax(logits, axis=1))
-
-
-def share_loss(logits: np.ndarray, data: BagShares) -> float:
-    """Mean divergence per member of the bags' mean probabilities from their shares: 0 where they are equal.
-
-    ``logits`` are (n_rows,) for two classes, else (n_rows, n_classes).
-    """
-    means = np.clip(data.bag_means(class_probabilities(logits)), 1e-12, 1.0)
-    divergence = (xlogy(data.shares, data.shares) - data.shares * np.log(means)).sum(axis=1)
-    weights = data.bag_weights * data.sizes
-    return float(divergence @ weights / max(weights.sum(), 1e-300))

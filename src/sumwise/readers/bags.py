@@ -27,6 +27,7 @@ def read_bags(
 
     A column of text in which every entry is a number is read as numbers; one in which no entry is becomes codes with
     ``levels``; a mixture is an error that names the first row. Codes with leading zeros (``007``) are not numbers.
+    True and false, as booleans or as text, are the levels False and True.
 
     Parameters
     ----------
@@ -94,7 +95,7 @@ def _bags(sheet: Sheet, bag: str, features: list, weight: str | None, categorica
     ready: dict[Any, Any] = {bag: sheet.ids(bag).to_numpy()}
     for column in features:
         if column in levels:
-            ready[column] = sheet.ids(column).reset_index(drop=True)
+            ready[column] = _truths(sheet.ids(column).reset_index(drop=True))
         elif column in numeric:
             ready[column] = numbers[:, numeric.index(column)]
         else:
@@ -107,6 +108,14 @@ def _bags(sheet: Sheet, bag: str, features: list, weight: str | None, categorica
             frame[column] = frame[column].astype("category")
     with sheet.blamed():
         return Bags.from_frame(frame, bag, features, weight)
+
+
+def _truths(series: pd.Series) -> pd.Series:
+    """Booleans for text that says true and false alone, as engines read it; anything else as it is."""
+    if not (pd.api.types.is_object_dtype(series.dtype) or isinstance(series.dtype, pd.StringDtype)):
+        return series
+    words = series.astype(str).str.strip().str.lower()
+    return words == "true" if words.isin(["true", "false"]).all() else series
 
 
 def _is_levels(sheet: Sheet, column: Any) -> bool:

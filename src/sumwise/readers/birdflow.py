@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -18,14 +17,16 @@ from sumwise.display import facts_text, record_html
 from sumwise.domain import Domain
 from sumwise.errors import DataError, SumwiseError
 from sumwise.extras import require
+from sumwise.io.parsers.hdf5 import tree_of
+from sumwise.io.sandbox import parse
+from sumwise.io.sizes import machine_memory
+from sumwise.io.writer import new_file
 from sumwise.noise import Exact
-from sumwise.storage.atomic import new_file
 from sumwise.table import Table
 from sumwise.tables import Tables
 
 GEOMETRY = ("nrow", "ncol", "res", "ext", "crs", "mask")
 FREE_SIZE, EXPANSION = 2**28, 1000  # what a file may unpack to: so many bytes, or so many times its size
-MOST_GROUPS = 10_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -160,21 +161,18 @@ def read_birdflow(path: str | PathLike) -> BirdFlow:
     ...     read_birdflow(pathlib.Path(folder) / "model.hdf5").distr.tolist()
     [[0.5, nan], [0.5, 0.0]]
     """
-    h5py = require("h5py")
+    require("h5py")
     path = Path(path)
     if not path.is_file():
         raise DataError(f"There is no file {path.name!r}.", hint="check the path.")
+    limit = max(FREE_SIZE, EXPANSION * path.stat().st_size)
+    memory = int(min(4 * max(limit, 2**28), machine_memory()))  # a data set as read, as written, and in the answer
+    table = parse("sumwise.io.parsers.hdf5", path, memory, most_bytes=limit)
     try:
-        file = h5py.File(path, "r")
-    except (OSError, ValueError) as error:
-        raise DataError(f"{path.name!r} isn't an HDF5 file: {error}.") from error
-    try:
-        with file:
-            _check_contents(file, path)
-            return _model(file, path)
+        return _model(tree_of(table), path)
     except (SumwiseError, MemoryError):
         raise
-    except Exception as error:  # what HDF5 says of damaged bytes is of many kinds
+    except Exception as error:  # shapes and types of damaged data sets are of many kinds
         raise DataError(f"{path.name!r} is damaged: {error}.", hint="copy it again, or write it again.") from error
 
 
@@ -198,47 +196,6 @@ def _model(file: Any, path: Path) -> BirdFlow:
     far = _distances(file["distances"], n_cells, path) if "distances" in file else None
     species, metadata = (_plain(file[k]) if k in file else {} for k in ("species", "metadata"))
     return BirdFlow({**geom, "mask": mask}, distr, dates, flows, species, metadata, used, far)
-
-
-def _check_contents(file: Any, path: Path) -> None:
-    """Refuse what leads to other files, groups that hold themselves, and sizes that only a forger declares."""
-    h5py = require("h5py")
-    limit, size, waiting, seen = max(FREE_SIZE, EXPANSION * path.stat().st_size), 0, [file], set()
-    while waiting:
-        group = waiting.pop()
-        for name in group:
-            if not isinstance(group.get(name, getlink=True), h5py.HardLink):  # a soft one may lead to one of these
-                raise DataError(f"{path.name!r}: {name!r} is a link to another place or file; it isn't followed.")
-            node = group[name]
-            if isinstance(node, h5py.Group):
-                if node.id in seen or len(seen) > MOST_GROUPS:
-                    raise DataError(f"{path.name!r}: the group {name!r} is linked more than once.")
-                seen.add(node.id)
-                waiting.append(node)
-            elif isinstance(node, h5py.Dataset):
-                if node.external or node.is_virtual:
-                    raise DataError(f"{path.name!r}: {name!r} lies in another file; it isn't read.")
-                size += math.prod(node.shape or ()) * node.dtype.itemsize
-                size += _text_size(node, path.stat().st_size, limit - size)
-        if size > limit:
-            raise DataError(f"{path.name!r} has {path.stat().st_size:,} bytes and declares {size:,}; it isn't read.")
-
-
-def _text_size(node: Any, longest: int, most: int) -> int:
-    """Bytes of texts or lists of any length, each of which is in the file but may be named again and again.
-
-    They are counted one by one where they could be more than `most`, up to there.
-    """
-    n = math.prod(node.shape or ())
-    if node.dtype.kind != "O" or n * longest <= most:
-        return 0
-    size = 0
-    for place in np.ndindex(*node.shape):
-        value = node[place]
-        size += value.nbytes if isinstance(value, np.ndarray) else len(value) if isinstance(value, bytes | str) else 0
-        if size > most:
-            break
-    return size
 
 
 def _dynamic_mask(given: Any, distr: np.ndarray, path: Path) -> np.ndarray | None:

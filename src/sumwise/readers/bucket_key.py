@@ -11,8 +11,8 @@ from typing import Any
 
 from sumwise import checks
 from sumwise.errors import DataError, sentence
+from sumwise.io.documents import read_json, read_named, read_toml
 from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Noise, Poisson
-from sumwise.storage.documents import read_json, read_named, read_toml
 
 NOISES = {"geometric": Geometric, "laplace": Laplace, "gaussian": Gaussian, "poisson": Poisson}
 ROLES = ("attribute", "measure", "table")

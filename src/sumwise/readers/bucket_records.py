@@ -12,7 +12,12 @@ from typing import Any
 from sumwise import checks, frames
 from sumwise.errors import DataError, MissingExtra
 from sumwise.extras import require
-from sumwise.readers.sizes import check_packed
+from sumwise.io.parsers.rows import from_table
+from sumwise.io.sandbox import parse
+from sumwise.io.sizes import check_packed, decoded_limit, machine_memory
+from sumwise.readers.files import parse_arrow
+
+MEMORY_PER_BYTE = 8  # of a value: Python's objects
 
 
 def bucket_records(source: Any, wanted: list[str], records: str | None = None) -> list[tuple]:
@@ -113,15 +118,13 @@ def _read_lines(path: Path, _: str | None) -> list:
 
 
 def _read_avro(path: Path, _: str | None) -> list:
-    fastavro = require("fastavro", extra="avro")
-    with gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb") as stream:
-        return list(fastavro.reader(stream))
+    require("fastavro", extra="avro")
+    memory = int(min(MEMORY_PER_BYTE * decoded_limit(path), machine_memory()))
+    return from_table(parse("sumwise.io.parsers.avro", path, memory))[1]
 
 
 def _read_parquet(path: Path, _: str | None) -> list:
-    from pyarrow import parquet
-
-    return parquet.read_table(path).to_pylist()
+    return parse_arrow(path, form="parquet").to_pylist()
 
 
 _READERS = {

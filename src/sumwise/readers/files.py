@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -16,19 +17,21 @@ import pandas as pd
 
 from sumwise import checks, frames
 from sumwise.errors import DataError, SumwiseError, UnknownName
+from sumwise.io.formats import ENDINGS, kind_of
+from sumwise.io.parsers.arrow import NAMES
+from sumwise.io.remote import RemoteFile, is_remote
+from sumwise.io.sandbox import parse
+from sumwise.io.sizes import check_decoded, check_rows, decoded_limit, machine_memory
 from sumwise.readers.connection import as_pattern, connect, database_table, one_select, reason
-from sumwise.readers.excel import EXCEL, open_excel
-from sumwise.readers.geographic import GEOJSON, GEOPACKAGE, open_geojson, open_geopackage
+from sumwise.readers.excel import open_excel
+from sumwise.readers.geographic import open_geojson, open_geopackage
+from sumwise.readers.grid import Asks, Strict, read_text
 from sumwise.readers.numerals import PLAIN_SQL
 from sumwise.readers.sheet import Sheet, blank_remark
-from sumwise.readers.sizes import arrow_size, check_decoded, check_rows, decoded_limit, machine_memory
-from sumwise.readers.statistical import STATISTICAL, open_statistical
+from sumwise.readers.statistical import open_statistical
 from sumwise.readers.text import TextFile, as_utf8, encoding_remark, inspect_text, is_gzip
-from sumwise.storage.remote import RemoteFile, is_remote
 
-TEXT, PARQUET = {".csv", ".tsv", ".txt", ".tab", ".dat"}, {".parquet", ".pq"}
-ARROW, DATABASE = {".arrow", ".feather", ".ipc", ".arrows"}, {".duckdb", ".ddb", ".db"}
-MOST_EXPANSION = 2**16  # no codec of Arrow (LZ4, Zstandard) makes more bytes of one
+LARGE = 1 << 26  # bytes of a text file, from which on DuckDB reads it
 SQL = re.compile(r"\s*(select|with|from|values|table)\s", re.IGNORECASE)
 
 
@@ -49,7 +52,9 @@ class Opening(TypedDict, total=False):
     encoding: str | None  # of a text file
     decimal: str | None  # "." or ","
     header: bool | None  # whether the first row of a text file names the columns; default: it does
-    sheet: str | int | None  # of a workbook, by name or counted from 1; default: the first
+    sheet: str | int | None  # of a workbook, by name or counted from 1; default: the only one that shows
+    ragged: str | None  # "drop" leaves out rows of a text file that have too few or too many fields
+    hidden_rows: str | None  # "use" or "drop", of a workbook
 
 
 def open_sheet(source: Any, columns: Sequence | None = None, ids: Sequence | None = (), **opening: Any) -> Sheet:
@@ -118,6 +123,11 @@ def _open_remote(address: str, columns: Sequence | None, ids: Sequence | None, o
 
 
 def _open_path(path: Path, columns: Sequence | None, ids: Sequence | None, opening: dict) -> Sheet:
+    return open_file(path, columns, ids, {k: v for k, v in opening.items() if v is not None}, Strict())
+
+
+def open_file(path: Path, columns: Sequence | None, ids: Sequence | None, opening: dict, asks: Asks) -> Sheet:
+    """A file as a sheet; questions about it go to `asks`, and what is answered into `opening`."""
     try:
         here, folder = path.is_file(), path.is_dir()
     except (OSError, ValueError):  # a name that no file can have
@@ -129,35 +139,42 @@ def _open_path(path: Path, columns: Sequence | None, ids: Sequence | None, openi
     if not here:
         raise DataError(f"There is no file {str(path)!r}.", hint="check the path; a query begins with SELECT or FROM.")
     for option in ("query", "table", "params"):
-        allowed = DATABASE | (GEOPACKAGE if option == "table" else set())
-        if opening.get(option) is not None and path.suffix.lower() not in allowed:
+        allowed = ("database", "geopackage") if option == "table" else ("database",)
+        if opening.get(option) is not None and kind_of(path) not in allowed:
             raise DataError(
                 f"{option}= is for databases; {str(path)!r} is none.",
                 hint="leave it out, or give a query that names the file: \"SELECT * FROM 'votes.csv'\".",
             )
-    suffix = path.with_suffix("").suffix if path.suffix.lower() == ".gz" else path.suffix
     openers = {
-        frozenset(TEXT): lambda: _open_text(path, columns, ids, opening),
-        frozenset(PARQUET): lambda: _open_parquet(path, columns),
-        frozenset(ARROW): lambda: _open_arrow(path, columns),
-        frozenset(DATABASE): lambda: _open_database(path, opening),
-        frozenset(EXCEL): lambda: open_excel(path, opening.get("sheet"), opening.get("header")),
-        frozenset(STATISTICAL): lambda: open_statistical(path),
-        frozenset(GEOJSON): lambda: open_geojson(path),
-        frozenset(GEOPACKAGE): lambda: open_geopackage(path, opening.get("table")),
+        "text": lambda: _open_any_text(path, columns, ids, opening, asks),
+        "parquet": lambda: _open_parquet(path, columns),
+        "arrow": lambda: _open_arrow(path, columns),
+        "database": lambda: _open_database(path, opening),
+        "workbook": lambda: open_excel(path, opening, asks, ids),
+        "statistical": lambda: open_statistical(path),
+        "geojson": lambda: open_geojson(path),
+        "geopackage": lambda: open_geopackage(path, opening.get("table")),
     }
-    for suffixes, opener in openers.items():
-        if suffix.lower() in suffixes:
-            return opener()
-    known = ", ".join(sorted(set().union(*openers)))
-    raise DataError(
-        f"{str(path)!r} has an ending that sumwise doesn't read.",
-        hint=f"save it as one of {known} (or .csv.gz), or rename it if it is one.",
-    )
+    kind = kind_of(path)
+    if kind is None:
+        raise DataError(
+            f"{str(path)!r} has an ending that sumwise doesn't read.",
+            hint=f"save it as one of {', '.join(sorted(ENDINGS))} (or .csv.gz), or rename it if it is one.",
+        )
+    return openers[kind]()
 
 
 def _numbered_row(i: int) -> str:
     return f"row {i + 1}"
+
+
+def _open_any_text(path: Path, columns: Sequence | None, ids: Sequence | None, opening: dict, asks: Asks) -> Sheet:
+    """A text file: large ones by DuckDB, which needs clean rows."""
+    if path.stat().st_size > LARGE:
+        return _open_text(path, columns, ids, opening)
+    sheet = read_text(path, opening, asks, ids)
+    wanted = [c for c in sheet.columns if columns is None or c in set(columns)]
+    return replace(sheet, frame=sheet.frame[wanted]) if len(wanted) < len(sheet.columns) else sheet
 
 
 def _open_text(path: Path, columns: Sequence | None, ids: Sequence | None, opening: dict) -> Sheet:
@@ -168,7 +185,7 @@ def _open_text(path: Path, columns: Sequence | None, ids: Sequence | None, openi
         frame, point = _load_text(file, readable, wanted, ids, opening.get("decimal"))
     decimal = opening.get("decimal") or ("." if point else None)
     name, row = repr(str(path)), lambda i: f"row {file.line(i)}"
-    remarks = encoding_remark(file) if opening.get("encoding") is None else ()
+    remarks = encoding_remark(path, file.encoding) if opening.get("encoding") is None else ()
     if len(wanted) == len(file.columns) > 1 and (blank := _blank_rows(frame)).any():
         kept, first = np.flatnonzero(~blank), file.line(int(np.argmax(blank)))
         frame, row = frame.iloc[kept].reset_index(drop=True), lambda i: f"row {file.line(int(kept[i]))}"
@@ -301,62 +318,16 @@ def _check_texts(con: Any, path: Path, query: str, rows: str, facts: Any) -> Non
 
 
 def _open_arrow(path: Path, columns: Sequence | None) -> Sheet:
-    import pyarrow as pa
-
-    with _foreign(path), pa.OSFile(str(path), "rb") as stream:
-        reader = _arrow_reader(stream, path)
-        names = tuple(reader.schema.names)
-        _no_twins(path, names)
-        wanted = [c for c in names if columns is None or c in set(columns)]
-        batches, n_rows, size = [], 0, 0
-        for batch in arrow_batches(reader, path):
-            n_rows += batch.num_rows
-            check_rows(path, n_rows, len(wanted))
-            batches.append(batch.select(wanted))
-            size += sum(map(arrow_size, batches[-1].columns))
-            check_decoded(path, size)
-        empty = pa.schema([reader.schema.field(c) for c in wanted])
-        frame = pa.Table.from_batches(batches, schema=None if batches else empty).to_pandas(ignore_metadata=True)
-    return Sheet(repr(str(path)), names, frame, _numbered_row)
+    wanted = None if columns is None else [c for c in columns if isinstance(c, str)]
+    table = parse_arrow(path, columns=wanted)
+    names = tuple(json.loads(table.schema.metadata[NAMES]))
+    return Sheet(repr(str(path)), names, table.to_pandas(ignore_metadata=True), _numbered_row)
 
 
-def _arrow_reader(stream: Any, path: Path) -> Any:
-    """A reader of an Arrow file or stream, whose schema can't be larger than all of it."""
-    import pyarrow as pa
-
-    try:
-        return pa.ipc.open_file(stream)
-    except pa.ArrowInvalid:
-        stream.seek(0)
-    try:
-        return pa.ipc.open_stream(stream)
-    except pa.ArrowMemoryError as error:
-        declared = re.search(r"size (\d+)", str(error))
-        if declared is None or int(declared[1]) <= path.stat().st_size:
-            raise
-        raise pa.ArrowInvalid(f"its schema declares {int(declared[1]):,} bytes, more than the file has") from error
-
-
-def arrow_batches(reader: Any, path: Path) -> Iterator[Any]:
-    """The batches of an Arrow file or stream, each with its lengths and offsets checked: damaged ones crash."""
-    import pyarrow as pa
-
-    n_batches = getattr(reader, "num_record_batches", None)
-    batches = iter(reader) if n_batches is None else (reader.get_batch(i) for i in range(n_batches))
-    while True:
-        try:
-            batch = next(batches, None)
-        except pa.ArrowMemoryError as error:
-            declared = re.search(r"size (\d+)", str(error))
-            most = min(machine_memory(), MOST_EXPANSION * path.stat().st_size)
-            if declared is None or int(declared[1]) < most:
-                raise
-            words = f"a part of it declares {int(declared[1]):,} bytes, more than this machine has or the file can hold"
-            raise pa.ArrowInvalid(words) from error
-        if batch is None:
-            return
-        batch.validate(full=True)
-        yield batch
+def parse_arrow(path: Path, **options: Any) -> Any:
+    """Columns of an Arrow or Parquet file as a table, parsed in a process with limits."""
+    memory = int(min(2 * decoded_limit(path), machine_memory()))
+    return parse("sumwise.io.parsers.arrow", path, memory, **options)
 
 
 def _open_database(path: Path, opening: dict) -> Sheet:

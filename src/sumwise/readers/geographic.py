@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import re
-import sqlite3
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import pandas as pd
 
-from sumwise import checks
 from sumwise.errors import DataError
+from sumwise.io.documents import read_json
+from sumwise.io.parsers.rows import from_table
+from sumwise.io.sandbox import parse
+from sumwise.io.sizes import decoded_limit, machine_memory
 from sumwise.readers.sheet import Sheet, column_values
-from sumwise.storage.documents import read_json
-
-GEOJSON, GEOPACKAGE = {".geojson", ".json"}, {".gpkg"}
-LONGEST_VALUE = 2**28  # bytes; shapes of countries in full detail have some millions
-PLAIN_NAME = re.compile(r"\w[\w .-]*")  # what a name may be that stands in a statement
 
 
 def open_geojson(path: Path) -> Sheet:
@@ -31,67 +26,28 @@ def open_geojson(path: Path) -> Sheet:
     features = read.get("features") if isinstance(read, dict) else None
     if not isinstance(features, list) or read.get("type") != "FeatureCollection":
         raise DataError(f"{shown} is not a FeatureCollection.", hint="GeoJSON has features with properties.")
-    rows = [f.get("properties") or {} if isinstance(f, dict) else {} for f in features]
+    rows = [_properties(feature, i, shown) for i, feature in enumerate(features, start=1)]
     names = list(dict.fromkeys(str(name) for row in rows for name in row))
     return _sheet(shown, names, [[row.get(name) for name in names] for row in rows], "feature")
 
 
+def _properties(feature: Any, i: int, shown: str) -> dict[str, Any]:
+    """The properties of a feature: an object of values, or nothing."""
+    read = feature.get("properties") if isinstance(feature, dict) else feature
+    if read is None:
+        return {}
+    if not isinstance(feature, dict) or not isinstance(read, dict):
+        raise DataError(
+            f"{shown}: feature {i} has {read!r:.60} in place of properties.", hint="GeoJSON has an object of values."
+        )
+    return read
+
+
 def open_geopackage(path: Path, table: str | None = None) -> Sheet:
-    """A table of a GeoPackage without its shapes; only tables are read, never views, and nothing is written."""
-    shown = repr(str(path))
-    try:
-        con = sqlite3.connect(f"file:{quote(str(path.absolute()))}?mode=ro", uri=True)
-    except sqlite3.Error as error:
-        raise DataError(f"{shown} can't be read: {error}.") from error
-    try:
-        con.execute("PRAGMA trusted_schema = OFF")
-        con.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
-        con.set_authorizer(_reads_tables)
-        name = _table(con, shown, table)
-        shapes = _shapes(con, name)
-        found = con.execute(f'SELECT * FROM "{name}"')  # noqa: S608  a plain name, checked
-        names = [column[0] for column in found.description]
-        kept = [j for j, column in enumerate(names) if column not in shapes]
-        rows = [[row[j] for j in kept] for row in found]
-    except sqlite3.Error as error:
-        raise DataError(f"{shown} can't be read: {error}.", hint="is it a complete GeoPackage?") from error
-    finally:
-        con.close()
-    return _sheet(shown, [names[j] for j in kept], rows, "row")
-
-
-def _reads_tables(action: int, _first: Any, _second: Any, _database: Any, source: Any) -> int:
-    """Allow a statement to read columns of tables, and nothing that the file may ask for on its own.
-
-    Views (which may never end), functions in computed columns (which may fill memory) and anything that writes.
-    """
-    plain = action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ) and source is None
-    return sqlite3.SQLITE_OK if plain else sqlite3.SQLITE_DENY
-
-
-def _shapes(con: sqlite3.Connection, name: str) -> set[str]:
-    """The columns that hold shapes; a GeoPackage of attributes alone need not have the table that lists them."""
-    if not con.execute("SELECT name FROM sqlite_master WHERE name = 'gpkg_geometry_columns'").fetchall():
-        return set()
-    listed = con.execute("SELECT column_name FROM gpkg_geometry_columns WHERE table_name = ?", [name])
-    return {row[0] for row in listed}
-
-
-def _table(con: sqlite3.Connection, shown: str, table: str | None) -> str:
-    listed = "SELECT c.table_name, m.sql FROM gpkg_contents c JOIN sqlite_master m ON m.name = c.table_name"
-    kinds = "WHERE m.type = 'table' AND c.data_type IN ('features', 'attributes') ORDER BY c.rowid"
-    found = con.execute(f"{listed} {kinds}").fetchall()
-    names = [name for name, made in found if not str(made).upper().startswith("CREATE VIRTUAL")]
-    if not names:
-        raise DataError(f"{shown} has no table of features.")
-    if table is None and len(names) > 1:
-        raise DataError(f"{shown} holds {len(names)} tables: {', '.join(names[:8])}.", hint="say which: table=.")
-    if table is not None:
-        checks.known(table, names, "table")
-    name = names[0] if table is None else table
-    if not PLAIN_NAME.fullmatch(name):
-        raise DataError(f"{shown}: the name of table {name!r} has characters that can't be read.", hint="rename it.")
-    return name
+    """A table of a GeoPackage without its shapes, read in a process with limits."""
+    memory = int(min(8 * decoded_limit(path), machine_memory()))  # Python's objects take several times a value's bytes
+    names, rows = from_table(parse("sumwise.io.parsers.geopackage", path, memory, table=table))
+    return _sheet(repr(str(path)), names, rows, "row")
 
 
 def _sheet(shown: str, names: Sequence[str], rows: list[list[Any]], word: str) -> Sheet:

@@ -34,6 +34,7 @@ def read_margins(
     rows_in: str | None = None,
     cols_in: str | None = None,
     row_sd: Sequence | None = None,
+    ballots: str | None = None,
     **opening: Unpack[Opening],
 ) -> Margins:
     """Read margins from a file, a query or a data frame.
@@ -49,7 +50,7 @@ def read_margins(
         Wide: counts, or shares of ``total``; a dict's None is the rest: ``{"black": "x", "white": None}``.
     unit : str, optional
         The column of unit ids, which stay text as written. Long: default ``"unit"``.
-    total, mismatch, covariates, weight, row_sd
+    total, mismatch, covariates, weight, row_sd, ballots
         Wide: as in :meth:`sumwise.Margins.from_frame`; ``mismatch`` counts for the long shape too.
     long : dict, optional
         Long: other names for the columns ``side``, ``option`` and ``votes``, and for the two sides ``row`` and
@@ -84,8 +85,8 @@ def read_margins(
     """
     checks.choice(absent, "absent", ("raise", "zero"))
     if rows is None and cols is None:
-        if total is not None or weight is not None or covariates or row_sd:
-            said = "total, weight, covariates and row_sd belong to the wide shape."
+        if any(given is not None for given in (total, weight, ballots)) or covariates or row_sd:
+            said = "total, weight, covariates, row_sd and ballots belong to the wide shape."
             raise DataError(said, hint="name rows and cols, or leave them out.")
         return _read_long(source, unit, renamed(long, LONG_ROLES, "long", "{'votes': 'n'}"), absent, mismatch, opening)
     if rows is None or cols is None:
@@ -93,13 +94,13 @@ def read_margins(
     if long is not None:
         raise DataError("long= names columns of the long shape; rows and cols those of the wide.", hint="give one.")
     return _read_wide(
-        source, rows, cols, (unit, total, weight, covariates, row_sd), mismatch, (rows_in, cols_in), opening
+        source, rows, cols, (unit, total, weight, covariates, row_sd, ballots), mismatch, (rows_in, cols_in), opening
     )
 
 
 def _read_wide(source: Any, rows: Any, cols: Any, extra: tuple, mismatch: str, kinds: tuple, opening: Any) -> Margins:
-    unit, total, weight, covariates, row_sd = extra
-    named = [*_columns(rows, "rows"), *_columns(cols, "cols"), *(c for c in (total, weight) if c is not None)]
+    unit, total, weight, covariates, row_sd, ballots = extra
+    named = [*_columns(rows, "rows"), *_columns(cols, "cols"), *(c for c in (total, weight, ballots) if c is not None)]
     named += row_sd or ()
     numbers = list(dict.fromkeys([*named, *(covariates or ())]))
     ids = [] if unit is None else [unit]
@@ -122,6 +123,7 @@ def _read_wide(source: Any, rows: Any, cols: Any, extra: tuple, mismatch: str, k
             sheet.refuse(twice, f"column {unit!r} repeats a unit ({checks.plain(first)!r})", "give each unit one row.")
     with sheet.blamed():
         more = {"weight": weight, "covariates": covariates, "rows_in": kinds[0], "cols_in": kinds[1], "row_sd": row_sd}
+        more["ballots"] = ballots
         return Margins.from_frame(frame, rows, cols, unit, total, mismatch, **more)
 
 

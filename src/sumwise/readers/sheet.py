@@ -19,6 +19,7 @@ import pandas as pd
 
 from sumwise import checks, frames
 from sumwise.errors import DataError, SumwiseError
+from sumwise.io.parsers.workbook import cell_text
 from sumwise.readers.numerals import NotNumbers, is_withheld, parse_columns, styles_for
 
 ROUNDED_HINT = "it can't be kept exactly: count in thousands, or take it for text (categorical=) if it is a code."
@@ -56,6 +57,8 @@ class Sheet:
     decimal: str | None = None
     remarks: tuple[str, ...] = ()  # what was passed over
     labels: Mapping[str, str] = field(default_factory=dict)  # words for columns, as files of Stata and SPSS have them
+    headings: Mapping[str, str] = field(default_factory=dict)  # what stands above the names of columns
+    lines: Any = field(default=None, repr=False)  # the row of the file for each record; None: they count from 1
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -326,17 +329,6 @@ def blank_remark(path: Any, n: int, first: int) -> str:
     """A note on rows without any entry, which readers pass over."""
     many = "row of {} is" if n == 1 else "rows of {} are"
     return f"{n:,} blank {many.format(path.name)} passed over (first: row {first})."
-
-
-def cell_text(cell: Any) -> str:
-    """A cell as text: whole numbers without a point, dates as in ISO 8601, nothing as an empty text."""
-    if cell is None:
-        return ""
-    if isinstance(cell, float) and cell.is_integer():
-        return str(int(cell))
-    if isinstance(cell, datetime.datetime) and cell.time() == datetime.time():
-        return cell.date().isoformat()
-    return cell.isoformat() if isinstance(cell, (datetime.date, datetime.time)) else str(cell)
 
 
 def column_values(cells: Sequence[Any]) -> pd.Series:

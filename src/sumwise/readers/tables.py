@@ -118,7 +118,7 @@ def read_tables(
     built = [_table(cells, rows, noise, absent) for rows in _groups(cells)]
     with sheet.blamed():
         if provenance is None:
-            provenance = Provenance(learned=cells.names if domain is None else ())
+            provenance = Provenance(learned=tuple(a for a in cells.names if a in cells.domain.learned))
         return Tables(built, cells.domain, n, label, cells.classes or None, provenance=provenance)
 
 
@@ -205,7 +205,7 @@ def _domain(sheet: Sheet, levels: dict[str, list], domain: Domain | None) -> Dom
             )
         spec[a] = sorted(found) if all(type(x) is int for x in found) else found
     with sheet.blamed():
-        return Domain(spec)
+        return Domain(spec, learned=tuple(spec))
 
 
 def _codes(sheet: Sheet, attribute: str, values: list, domain: Domain) -> np.ndarray:

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from sumwise.errors import DataError
-from sumwise.persistence import load, save
+from sumwise.io import writer
+from sumwise.io.persistence import load, save
 from sumwise.readers.tables import write_tables
-from sumwise.storage import atomic
 from sumwise.tables import Tables
 
 TABLES, FACTS, CELLS, ENCODING = "tables.sumwise", "summary.json", "cells.parquet", "encoding.json"
@@ -42,7 +42,7 @@ def new_folder(folder: str | PathLike, reserve: int = 0) -> Iterator[Path]:
     path = check_free(folder)
     with ExitStack() as stack:
         try:
-            building = stack.enter_context(atomic.new_folder(path))
+            building = stack.enter_context(writer.new_folder(path))
         except OSError as error:
             raise DataError(
                 f"The folder {str(path)!r} can't be created: {error}.", hint="name a place to write to."
@@ -60,7 +60,7 @@ def free_reserve(building: Path) -> None:
 
 def _set_aside(file: Path, size: int, path: Path) -> None:
     try:
-        with open(file, "wb") as out:
+        with writer.new_file(file) as out:
             if hasattr(os, "posix_fallocate"):
                 os.posix_fallocate(out.fileno(), 0, size)
             else:
@@ -110,10 +110,10 @@ def write_into(tables: Tables, building: Path, facts: dict[str, Any] | None = No
     """Write the files of a folder of tables; see :func:`write_tables_folder`."""
     save(tables, building / TABLES)
     summary = json.dumps({**tables.describe(), **(facts or {})}, indent=1, default=str, ensure_ascii=False)
-    (building / FACTS).write_text(summary, "utf-8")
+    writer.write_text(building / FACTS, summary)
     if tables.encoding is not None:
         rules = json.dumps(tables.encoding.to_dict(), indent=1, ensure_ascii=False)
-        (building / ENCODING).write_text(rules, "utf-8")
+        writer.write_text(building / ENCODING, rules)
     if cells:
         write_tables(tables, building / CELLS)
 

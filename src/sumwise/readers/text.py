@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import IO, Any
 
 from sumwise.errors import DataError
+from sumwise.io.scratch import scratch_file
+from sumwise.io.sizes import check_packed
 from sumwise.readers.sheet import HEAD as GRID_HEAD
 from sumwise.readers.sheet import column_names, header_position
-from sumwise.readers.sizes import check_packed
-from sumwise.storage.atomic import scratch_file
 
 SEPARATORS = (",", ";", "\t", "|")
 NAMES = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
@@ -290,19 +290,34 @@ def is_utf8(path: Path) -> bool:
     return True
 
 
-def encoding_remark(file: TextFile) -> tuple[str, ...]:
+def inspect_bytes(path: Path, encoding: str | None = None) -> tuple[str, str]:
+    """The encoding of a text file, plain or gzip, and its text."""
+    with _opened(path) as stream:
+        if is_gzip(path):
+            check_packed(path)
+        data = stream.read()
+    encoding = _known(encoding) if encoding is not None else _encoding(path, data[:HEAD])
+    try:
+        return encoding, data.decode(encoding)
+    except UnicodeError as error:
+        raise DataError(f"{str(path)!r} is not {encoding}: {error}.", hint="give its encoding.") from error
+
+
+def encoding_remark(path: Path, encoding: str) -> tuple[str, ...]:
     """A note on an encoding that nothing but its bytes showed, with the first text that depends on it."""
-    if file.encoding not in WESTERN:
+    if encoding not in WESTERN:
         return ()
-    line = _first_line(file.path, rb"[\x80-\xff]")
-    fields = next((fields for start, fields in file.records() if line is not None and start >= line), [])
-    shown = next((f": row {line} has {text[:40]!r}" for text in fields if not text.isascii()), "")
-    return (f"{file.path.name} is not UTF-8 and was read as {WESTERN[file.encoding]}{shown}.",)
+    line = _first_line(path, rb"[\x80-\xff]")
+    with _opened(path) as stream:
+        text = io.TextIOWrapper(stream, encoding=encoding, errors="replace")
+        words = next((t for k, t in enumerate(text, start=1) if k == line), "")
+    shown = next((f": row {line} has {w[:40]!r}" for w in re.split(r"[,;\t|]", words.strip()) if not w.isascii()), "")
+    return (f"{path.name} is not UTF-8 and was read as {WESTERN[encoding]}{shown}.",)
 
 
 def warn_encoding(file: TextFile) -> None:
     """Warn of an encoding that nothing but its bytes showed."""
-    for remark in encoding_remark(file):
+    for remark in encoding_remark(file.path, file.encoding):
         warnings.warn(remark, UserWarning, stacklevel=2)
 
 

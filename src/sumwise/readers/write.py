@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from sumwise.errors import DataError
-from sumwise.storage.atomic import new_file
+from sumwise.io.writer import new_file
 
 FORMATS = {
     ".csv": "FORMAT csv, HEADER",

@@ -52,11 +52,11 @@ def contests_overview(
     >>> from sumwise.ecological import EcologicalEM
     >>> from sumwise.report import contests_overview
     >>> contests = {name: synthetic.precincts(40, random_state=k).margins for k, name in enumerate("ab")}
-    >>> fits = {name: EcologicalEM(n_groups=4).fit(margins) for name, margins in contests.items()}
+    >>> fits = {name: EcologicalEM().fit(margins) for name, margins in contests.items()}
     >>> contests_overview(fits, "Two contests").frames["contests"].columns.tolist()[:3]
     ['contest', 'units', 'people']
     """
-    from sumwise.ecological import POLARISED, polarised_voting
+    from sumwise.voting import POLARISED, polarised_voting
 
     fits = dict(getattr(fits, "contests_", fits))
     facts = pd.DataFrame([_facts(name, est, (folders or {}).get(name)) for name, est in fits.items()])
@@ -72,13 +72,13 @@ def contests_overview(
     kinds = {**SHARES, "folder": "text"}
     together = facts
     if voting:
-        found = pd.concat(voting, ignore_index=True)
-        together = facts[["contest", "units", "people"]].merge(found, on="contest", how="right")
-        summary.findings = _findings(found, level, findings or {})
+        patterns = pd.concat(voting, ignore_index=True)
+        together = facts[["contest", "units", "people"]].merge(patterns, on="contest", how="right")
+        summary.findings = _findings(patterns, level, findings or {})
         summary.add(
             "found",
-            _figure(found, level),
-            table(_with_intervals(found, level), "All contests", kinds, "contests.csv", about=POLARISED),
+            _figure(patterns, level),
+            table(_with_intervals(patterns, level), "All contests", kinds, "contests.csv", about=POLARISED),
         )
     if left:
         summary.add("found", text(f"Not in this table: {'; '.join(left)}"))
@@ -114,7 +114,7 @@ POLARISED_WORDS = {"yes": "Voting was polarised.", "no": "Voting was not polaris
 
 
 def _card(row: dict[Any, Any], level: float, own: list[dict[str, Any]]) -> dict[str, Any]:
-    """One group in one contest, with bounds and confidence of the contest's own finding on the same share."""
+    """One group in one contest, with bounds and certainty of the contest's own finding on the same share."""
     what = f"Share of the group “{row['group']}” that {chose([row['candidate of choice']], 0)}"
     share = float(row["cohesion"])
     same = (f for f in own if f["what"] == what and f["value"] is not None and abs(f["value"] - share) < 1e-6)
@@ -122,7 +122,7 @@ def _card(row: dict[Any, Any], level: float, own: list[dict[str, Any]]) -> dict[
     verdict = POLARISED_WORDS.get(row["polarised"], "Whether voting was polarised is undetermined.")
     words = [f"Of all others, {100 * row['crossover']:.0f}% chose the same.", verdict, known.get("because") or ""]
     ends, because = (row["cohesion low"], row["cohesion high"]), " ".join(words).strip()
-    more = {key: known[key] for key in ("lower_bound", "upper_bound", "trust") if key in known}
+    more = {key: known[key] for key in ("lower_bound", "upper_bound") if key in known}
     return finding(f"{row['contest']}: {what}", share, "share", ends, level, because=because, **more)
 
 
@@ -145,7 +145,7 @@ def _figure(found: pd.DataFrame, level: float) -> dict[str, Any] | None:
 
 def _facts(name: Any, est: Any, folder: str | None) -> dict[str, Any]:
     strength = getattr(est, "pooling_strength_", 0.0)
-    found = {
+    columns = {
         "contest": name,
         "units": len(est.cells_),
         "people": float(est.group_sizes_.sum()),
@@ -154,7 +154,7 @@ def _facts(name: Any, est: Any, folder: str | None) -> dict[str, Any]:
         "strength": float(strength),
         "converged": bool(est.fit_.converged),
     }
-    return found if folder is None else found | {"folder": folder}
+    return columns if folder is None else columns | {"folder": folder}
 
 
 def _lead(facts: pd.DataFrame, voting: list[pd.DataFrame]) -> str:
@@ -165,10 +165,10 @@ def _lead(facts: pd.DataFrame, voting: list[pd.DataFrame]) -> str:
     if len(facts) > 1:
         words += f" {pooled} of them borrow from others." if pooled else " No contest borrows from another."
     if voting:
-        found = pd.concat(voting, ignore_index=True)
-        polarised = found.loc[found["polarised"] == "yes", "contest"].nunique()
+        patterns = pd.concat(voting, ignore_index=True)
+        polarised = patterns.loc[patterns["polarised"] == "yes", "contest"].nunique()
         words += (
-            f" Voting was polarised for at least one group in {polarised} of {found['contest'].nunique()} contests."
+            f" Voting was polarised for at least one group in {polarised} of {patterns['contest'].nunique()} contests."
         )
     stopped = sum(not done for done in facts["converged"])
     return f"{words} {stopped} did not converge." if stopped else words

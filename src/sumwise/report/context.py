@@ -30,7 +30,6 @@ class Context:
     classes: Sequence[str] | None = None  # names of classes, in the order of the model's probabilities
     groups: Mapping[str, Any] | None = None  # (proportions) subgroups to show: a level per individual
     survey: Any = None  # (proportions) a frame of shares by a survey
-    selection: Any = None  # (distribution) the Recommendation that the model was chosen by
     response: str | None = None  # (distribution) what the response is called
     time_name: str = "time"  # (collective) what a time is called: week
     regions: Mapping[str, Any] | None = None  # (collective) names of regions and their places, for connectivity
@@ -38,7 +37,7 @@ class Context:
     names: Mapping[str, str] = field(default_factory=dict)  # of columns, and of levels as "COLUMN = LEVEL"
     notes: Sequence[str] = ()  # what was done to the data
     cautions: Sequence[str] = ()  # what a reader must know before the numbers
-    shapes: Any = None  # (ecological) the shape of every unit, for maps: `diagnostics.unit_shapes`
+    shapes: Any = None  # (ecological) the shape of every unit, for maps: `plots.unit_shapes`
     head_counts: bool = True  # (ecological) whether totals are numbers of people; else units count alike
     why: str | None = None  # why this method
     source: str | None = None  # the name of the data, for the title

@@ -87,7 +87,7 @@ def _together(pages: Pages, contests: Mapping[str, ContestResult]) -> None:
     """The table over contests, and who voted polarised how often."""
     import pandas as pd
 
-    from sumwise.ecological import polarised_voting
+    from sumwise.voting import polarised_voting
 
     found, left = [], []
     for name, (report, model, _) in contests.items():

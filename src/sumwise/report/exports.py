@@ -13,7 +13,8 @@ from typing import IO, Any, NamedTuple
 
 from sumwise.errors import DataError, MissingExtra
 from sumwise.extras import require
-from sumwise.storage.atomic import new_file
+from sumwise.io.writer import make_folder, new_file, write_bytes, write_text
+from sumwise.report.summary import sentences
 
 LATEX_SIZES = {r"\normalsize": 62, r"\small": 68, r"\footnotesize": 76, r"\scriptsize": 88, r"\tiny": 104}
 """Letters that fit across a page of LaTeX's article, by their size."""
@@ -61,14 +62,14 @@ def tables_of(report: Any) -> Iterator[Sheet]:
     """All tables of a report, those behind figures too; tables that the page cuts are whole here."""
     for section in report.summary["sections"]:
         for block in section["blocks"]:
-            found = block if block["kind"] == "table" else block.get("table")
-            if found:
-                yield Sheet(found["title"], found["columns"], _all_rows(report, found))
+            sheet = block if block["kind"] == "table" else block.get("table")
+            if sheet:
+                yield Sheet(sheet["title"], sheet["columns"], _all_rows(report, sheet))
 
 
 def likely(columns: list[dict[str, str]], rows: list[list[Any]]) -> tuple[list, list]:
     """Columns and rows of a table, with probabilities that never read as certainty."""
-    from sumwise.ecological import probability_text
+    from sumwise.voting import probability_text
 
     at = [k for k, c in enumerate(columns) if c["name"] == "probability"]
     if not at:
@@ -84,9 +85,9 @@ def _once(report: Any) -> list[Sheet]:
     """The tables to write: one that stands in two places of a page is written once."""
     sheets: list[Sheet] = []
     for sheet in tables_of(report):
-        made = Sheet(sheet.title, *likely(sheet.columns, sheet.rows))
-        if made not in sheets:
-            sheets.append(made)
+        likely_sheet = Sheet(sheet.title, *likely(sheet.columns, sheet.rows))
+        if likely_sheet not in sheets:
+            sheets.append(likely_sheet)
     return sheets
 
 
@@ -120,7 +121,7 @@ def export_tables(report: Any, path: Any) -> Path:
     >>> from sumwise.ecological import Goodman
     >>> from sumwise.report import export_tables, report
     >>> margins = synthetic.precincts(40, random_state=0).margins
-    >>> found = report(Goodman(constrained=True, n_bootstrap=5).fit(margins), margins)
+    >>> found = report(Goodman(constrained=True).fit(margins), margins)
     >>> path = export_tables(found, pathlib.Path(tempfile.mkdtemp()) / "tables.tex")
     >>> "begin{longtable}" in path.read_text("utf-8")
     True
@@ -234,20 +235,21 @@ def _docx(report: Any, sheets: list[Sheet], file: IO[bytes]) -> None:
     docx = require("docx")
     document = docx.Document()
     document.add_heading(_clean(report.title), 0)
-    for line in (*report.summary["lead"], *report.summary["checked"], *report.findings):
+    findings = [" ".join(sentences(found)) for found in report.summary["findings"]]
+    for line in (*report.summary["lead"], *report.summary["checked"], *findings):
         document.add_paragraph(_clean(line))
     for sheet in sheets:
         document.add_heading(_clean(sheet.title), 2)
-        made = document.add_table(rows=1, cols=len(sheet.columns))
-        made.style = "Table Grid"
-        for cell, column in zip(made.rows[0].cells, sheet.columns):
+        grid = document.add_table(rows=1, cols=len(sheet.columns))
+        grid.style = "Table Grid"
+        for cell, column in zip(grid.rows[0].cells, sheet.columns):
             cell.text = _clean(column["name"])
         for row in sheet.rows:
-            for cell, value, column in zip(made.add_row().cells, row, sheet.columns):
+            for cell, value, column in zip(grid.add_row().cells, row, sheet.columns):
                 cell.text = _clean(shown(value, column["kind"]))
     of = docx.oxml.ns.qn
-    for made in document.element.body.iter(of("w:tbl")):  # heads repeat on every page
-        made.find(of("w:tr")).get_or_add_trPr().append(docx.oxml.OxmlElement("w:tblHeader"))
+    for grid in document.element.body.iter(of("w:tbl")):  # heads repeat on every page
+        grid.find(of("w:tr")).get_or_add_trPr().append(docx.oxml.OxmlElement("w:tblHeader"))
     document.save(file)
 
 
@@ -273,7 +275,7 @@ def export_figures(report: Any, folder: Any, formats: tuple[str, ...] = ("svg", 
     >>> from sumwise.ecological import Goodman
     >>> from sumwise.report import export_figures, report
     >>> margins = synthetic.precincts(40, random_state=0).margins
-    >>> found = report(Goodman(constrained=True, n_bootstrap=5).fit(margins), margins)
+    >>> found = report(Goodman(constrained=True).fit(margins), margins)
     >>> export_figures(found, tempfile.mkdtemp(), ("svg",))[0].name[:2]
     '01'
     """
@@ -282,15 +284,14 @@ def export_figures(report: Any, folder: Any, formats: tuple[str, ...] = ("svg", 
         raise DataError(f"Figures can't be written as {unknown[0]!r}.", hint="svg or pdf.")
     from sumwise.plots.labels import wrapped_names
 
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    folder = make_folder(folder)
     written = []
     with wrapped_names():
         for number, figure in enumerate(report.figures, start=1):
             name = folder / f"{number:02d}-{re.sub(r'[^a-z0-9]+', '-', figure.plot.lower())}"
             if "svg" in formats:
                 written.append(name.with_suffix(".svg"))
-                written[-1].write_text(figure.svg(), "utf-8")
+                write_text(written[-1], figure.svg())
             if "pdf" in formats:
                 written.append(name.with_suffix(".pdf"))
                 _pdf(figure, written[-1])
@@ -302,7 +303,8 @@ def _pdf(figure: Any, path: Path) -> None:
 
     axes = figure.draw()
     drawn = axes.figure if hasattr(axes, "figure") else axes
-    drawn.savefig(path, format="pdf", bbox_inches="tight", metadata={"CreationDate": None})
+    with new_file(path) as file:
+        drawn.savefig(file, format="pdf", bbox_inches="tight", metadata={"CreationDate": None})
     plt.close(drawn)
 
 
@@ -323,29 +325,28 @@ def write_pdf(page: Any, out: Any, seconds: float = 120.0) -> Path:
     MissingExtra
         Neither a Chromium browser nor WeasyPrint is installed.
     """
-    page, out = Path(page).resolve(), Path(out).resolve()
+    page = Path(page).resolve()
     browser = next((found for name in BROWSERS if (found := shutil.which(name))), None)
     with tempfile.TemporaryDirectory() as profile:
-        made = Path(profile) / "page.pdf"
+        printed = Path(profile) / "page.pdf"
         if browser is not None:
-            command = [browser, *FLAGS, f"--user-data-dir={profile}/user", f"--print-to-pdf={made}", page.as_uri()]
+            command = [browser, *FLAGS, f"--user-data-dir={profile}/user", f"--print-to-pdf={printed}", page.as_uri()]
             try:
                 done = subprocess.run(command, capture_output=True, timeout=seconds, check=False)  # noqa: S603
             except subprocess.TimeoutExpired:
                 raise DataError(
                     f"{Path(browser).name} did not print within {seconds:g} s.", hint="try again."
                 ) from None
-            if done.returncode or not made.exists():
+            if done.returncode or not printed.exists():
                 said = done.stderr.decode("utf-8", "replace").strip().splitlines()[-1:] or ["no message"]
                 raise DataError(f"{Path(browser).name} could not print the page ({said[0]}).")
         elif importlib.util.find_spec("weasyprint") is not None:
             import weasyprint  # type: ignore[import-not-found]
 
-            weasyprint.HTML(filename=str(page)).write_pdf(str(made))
+            weasyprint.HTML(filename=str(page)).write_pdf(str(printed))
         else:
             raise MissingExtra(
                 "A PDF needs Chromium (or Chrome, Edge) or WeasyPrint; none is installed.",
                 hint="install one of them, or open report.html and print it from any browser.",
             )
-        shutil.move(made, out)
-    return out
+        return write_bytes(out, printed.read_bytes())

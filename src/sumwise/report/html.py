@@ -15,7 +15,7 @@ FAMILIES = {
     "ecological": "Ecological inference",
     "proportions": "Learning from label proportions",
     "distribution": "Distribution regression",
-    "collective": "Movement from counts",
+    "flows": "Movement from counts",
     "maxent": "Classification from tables",
     "containers": "Data",
     "aggregate": "Aggregation",
@@ -64,14 +64,14 @@ def page(
     (True, True)
     """
     blocks = [block for summary in summaries for section in summary["sections"] for block in section["blocks"]]
-    found = {
+    places = {
         id(block): [finding["line"] for finding in summary["findings"][:MOST_SPOKEN]]
         for summary in summaries
         for section in summary["sections"]
         for block in section["blocks"]
         if section["key"] == "found"
     }
-    drawings = _Drawings([block["numbers"] for block in blocks if block["kind"] == "figure"], found, twice)
+    drawings = _Drawings([block["numbers"] for block in blocks if block["kind"] == "figure"], places, twice)
     environment = templates()
     environment.filters |= {"cell": typographic(cell), "defined": defined, "minus": typographic(str)}
     environment.globals |= {

@@ -10,7 +10,7 @@ import importlib
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -19,22 +19,21 @@ from sklearn.utils.validation import check_is_fitted
 
 from sumwise import checks
 from sumwise.bags import Bags
-from sumwise.diagnostics import family_of, fit_others, other_methods
-from sumwise.diagnostics.flows import flow_numbers, places_on_map
 from sumwise.errors import DataError
-from sumwise.memory import check_fits, in_words
-from sumwise.plots import plot_coefficients, plot_map_flows
+from sumwise.estimator import family_of
+from sumwise.io.writer import make_folder, write_text
+from sumwise.plots import flow_numbers, plot_coefficients, plot_flows
 from sumwise.plots.containers import heat_map
+from sumwise.plots.map_frame import places_on_map
 from sumwise.readers.write import write_tables
 from sumwise.report.context import Context
 from sumwise.report.html import page
+from sumwise.report.other_methods import fit_others, other_methods
 from sumwise.report.summary import bullets, note
-from sumwise.storage.atomic import write_text
 from sumwise.tables import Tables
 
-PAGE_BYTES, COPIES = 120 * 2**20, 20  # measured: 50 to 120 MiB at any size, and ten times 50,000 units' margins
 SAID_FIRST = (r"(\d+ bags are|One bag is) too few to estimate", "otals range from")  # by the first lines of a page
-TEXTS = ("ecological", "proportions", "distribution", "collective", "maxent")
+TEXTS = ("ecological", "proportions", "distribution", "flows", "maxent")
 DETAILS = tuple(f.name for f in fields(Context) if f.name not in ("model", "data", "not_compared", "frames"))
 
 
@@ -141,7 +140,7 @@ class Report:
             return write_text(path, self.html())
         if path.suffix == ".json":
             return write_text(path, self.json())
-        path.mkdir(parents=True, exist_ok=True)
+        make_folder(path)
         write_tables(self.frames, path)
         write_text(path / "summary.json", self.json())
         write_text(path / "report.html", self.html(files_beside=[f"{name}.csv" for name in self.frames]))
@@ -178,18 +177,18 @@ def report(
         were not counted.
     compare : "auto", or iterable or mapping of estimators, default ()
         Other methods to fit to the same data and to show beside this one; fitted ones are taken as they are. "auto"
-        takes those that `sumwise.diagnostics.other_methods` lists.
+        takes those that `sumwise.other_methods.other_methods` lists.
     title : str, optional
         Default: made of the data.
     **details
         ``level`` (of the intervals, 0.95), ``random_state`` (of refits, 0), ``classes`` (names of the classes),
         ``groups`` (proportions: subgroups to show, a mapping of name to a level per individual), ``survey``
-        (proportions: a frame with group, level, class, survey), ``selection`` (distribution: the `Recommendation` that
-        the method was chosen by), ``response`` (distribution: what the response is called), ``time_name``
-        (collective: what a time is called, "week"), ``regions`` (collective: names of regions and their places),
+        (proportions: a frame with group, level, class, survey), ``response`` (distribution: what the response is
+        called), ``time_name`` (collective: what a time is called, "week"),
+        ``regions`` (collective: names of regions and their places),
         ``outlines`` (collective: GeoJSON that maps show), ``names`` (maxent: what columns are called, and levels by
         "COLUMN = LEVEL"), ``notes`` (what was done to the data), ``cautions`` (what a reader must know before the
-        numbers), ``shapes`` (ecological: of `diagnostics.unit_shapes`, for maps), ``head_counts`` (ecological:
+        numbers), ``shapes`` (ecological: of `plots.unit_shapes`, for maps), ``head_counts`` (ecological:
         False where totals are not numbers of people, so that none is shown), ``why`` (this method), ``source``
         (the name of the data), ``step`` (a function that runs what takes long).
 
@@ -212,7 +211,6 @@ def report(
     for name in details:
         checks.known(name, DETAILS, "option of report")
     check_is_fitted(model)
-    check_memory(data)
     if isinstance(data, tuple) and len(data) == 2 and isinstance(data[0], Bags) and hasattr(data[1], "iloc"):
         data = data[0], data[0].align(data[1], "counts or response")
     context = Context(model, data, truth, title=title, **details)
@@ -224,30 +222,9 @@ def report(
     summary = text.write(context)
     if context.notes:
         summary.add("provenance", bullets(list(context.notes), "How the data were prepared"))
+    if getattr(model, "promise", None) is not None:
+        summary.add("provenance", bullets([str(model.promise)], "Privacy"))
     return Report(summary.to_dict(), context.frames)
-
-
-def check_memory(data: Any) -> None:
-    """Refuse a report that free memory won't hold, with the size: figures and tables copy the data several times."""
-    held, rest = 0, [data]
-    while rest:  # arrays and frames, in containers and in what holds them
-        part = rest.pop()
-        if hasattr(part, "nbytes"):
-            held += int(part.nbytes)
-        elif hasattr(part, "memory_usage"):
-            held += int(part.memory_usage().sum())
-        elif is_dataclass(part) and not isinstance(part, type):
-            rest += [getattr(part, f.name) for f in fields(part)]
-        elif isinstance(part, (Mapping, list, tuple)):
-            rest += list(part.values() if isinstance(part, Mapping) else part)
-    if COPIES * held < PAGE_BYTES:
-        return  # it hardly matters beside the page itself
-    check_fits(
-        PAGE_BYTES + COPIES * held,
-        "The report",
-        f"the data, {in_words(held)}, which figures and tables copy {COPIES} times",
-        "report on fewer units or rows; the model and its estimates need no report.",
-    )
 
 
 def _compared(context: Context, compare: Any) -> tuple[dict[str, Any], list[str]]:
@@ -314,9 +291,9 @@ def plot_model(model: Any, data: Any = None, ax: Any = None, **options: Any) -> 
             return model.estimate(options.get("level", 0.95)).plot(ax)
         if hasattr(model, "steps_") and hasattr(model, "places_"):
             return _flows(model, ax)
-        found = model.notebook_finding() if hasattr(model, "notebook_finding") else None
-        if found is not None and found[1] is not None and "coefficient" in found[1]:
-            return plot_coefficients(found[1], ax=ax)
+        finding = model.notebook_finding() if hasattr(model, "notebook_finding") else None
+        if finding is not None and finding[1] is not None and "coefficient" in finding[1]:
+            return plot_coefficients(finding[1], ax=ax)
         raise DataError(
             f"A figure of {type(model).__name__} needs its data.",
             hint="give what fit was given: model.plot(data), or model.plot((bags, y)) where that was two things.",
@@ -342,4 +319,4 @@ def _flows(model: Any, ax: Any) -> Any:
         return ax
     where = places_on_map(model)
     numbers = flow_numbers(counts, edge, where["positions"])
-    return plot_map_flows({**numbers, "title": title, **where}, ax=ax)
+    return plot_flows({**numbers, "title": title, **where}, ax=ax)

@@ -226,6 +226,19 @@ def finding(
     return plain({**out, "line": line})
 
 
+def sentences(found: Mapping[str, Any]) -> list[str]:
+    """A finding's line, and what it rests on or what speaks against it, unless the line has it.
+
+    Examples
+    --------
+    >>> from sumwise.report.summary import finding, sentences
+    >>> sentences(finding("Young voters who chose yes", 0.61, because="That they are most is likely."))
+    ['Young voters who chose yes: 61.0%.', 'That they are most is likely.']
+    """
+    line, because = found["line"], found.get("because")
+    return [line, because] if because and because not in line else [line]
+
+
 FINDING = ("low", "high", "lower_bound", "upper_bound", "level", "trust", "because", "truth", "implied_by")
 
 

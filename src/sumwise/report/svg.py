@@ -14,25 +14,26 @@ import numpy as np
 
 from sumwise import plots
 from sumwise.errors import DataError
+from sumwise.plots.grouped_rows import rows_height
 from sumwise.plots.labels import line_names, short_names
 from sumwise.plots.share_heatmap import turned
+from sumwise.plots.style import PALETTE, STYLE
 
 SETTINGS: dict[Any, Any] = {
     "text.parse_math": False,  # a precinct called "$x" is no formula
     "svg.fonttype": "none",
     "font.family": "sans-serif",
     "font.sans-serif": ["DejaVu Sans"],
-    "axes.spines.top": False,
-    "axes.spines.right": False,
     "axes.prop_cycle": None,  # set when drawn
-    "legend.frameon": False,
     "figure.dpi": 72,
+    "axes.edgecolor": "black",  # which the page replaces by the colour of its text
+    **{f"{part}color": "black" for part in ("axes.label", "xtick.", "ytick.", "xtick.label", "ytick.label")},
     "savefig.transparent": True,
 }
-COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#767676"]  # Okabe and Ito
-SQUARE = {"tomography", "calibration", "confusion", "flows", "predicted", "unit_scatter", "unit_map", "share_scatter"}
-SQUARE |= {"map_flows", "map_routes", "map_values", "connectivity"}
-LINES = {"intervals": "share", "polarisation": "gap", "methods": "low", "subgroups": "low", "findings": "off"}
+SQUARE = {"tomography", "calibration", "confusion", "predicted", "unit_scatter", "unit_map"}
+SQUARE |= {"flows", "routes", "places", "connectivity"}
+LINES = {"methods": "low", "subgroups": "low"}
+GROUPED = ("intervals", "polarisation")
 WIDTH_USED = 0.92  # of the width, where frames share their layout
 DASHES = ["-", "--", ":", "-."]
 NAMES = {"wide": 40, "narrow": 20, "both": 20}  # characters of a name
@@ -74,7 +75,7 @@ def draw(
     >>> picture.startswith("<svg"), "&lt;a&gt;" in picture, "<a>" in picture
     (True, True, False)
     """
-    import matplotlib as mpl
+    import matplotlib.style
     from cycler import cycler
     from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure
@@ -82,13 +83,13 @@ def draw(
     if f"plot_{plot}" not in plots.__all__:
         raise DataError(f"There is no plot {plot!r}.", hint="was the summary written by a newer sumwise?")
     function = getattr(plots, f"plot_{plot}").__wrapped__  # SETTINGS reads no names as formulas
-    cycle = cycler(color=COLOURS[:4]) + cycler(linestyle=DASHES)
+    cycle = cycler(color=PALETTE[:4]) + cycler(linestyle=DASHES)
     salt: dict[Any, Any] = {
         "axes.prop_cycle": cycle,
         "svg.hashsalt": f"sumwise-{number}",
         "font.size": WIDTHS[width][1],
     }
-    with mpl.rc_context({**SETTINGS, **salt}):
+    with matplotlib.style.context([STYLE, {**SETTINGS, **salt}]):
         figure = Figure(figsize=_size(plot, numbers, width), layout="constrained")
         FigureCanvasSVG(figure)
         with short_names(NAMES[width]):
@@ -110,9 +111,9 @@ def _lie_alike(figure: Any, layout: list[Any]) -> None:
     """Put the axes where `layout` says, which the first figure fills, with some room for longer labels on the right."""
     if len(layout) != len(figure.axes):
         figure.draw_without_rendering()
-        found = [axes.get_position().bounds for axes in figure.axes]  # of the map itself, narrower than its place
-        left = min(x for x, _, _, _ in found)
-        layout[:] = [(left + WIDTH_USED * (x - left), y, WIDTH_USED * w, h) for x, y, w, h in found]
+        bounds = [axes.get_position().bounds for axes in figure.axes]  # of the map itself, narrower than its place
+        left = min(x for x, _, _, _ in bounds)
+        layout[:] = [(left + WIDTH_USED * (x - left), y, WIDTH_USED * w, h) for x, y, w, h in bounds]
     figure.set_layout_engine("none")
     for axes, place in zip(figure.axes, layout):
         axes.set_position(place)
@@ -121,6 +122,9 @@ def _lie_alike(figure: Any, layout: list[Any]) -> None:
 def _size(plot: str, numbers: dict[str, Any], width: str) -> tuple[float, float]:
     """The page's width, and tall enough for a line per entry; at most about one screen."""
     across = WIDTHS[width][0]
+    if plot in GROUPED:
+        rows = len(numbers["labels" if "labels" in numbers else "groups"]), len(numbers.get("outcomes", ("",)))
+        return across, 0.4 + (1.35 if width == "wide" else 1.5) * rows_height(*rows)
     if plot in LINES:
         lines = int(np.size(np.array(numbers[LINES[plot]], dtype=float)))
         with short_names(NAMES[width]):
@@ -212,10 +216,10 @@ def arrays(value: Any) -> Any:
         return {key: arrays(item) for key, item in value.items()}
     if isinstance(value, list):
         try:
-            found = np.array(value)
-            if any(isinstance(x, str) for x in found.flat):  # NumPy would read "3" as a number
+            array = np.array(value)
+            if any(isinstance(x, str) for x in array.flat):  # NumPy would read "3" as a number
                 raise ValueError
-            return found.astype(float)
+            return array.astype(float)
         except (TypeError, ValueError):
             return [arrays(item) for item in value] if any(isinstance(x, (list, dict)) for x in value) else value
     return value

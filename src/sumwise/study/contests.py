@@ -12,68 +12,24 @@ from typing import Any
 
 import pandas as pd
 
-from sumwise.checkpoint import CachedSteps
 from sumwise.contests import Contests
 from sumwise.errors import DataError
-from sumwise.persistence import load
+from sumwise.io.checkpoint import CachedSteps
+from sumwise.io.documents import read_json
+from sumwise.io.persistence import load
+from sumwise.io.writer import make_folder, write_text
 from sumwise.readers.write import harmless, write_frame, write_tables
 from sumwise.report.html import page
 from sumwise.report.summary import with_provenance
-from sumwise.storage.atomic import write_text
-from sumwise.storage.documents import read_json
-from sumwise.study.families import study_class, study_of
+from sumwise.schema.problem import Problem
+from sumwise.schema.reading.contests import contest_problems
+from sumwise.schema.toml import problem_text
+from sumwise.study.families import study_of
 from sumwise.study.folder import PARTS, check_own, damaged, file_facts, read_parts, versions
-from sumwise.study.problem import Problem, value
-from sumwise.study.sources import OPENING
 
 INDEX = "contests.json"
-BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")  # keys that TOML takes without quotes
-OWN = ("name", "election")  # keys of a contest that stand in for no others
 MOST_PAGES = 50  # contests that get a page each at once; of more, sumwise report makes it
 MOST_COMPARED = 12  # contests that are compared with other methods unless the problem asks for it, with figures twice
-
-
-def contest_problems(problem: Problem) -> dict[str, Problem]:
-    """The problem of every contest, by its name; a contest's keys stand in for those of [data] and [columns].
-
-    Examples
-    --------
-    >>> from sumwise.study import Problem
-    >>> from sumwise.study.contests import contest_problems
-    >>> lines = ['family = "ecological"', '[data]', 'file = "a.csv"', '[columns]', 'groups = ["w", "b"]']
-    >>> lines += ['[[contest]]', 'name = "2016"', 'outcomes = ["d16", "r16"]']
-    >>> contest_problems(Problem.parse("\\n".join(lines)))["2016"].columns
-    {'groups': ['w', 'b'], 'outcomes': ['d16', 'r16']}
-    """
-    kind = study_class(problem.family)
-    found: dict[str, Problem] = {}
-    for number, entry in enumerate(problem.values.get("contest", []), start=1):
-        name = str(entry.get("name", number))
-        if name in found:
-            problem.fail(("contest",), f"Two contests are called {name!r}.", "give each a name of its own.")
-        data, columns = dict(problem.data), dict(problem.columns)
-        for key, given in entry.items():
-            if key in kind.column_keys:
-                columns[key] = given
-            elif key in kind.data_keys or key in OPENING:
-                data[key] = {**data.get(key, {}), **given} if key == "only" else given
-            elif key not in OWN:
-                problem.check_keys(("contest",), {key: given}, [*OWN, *kind.column_keys, *kind.data_keys, *OPENING])
-        values = {k: v for k, v in problem.values.items() if k not in ("contest", "pool")}
-        title = f"{problem.title}: {name}" if problem.title else name
-        values |= {"title": title, "data": data, "columns": columns}
-        found[name] = Problem(values, _text(values), problem.path)
-    return found
-
-
-def _text(values: dict[str, Any]) -> str:
-    def line(key: str, given: Any) -> str:
-        return f"{key if BARE_KEY.fullmatch(key) else value(key)} = {value(given)}"
-
-    plain = [line(k, v) for k, v in values.items() if not isinstance(v, dict)]
-    for table in (k for k, v in values.items() if isinstance(v, dict) and v):
-        plain += ["", f"[{table}]", *(line(k, v) for k, v in values[table].items())]
-    return "\n".join(plain) + "\n"
 
 
 def folder_names(names: list[str]) -> dict[str, str]:
@@ -104,7 +60,7 @@ def fit_contests(
     """
     folder = Path(out)
     check_own(folder, INDEX)
-    folder.mkdir(exist_ok=True)
+    make_folder(folder)
     problems = contest_problems(problem)
     if len(problems) > MOST_COMPARED and "sensitivity" not in problem.values:
         problems = {name: _changed(one, sensitivity=False) for name, one in problems.items()}
@@ -183,7 +139,7 @@ def _named(contest: str) -> Iterator[None]:
 
 def _changed(problem: Problem, **values: Any) -> Problem:
     made = {**problem.values, **values}
-    return Problem(made, _text(made), problem.path)
+    return Problem(made, problem_text(made), problem.path)
 
 
 def fit_together(problem: Problem, problems: Mapping[str, Problem], work: CachedSteps) -> dict[str, Any]:

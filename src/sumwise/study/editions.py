@@ -10,14 +10,15 @@ import pandas as pd
 
 from sumwise import checks
 from sumwise.errors import DataError, MissingExtra
-from sumwise.persistence import load
+from sumwise.io.persistence import load
+from sumwise.io.writer import write_text
 from sumwise.report.court import court_edition, polarised_table
 from sumwise.report.court_contests import ContestResult, court_edition_contests
 from sumwise.report.exports import export_figures, export_tables
 from sumwise.report.model_report import Report
-from sumwise.storage.atomic import write_text
+from sumwise.schema.problem import Problem
 from sumwise.study.contests import INDEX, read_index
-from sumwise.study.problem import Problem
+from sumwise.study.folder import read_back
 
 EDITIONS = ("plain", "court")
 
@@ -52,7 +53,11 @@ def write_edition(folder: Any, edition: str = "court") -> list[Path]:
     'court.html'
     """
     checks.choice(edition, "edition", EDITIONS[1:])
-    folder = Path(folder)
+    with read_back(folder):
+        return _court(Path(folder))
+
+
+def _court(folder: Path) -> list[Path]:
     if (folder / INDEX).exists():
         places = read_index(folder)
         contests = {name: _result(folder / place) for name, place in places.items()}

@@ -12,20 +12,21 @@ from typing import Any
 import pandas as pd
 from numba.core.errors import NumbaError
 
-from sumwise.checkpoint import CachedSteps, fingerprint
 from sumwise.errors import DataError, SumwiseError
-from sumwise.persistence import load, save
+from sumwise.io.checkpoint import CachedSteps, fingerprint
+from sumwise.io.persistence import load, save
+from sumwise.io.scratch import temporary_files_beside
+from sumwise.io.writer import make_folder, write_text
 from sumwise.readers.write import harmless, write_frame, write_tables
 from sumwise.report.comparison import compare_results
 from sumwise.report.html import page
 from sumwise.report.model_report import Report, warned
 from sumwise.report.summary import plain, with_provenance
-from sumwise.storage.atomic import temporary_files_beside, write_text
+from sumwise.schema.opened import all_met
+from sumwise.schema.problem import Problem
 from sumwise.study.contests import INDEX, fit_contests, read_index, write_contests_page
 from sumwise.study.families import study_of
-from sumwise.study.folder import PARTS, ResultFolder, check_own, file_facts, read_parts, versions
-from sumwise.study.problem import Problem
-from sumwise.study.sources import all_met
+from sumwise.study.folder import PARTS, ResultFolder, check_own, file_facts, read_back, read_parts, versions
 
 MOST_CSV = 200_000  # rows of a frame that is written as CSV too
 
@@ -102,6 +103,7 @@ def fit_problem(
             "seed": problem.seed,
             "options": plain(study.model.get_params(deep=False) if hasattr(study.model, "get_params") else {}),
             "data": data,
+            **({} if (promise := getattr(study.model, "promise", None)) is None else {"privacy": promise.describe()}),
             "versions": versions(),
             "problem": problem.text,
             "warnings": study.work.warnings,
@@ -120,16 +122,14 @@ def _write_all(folder: Path, study: Any, report: Report, provenance: dict[str, A
     write_tables(report.frames, folder, MOST_CSV)
     save(study.model, folder / "model.sumwise")
     if (kept := study.kept()) is not None:
-        (folder / "features.json").write_text(json.dumps(kept, ensure_ascii=False, indent=1) + "\n", "utf-8")
-    (folder / "problem.toml").write_text(study.problem.text, "utf-8")
-    (folder / "summary.json").write_text(report.json(), "utf-8")
-    (folder / "provenance.json").write_text(
-        json.dumps(provenance, ensure_ascii=False, allow_nan=False, indent=1) + "\n", "utf-8"
-    )
+        write_text(folder / "features.json", json.dumps(kept, ensure_ascii=False, indent=1) + "\n")
+    write_text(folder / "problem.toml", study.problem.text)
+    write_text(folder / "summary.json", report.json())
+    write_text(folder / "provenance.json", json.dumps(provenance, ensure_ascii=False, allow_nan=False, indent=1) + "\n")
     if paged:
         beside = [path.name for path in folder.iterdir()]
         shown = page(with_provenance(report.summary, provenance), files_beside=beside, twice=twice)
-        (folder / "report.html").write_text(shown, "utf-8")
+        write_text(folder / "report.html", shown)
 
 
 def read_result(folder: Any) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -172,6 +172,11 @@ def write_page(folder: Any, out: Any = None, full: bool = False) -> Path:
     >>> write_page(here / "result").name
     'report.html'
     """
+    with read_back(folder):
+        return _page_again(folder, out, full)
+
+
+def _page_again(folder: Any, out: Any, full: bool) -> Path:
     path = Path(folder) / "report.html" if out is None else Path(out)
     if (Path(folder) / INDEX).exists():
         temporary_files_beside(path)
@@ -192,18 +197,20 @@ def compare_folders(folders: Sequence[Any], out: Any) -> tuple[dict[str, Any], P
     if len(set(names)) < len(names):
         names = [str(f) for f in folders]
     read = [read_result(folder) for folder in folders]
-    results = {
-        name: (summary, pd.read_parquet(Path(folder) / "estimates.parquet"))
-        for name, folder, (summary, _) in zip(names, folders, read)
-    }
-    summary, frame = compare_results(results, *_related(read[0][1], read[-1][1]))
+    with read_back(" or ".join(map(str, folders))):
+        results = {
+            name: (summary, pd.read_parquet(Path(folder) / "estimates.parquet"))
+            for name, folder, (summary, _) in zip(names, folders, read)
+        }
+        summary, frame = compare_results(results, *_related(read[0][1], read[-1][1]))
+        made = Report(summary.to_dict(), {})
+        shown = made.html(files_beside=["comparison.csv"])
     out = Path(out)
     check_own(out, "comparison.csv")
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     write_frame(harmless(frame), out / "comparison.csv")
-    made = Report(summary.to_dict(), {})
     made.save(out / "summary.json")
-    write_text(out / "report.html", made.html(files_beside=["comparison.csv"]))
+    write_text(out / "report.html", shown)
     return made.summary, out
 
 

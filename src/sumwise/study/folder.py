@@ -5,15 +5,17 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-from sumwise.errors import DataError
-from sumwise.storage.atomic import lock, unlock
-from sumwise.storage.documents import read_json
+from sumwise.errors import DataError, SumwiseError
+from sumwise.io.documents import read_json
+from sumwise.io.locks import lock, unlock
+from sumwise.io.writer import make_folder, own_folder, remove_folder, write_text
 from sumwise.version import __version__
 
 PROVENANCE_FILE = "provenance.json"  # every result has it, and nothing else has it beside summary.json
@@ -41,6 +43,20 @@ def read_parts(folder: Path, *names: str) -> list[dict[str, Any]]:
 def damaged(folder: Path, why: str) -> DataError:
     """The error of a result whose documents can't be used."""
     return DataError(f"The result in {str(folder)!r} is damaged ({why}).", hint="fit it again.")
+
+
+@contextmanager
+def read_back(folder: Any) -> Iterator[None]:
+    """What goes wrong with the documents of a result that was written before is damage to them.
+
+    Every value of a page was drawn once when the result was written: one of another kind was put there since.
+    """
+    try:
+        yield
+    except (SumwiseError, OSError, MemoryError):
+        raise
+    except Exception as error:  # a value of a wrong kind may fail anywhere, in the template too
+        raise damaged(folder, " ".join(f"{type(error).__name__}: {error}".split())[:200]) from error
 
 
 def check_own(folder: Path, *marks: str) -> None:
@@ -95,9 +111,10 @@ class ResultFolder:
                 f"Another run is writing {str(self.out)!r} now.", hint="wait for it, or name another folder."
             )
         try:
+            _check_no_link(self.out, self.partial, self.old)
             if self.old.exists():  # a run that was killed between two renames left the earlier result there
                 if self.out.exists():
-                    shutil.rmtree(self.old)
+                    remove_folder(self.old)
                 else:
                     os.rename(self.old, self.out)
             self._check_out()
@@ -105,24 +122,23 @@ class ResultFolder:
         except BaseException:
             self.__exit__()
             raise
-        shutil.rmtree(self.files, ignore_errors=True)
-        self.steps.mkdir(parents=True, exist_ok=True)
-        self.files.mkdir()
-        (self.partial / "key").write_text(self.key, "utf-8")
+        remove_folder(self.files)
+        own_folder(self.partial)
+        own_folder(self.steps)
+        make_folder(self.files)
+        write_text(self.partial / "key", self.key, private=True)
         return self
 
     def __exit__(self, *_: object) -> None:
         if self._lock is not None:
             if self.partial.exists() and not any(self.steps.glob("*")):
-                shutil.rmtree(self.partial, ignore_errors=True)  # nothing to go on with
+                remove_folder(self.partial)  # nothing to go on with
             unlock(self._lock)
             self._lock = None
 
     def _check_out(self) -> None:
         out = self.out
         if not out.exists():
-            if out.is_symlink():
-                raise DataError(f"{str(out)!r} is a link to a folder that isn't there.", hint="name another folder.")
             return
         if not out.is_dir():
             raise DataError(f"{str(out)!r} is a file.", hint="name a folder.")
@@ -141,7 +157,7 @@ class ResultFolder:
         same = key.read_text("utf-8") == self.key
         if restart:
             if not (resume and same):  # both options: go on where the problem is the same
-                shutil.rmtree(self.steps, ignore_errors=True)
+                remove_folder(self.steps)
             return
         if resume and not same:
             raise DataError(
@@ -160,9 +176,18 @@ class ResultFolder:
         if self.out.exists():
             os.rename(self.out, self.old)
         os.rename(self.files, self.out)
-        shutil.rmtree(self.old, ignore_errors=True)
-        shutil.rmtree(self.partial, ignore_errors=True)
+        remove_folder(self.old)
+        remove_folder(self.partial)
         self.__exit__()
+
+
+def _check_no_link(*paths: Path) -> None:
+    for path in paths:
+        if path.is_symlink():
+            raise DataError(
+                f"{str(path)!r} is a link to {os.path.realpath(path)!r}: nothing is written through it.",
+                hint="remove it, or name another folder.",
+            )
 
 
 def file_facts(path: Path, name: str) -> dict[str, Any]:

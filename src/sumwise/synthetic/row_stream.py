@@ -13,7 +13,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.domain import Domain
 from sumwise.errors import DataError
-from sumwise.storage.atomic import new_file
+from sumwise.io.writer import new_file
 from sumwise.synthetic.record import Record
 from sumwise.synthetic.row_model import BLOCK, RowModel
 from sumwise.tables import Table, Tables

@@ -81,23 +81,25 @@ async function open(name) {
   else await recognise();
 }
 
-async function recognise() {
+async function recognise(answers) {
   $("seen").textContent = "Reading the file …";
   $("reading").hidden = false;
-  try { show(await post(of(current) + "/suggest", { family: $("family").value })); say(null); }
+  try { show(await post(of(current) + "/suggest", { family: $("family").value, answers })); say(null); }
   catch (error) { $("seen").textContent = ""; }
 }
 
 function show(found) {
   $("reading").hidden = false;
   if (found.error) { say(found); $("seen").textContent = found.error; return; }
-  if (!found.seen && reading && reading.study === current) {  // saved: what was recognised stays on the page
-    for (const key of ["seen", "check", "not_used"]) found[key] = reading[key];
+  showQuestions(found);
+  if ((found.questions || []).length) return;
+  if (!found.family && reading && reading.study === current) {  // saved: what was recognised stays on the page
+    for (const key of ["not_used"]) found[key] = reading[key];
   }
   reading = { ...found, study: current };
   for (const id of ["settings", "private"]) $(id).hidden = false;
-  $("seen").textContent = found.seen ? "Recognised: " + found.seen + "." : "";
-  const lines = [...(found.check || []), ...(found.remarks || [])];
+  $("seen").textContent = "";
+  const lines = [...(found.remarks || [])];
   for (const [column, why] of Object.entries(found.not_used || {})) lines.push("Not used: " + column + ": " + why);
   $("checks").replaceChildren(...lines.map((line) => make("li", line)));
   $("columns").tBodies[0].replaceChildren(...found.columns.map(columnRow));
@@ -123,6 +125,33 @@ function show(found) {
   const names = ["", ...found.columns.map((c) => c.name)];
   $("count-label").replaceChildren(...names.map((n) => make("option", n || "none", { value: n })));
   saved = JSON.stringify(values());  // what the problem file says now
+}
+
+function showQuestions(found) {
+  const open = found.questions || [];
+  $("questions").hidden = !open.length;
+  $("questions").replaceChildren();
+  if (!open.length) return;
+  for (const id of ["settings", "private"]) $(id).hidden = true;
+  $("columns").tBodies[0].replaceChildren();
+  $("seen").textContent = "The file leaves " + open.length + (open.length > 1 ? " questions" : " question") + " open.";
+  for (const [k, question] of open.entries()) {
+    const menu = make("select", undefined, { id: "question-" + k, multiple: question.several });
+    menu.dataset.key = question.key;
+    if (!question.several) menu.append(make("option", "choose an answer", { value: "" }));
+    menu.append(...question.options.map((o) => make("option", o, { value: o })));
+    $("questions").append(make("label", question.text, { htmlFor: menu.id }), menu);
+  }
+  const answer = make("button", "Answer", { type: "button" });
+  answer.addEventListener("click", () => {
+    const answers = { ...found.answers };
+    for (const menu of $("questions").querySelectorAll("select")) {
+      const chosen = [...menu.selectedOptions].map((o) => o.value).filter(Boolean);
+      if (chosen.length) answers[menu.dataset.key] = menu.multiple ? chosen : chosen[0];
+    }
+    recognise(answers);
+  });
+  $("questions").append(answer);
 }
 
 function showMethod(methods) {
@@ -316,7 +345,7 @@ for (const kind of ["dragover", "dragleave", "drop"]) {
     if (kind === "drop" && event.dataTransfer.files.length) send(event.dataTransfer.files).catch(() => {});
   });
 }
-$("recognise").addEventListener("click", recognise);
+$("recognise").addEventListener("click", () => recognise({}));
 $("save").addEventListener("click", () => save({ values: values(), contests: reading.contests }));
 $("save-text").addEventListener("click", () => save({ text: $("text").value }));
 $("run").addEventListener("click", () => run().catch(() => {}));

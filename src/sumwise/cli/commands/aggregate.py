@@ -10,9 +10,7 @@ from sumwise.cli import output
 from sumwise.errors import DataError
 
 ORDER = 20
-
-
-FEWEST_ROWS, NEARLY = 100, 0.5  # levels per row, from so many rows on, that only identifiers and fine numbers have
+ROWS_FOR_SPARK = 100_000_000  # DuckDB counts them in the CPU time that Spark takes for 5 million (scale page)
 
 
 def command(
@@ -22,14 +20,11 @@ def command(
     out: Annotated[str, typer.Option(help="The folder to write; it must not exist, or be empty.")],
     attribute: Annotated[
         list[str] | None,
-        typer.Option("--attribute", "-a", help="A column to count over; repeat it. Default: all others."),
+        typer.Option(
+            "--attribute", "-a", help="A column to count over; repeat it. Default: those with rules, else all others."
+        ),
     ] = None,
     label: Annotated[str | None, typer.Option(help="Column of 0 and 1, or of classes, to sum per cell.")] = None,
-    amount: Annotated[
-        str | None, typer.Option(help="Column of amounts to sum per cell instead, with squares; needs both ends.")
-    ] = None,
-    amount_low: Annotated[float | None, typer.Option(help="Amounts below count as this.")] = None,
-    amount_high: Annotated[float | None, typer.Option(help="Amounts above count as this.")] = None,
     order: Annotated[int, typer.Option(help="Count every subset of this many columns.")] = 2,
     weight: Annotated[str | None, typer.Option(help="Column of row weights.")] = None,
     where: Annotated[
@@ -65,7 +60,6 @@ def command(
     encoding.json where columns were encoded. Nothing is written if anything fails.
 
       $ sumwise aggregate rows.parquet --label click --order 2 --out tables/
-      $ sumwise aggregate rows.parquet --amount spent --amount-low 0 --amount-high 500 --out sums/
 
     A file of rules for --encode has one table per attribute, as \\[age] with kind = "quantiles" and bins = 10. Rules
     of kind "target" also need, at its head, held_out = \\[\\["day", "<", 3]]: the rows to learn them from, which
@@ -75,23 +69,24 @@ def command(
     from sumwise.readers.tables_folder import check_free
 
     check_free(out)
-    ends = _ends(amount, amount_low, amount_high)
     options = _options(engine, master, threads, memory_limit)
-    kinds = _columns(source, engine, table, options)
+    kinds = _columns(source, engine, table, options) if where or (not attribute and not encode and not encoding) else {}
     conditions = [parsed_condition(text, kinds) for text in where or []]
     rules = _encoding(
         source, encode, encoding, label, {**options, "engine": engine, "table": table, "where": conditions}
     )
-    attributes = list(attribute or _default_attributes(kinds, rules, (label, weight, person, amount)))
+    attributes = list(attribute or _default_attributes(kinds, rules, (label, weight, person)))
     tables = aggregate(
         source, attributes, label, order, weight, rules, engine,
         where=conditions, suppress_below=suppress_below, table=table, person=person, max_rows=max_rows,
-        max_cells=max_cells, max_weight=max_weight, seed=seed, complementary=not primary_only, amount=amount,
-        amount_range=ends, verbose=int(not quiet), **options,
+        max_cells=max_cells, max_weight=max_weight, seed=seed, complementary=not primary_only,
+        verbose=int(not quiet), **options,
     )  # fmt: skip
     _write(tables, out, {"source": source, "weight": weight}, cells)
-    n_rows = tables.n if weight is None else _n_rows(source, conditions, engine=engine, table=table, **options)
-    _warn_of_identifiers(tables, n_rows)
+    if engine == "spark" and tables.n is not None and weight is None and tables.n < ROWS_FOR_SPARK:
+        output.warn(
+            f"Spark costs about 24 times DuckDB's CPU. Hint: below {ROWS_FOR_SPARK:,} rows use --engine duckdb."
+        )
     facts = {**tables.describe(), "folder": out}
     if json:
         output.write_json(facts)
@@ -100,32 +95,6 @@ def command(
     else:
         n = "" if tables.n is None else f", {tables.n:,.0f} rows{' by weight' if weight else ''}"
         output.write(f"{len(tables)} tables, {facts['cells']:,} cells{n}: {out}")
-
-
-def _warn_of_identifiers(tables: Any, n_rows: float | None) -> None:
-    """Warn of attributes that have nearly as many levels as there are rows: cells of one person each.
-
-    n_rows: not weighted, since weights of 1,000 would hide an identifier.
-    """
-    if n_rows is None or n_rows < FEWEST_ROWS:
-        return
-    for name, size in zip(tables.domain.attributes, tables.domain.shape):
-        if size > NEARLY * n_rows:
-            output.warn(
-                f"{name!r} has {size:,} levels in {n_rows:,.0f} rows: its cells count one or two people each. "
-                "Hint: name the others by -a, or give it a rule by --encode; --person if it names persons."
-            )
-
-
-def _ends(amount: str | None, low: float | None, high: float | None) -> tuple[float, float] | None:
-    if amount is None and low is None and high is None:
-        return None
-    if amount is None or low is None or high is None:
-        raise DataError(
-            "--amount, --amount-low and --amount-high go together.",
-            hint="the range decides how much one row can change the tables; choose it without looking at the data.",
-        )
-    return low, high
 
 
 def _options(engine: str, master: str | None, threads: int | None, memory_limit: str | None) -> dict[str, Any]:
@@ -183,7 +152,7 @@ def _value(text: str, kind: str, condition: str) -> Any:
 
 def _encoding(source: str, encode: str | None, encoding: str | None, label: str | None, options: dict[str, Any]) -> Any:
     from sumwise.encoding import Encoding
-    from sumwise.storage.documents import read_json, read_named
+    from sumwise.io.documents import read_json, read_named
 
     if encode is not None and encoding is not None:
         raise DataError("Both --encode and --encoding are given.", hint="learn rules, or use those of earlier tables.")
@@ -194,17 +163,17 @@ def _encoding(source: str, encode: str | None, encoding: str | None, label: str 
     from sumwise.aggregate import fit_encoding
 
     data = read_rules(encode)
-
     label = data.pop("label") if isinstance(data.get("label"), str) else label
     held_out = data.pop("held_out") if isinstance(data.get("held_out"), list) else None
-    if held_out:
-        _check_held_out(source, held_out, encode, **options)
+    if not held_out:
+        return data  # learned as the rows are counted
+    _check_held_out(source, held_out, encode, **options)
     return fit_encoding(source, data, label, held_out, **options)
 
 
 def read_rules(path: str) -> dict[str, Any]:
     """The rules of a TOML file, as `Encoding.fit` takes them."""
-    from sumwise.storage.documents import read_named, read_toml
+    from sumwise.io.documents import read_named, read_toml
 
     given = read_named(read_toml, path).items()
     return {name: rule["at"] if isinstance(rule, dict) and set(rule) == {"at"} else rule for name, rule in given}
@@ -235,11 +204,14 @@ def _n_rows(source: str, conditions: list, *, engine: str, table: str | None, **
 
 
 def _default_attributes(kinds: dict[str, str], rules: Any, others: tuple[str | None, ...]) -> list[str]:
+    """The attributes that rules list, or all columns but those with another part and a frame's index."""
     from sumwise.readers.sheet import is_index
 
-    used = set() if rules is None else set(rules.columns)
-    plain = [c for c in kinds if c not in others and c not in used and not is_index(c)]
-    return [*(() if rules is None else rules.attributes), *plain]
+    return (
+        [c for c in kinds if c not in others and not is_index(c)]
+        if rules is None
+        else list(getattr(rules, "attributes", rules))
+    )
 
 
 def _write(tables: Any, out: str, facts: dict[str, Any], cells: bool) -> None:

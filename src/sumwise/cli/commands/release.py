@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from dataclasses import replace as replaced
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,29 +20,20 @@ def command(
     rows: Annotated[
         str | None, typer.Option(help="Rows of individuals instead: a file, counted and released in one go.")
     ] = None,
-    encode: Annotated[
-        str | None, typer.Option(help="With --rows: TOML file of rules; cut points and levels are learned privately.")
+    schema: Annotated[
+        str | None, typer.Option(help="With --rows: TOML file that declares columns, levels or ranges, and bounds.")
     ] = None,
-    label: Annotated[str | None, typer.Option(help="With --rows: column of 0 and 1, or of classes.")] = None,
     order: Annotated[int, typer.Option(help="With --rows: count every subset of this many attributes.")] = 2,
-    person: Annotated[str | None, typer.Option(help="With --rows: column that names persons.")] = None,
     level_share: Annotated[
         float, typer.Option(help="With --rows: share of the budget for cut points and levels.")
     ] = 0.1,
-    select: Annotated[
-        str | None,
-        typer.Option(
-            help="Choose pairs privately: adaptive or tree (gaussian noise). For a classifier, release all pairs."
-        ),
-    ] = None,
     out: Annotated[str | None, typer.Option(help="The folder to write; it must not exist, or be empty.")] = None,
     epsilon: Annotated[float, typer.Option(help="Privacy loss of this release.")] = 1.0,
     delta: Annotated[float, typer.Option(help="Needed for gaussian, as 1e-6.")] = 0.0,
     mechanism: Annotated[str, typer.Option(help="geometric, laplace or gaussian.")] = "geometric",
     max_rows: Annotated[
-        int | None, typer.Option(help="The most rows that one person has. Default: as counted, else 1.")
+        int | None, typer.Option(help="The most rows that one person has in the tables. Default: as counted, else 1.")
     ] = None,
-    rows_per_person: Annotated[int | None, typer.Option(help="Old name of --max-rows.", hidden=True)] = None,
     max_weight: Annotated[
         float | None, typer.Option(help="The largest weight of a row; needed where rows were weighted.")
     ] = None,
@@ -74,17 +64,17 @@ def command(
       $ sumwise release tables/ --epsilon 1 --plan
       $ sumwise release tables/ --epsilon 1 --out noisy/
 
-    With --rows nothing exact is written: levels and cut points are learned privately by the rules of --encode, the
-    rows are counted in memory, and the tables released, all from one ledger, FILE.budget.json beside the rows. Links
-    to the rows and copies of them have no ledger of their own.
+    With --rows nothing exact is written. --schema says what is known of the rows before anybody looks at them; levels
+    and cut points that it doesn't say are learned privately. Rows are counted in memory and released, and one
+    charge to the ledger, FILE.budget.json beside the rows, pays for all. Links to the rows and copies of them have no
+    ledger of their own.
 
-      $ sumwise release --rows people.parquet --encode rules.toml --label ill --mechanism gaussian --delta 1e-6 \\
-            --epsilon 1 --out noisy/
+      $ sumwise release --rows people.csv --schema people.toml --mechanism gaussian --delta 1e-6 --out noisy/
+
+    A schema has the keys label, classes, person, max_rows, weight and max_weight, and one table per attribute, as
+    \\[attributes.age] with kind = "quantiles" and range = \\[0, 120].
     """
-    from sumwise.aggregate import aggregate
-    from sumwise.readers import read_tables_folder
-    from sumwise.readers.tables_folder import check_free, new_folder
-    from sumwise.storage.documents import file_digest
+    from sumwise.readers.tables_folder import check_free
 
     if out is None and not plan:
         raise DataError("There is no --out.", hint="name a folder, or ask for --plan.")
@@ -92,47 +82,79 @@ def command(
         check_free(out)
     if (tables is None) == (rows is None):
         raise DataError("Give a folder of tables, or --rows.", hint="sumwise release --help shows both.")
-    if plan and rows is not None:
-        raise DataError("--plan needs tables.", hint="cut points and levels are learned first, and that costs.")
-    max_rows = _renamed(max_rows, rows_per_person)
-    options = Release(epsilon, delta, mechanism, max_rows, max_weight, replace, public_levels, select, int(not quiet))
+    if (rows is None) != (schema is None):
+        raise DataError("--rows and --schema go together.", hint="a schema says what is known of the rows.")
+    if rows is not None and (max_rows, max_weight, public_levels) != (None, None, False):
+        raise DataError("--max-rows, --max-weight and --public-levels are for tables.", hint="the schema says these.")
+    options = Release(epsilon, delta, mechanism, max_rows, max_weight, replace, public_levels, int(not quiet))
+    spent = _Spent(budget, total_epsilon, None if plan else out, cells)
     if rows is None:
-        exact = read_tables_folder(tables or "")
-        arithmetic, facts = options.planned(exact)
-        if not plan and out is not None:
-            with new_folder(out, reserve=2**20 + 64 * sum(arithmetic.cells)) as building:  # before anything is spent
-                ledger = _ledger(Path(tables or "") / "budget.json", budget, total_epsilon, epsilon, delta)
-                options.write(exact, ledger, building, out, facts, cells)
-        _show(arithmetic, facts, out if not plan else None, json, quiet)
-        return
-    with new_folder(out or "", reserve=2**24) as building:
-        beside = os.path.realpath(rows) if os.path.exists(rows) else rows.rstrip("/")  # links to rows are those
-        ledger = _ledger(Path(f"{beside}.budget.json"), budget, total_epsilon, epsilon, delta)
-        digest = file_digest(rows)
-        ledger.source = () if digest is None else (digest,)
-        levels, rest = options.split(0.0 if encode is None else level_share)
-        if encode is not None:
-            _check_before_spending(rows, label, person, rest)
-        encoding = _private_encoding(rows, encode, rest, levels, person, ledger)
-        bounds = {} if person is None else {"person": person, "max_rows": max_rows or 1}
-        attributes = list(encoding.attributes) if encoding is not None else _columns(rows, label, person)
-        exact = aggregate(rows, attributes, label, order, encoding=encoding, **bounds, verbose=int(not quiet))
-        arithmetic, facts = rest.planned(exact)
-        rest.write(exact, ledger, building, out or "", facts, cells)
-    _show(arithmetic, facts, out, json, quiet)
+        arithmetic, facts = _of_tables(tables or "", options, spent)
+    else:
+        arithmetic, facts = _of_rows(rows, schema or "", options, spent, order, level_share)
+    _show(arithmetic, facts, spent.out, json, quiet)
 
 
-def _renamed(max_rows: int | None, old: int | None) -> int | None:
-    """The most rows of a person, under the name that `sumwise aggregate` has for it or the one it had here."""
+@dataclass(frozen=True)
+class _Spent:
+    """Where the loss is charged and the result written; without `out`, nothing is."""
 
-    if old is None:
-        return max_rows
-    if max_rows is not None:
-        raise DataError("--rows-per-person is the old name of --max-rows; both are given.", hint="leave the old out.")
-    output.warn(
-        "--rows-per-person is now called --max-rows, as in sumwise aggregate; the old name will be removed in 0.3."
-    )
-    return old
+    budget: str | None
+    total: float | None
+    out: str | None
+    cells: bool
+
+
+def _of_tables(folder: str, options: Release, spent: _Spent) -> tuple[Any, dict[str, Any]]:
+    """The arithmetic and the facts of a release of counted tables."""
+    from sumwise.privacy import release
+    from sumwise.readers import read_tables_folder
+    from sumwise.readers.tables_folder import free_reserve, new_folder, write_into
+
+    exact = read_tables_folder(folder)
+    plan = options.planned(exact)
+    facts: dict[str, Any] = {"release": plan.describe()}
+    if spent.out is not None:
+        with new_folder(spent.out, reserve=2**20 + 64 * sum(plan.cells)) as building:  # before anything is spent
+            ledger = _ledger(Path(folder) / "budget.json", spent, options)
+            noisy = release(
+                exact, options.epsilon, options.delta, options.mechanism, plan.bounds, ledger,
+                public_levels=options.public_levels, what=f"release to {spent.out}", verbose=options.verbose,
+            )  # fmt: skip
+            facts["budget"] = ledger.describe()
+            free_reserve(building)
+            write_into(noisy, building, facts, spent.cells)
+    return plan, facts
+
+
+def _of_rows(
+    rows: str, schema: str, options: Release, spent: _Spent, order: int, level_share: float
+) -> tuple[Any, dict[str, Any]]:
+    """The arithmetic and the facts of a release of declared rows."""
+    from sumwise.encoding import Declaration
+    from sumwise.io.documents import file_digest, read_named, read_toml
+    from sumwise.privacy import release_rows
+    from sumwise.privacy.release_rows import plan_rows
+    from sumwise.readers.tables_folder import free_reserve, new_folder, write_into
+
+    declaration = Declaration.from_dict(read_named(read_toml, schema))
+    amounts = options.epsilon, options.delta, options.mechanism
+    plan = plan_rows(declaration, *amounts, order, None, level_share, options.replace)
+    facts: dict[str, Any] = {"release": plan.tables.describe() | plan.promise}
+    if spent.out is not None:
+        with new_folder(spent.out, reserve=2**20 + 64 * sum(plan.tables.cells)) as building:
+            beside = os.path.realpath(rows) if os.path.exists(rows) else rows.rstrip("/")  # links to rows are those
+            ledger = _ledger(Path(f"{beside}.budget.json"), spent, options)
+            digest = file_digest(rows)
+            ledger.source = () if digest is None else (digest,)
+            noisy = release_rows(
+                rows, declaration, *amounts, ledger, order=order, level_share=level_share,
+                replace_person=options.replace, what=f"release to {spent.out}",
+            )  # fmt: skip
+            facts["budget"] = ledger.describe()
+            free_reserve(building)
+            write_into(noisy, building, facts, spent.cells)
+    return plan.tables, facts
 
 
 @dataclass(frozen=True)
@@ -146,87 +168,14 @@ class Release:
     weight: float | None
     replace: bool
     public_levels: bool
-    select: str | None
     verbose: int = 1
 
-    def split(self, share: float) -> tuple[Any, Release]:
-        """The loss of levels and cut points, by their share of the budget, and the release that has the rest."""
-        from sumwise.privacy.private_levels import split_loss
-
-        if not 0 <= share < 1:
-            raise DataError(f"--level-share is {share:g}.", hint="give a number between 0 and 1, as 0.1.")
-        if not share:
-            return None, self
-        unit = "rho" if self.select is not None else "mu" if self.mechanism == "gaussian" else "epsilon"
-        levels, epsilon, delta = split_loss(self.epsilon, self.delta, share, unit if self.delta else "epsilon")
-        return levels, replaced(self, epsilon=epsilon, delta=delta)
-
-    def planned(self, exact: Any) -> tuple[Any, dict[str, Any]]:
-        """The arithmetic of a release, and its facts."""
+    def planned(self, exact: Any) -> Any:
+        """The arithmetic of a release of tables."""
         from sumwise.privacy import plan_release
 
         bounds = _bounds(exact, self.rows, self.weight, self.replace)
-        mechanism = self.mechanism if self.select is None else "gaussian"
-        plan = plan_release(exact, self.epsilon, self.delta, mechanism, bounds, public_levels=self.public_levels)
-        return plan, {"release": plan.describe()}
-
-    def write(self, exact: Any, ledger: Any, building: Path, out: str, facts: dict[str, Any], cells: bool) -> None:
-        """Spend, draw the noise, and write the result."""
-        from sumwise.privacy import release, release_selected
-        from sumwise.readers.tables_folder import free_reserve, write_into
-
-        bounds = _bounds(exact, self.rows, self.weight, self.replace)
-        more = {"public_levels": self.public_levels, "what": f"release to {out}", "verbose": self.verbose}
-        if self.select is None:
-            noisy = release(exact, self.epsilon, self.delta, self.mechanism, bounds, ledger, **more)
-        else:
-            noisy = release_selected(exact, self.epsilon, self.delta, bounds, ledger, method=self.select, **more)
-        facts["budget"] = ledger.describe()
-        free_reserve(building)
-        write_into(noisy, building, facts, cells)
-
-
-def _private_encoding(
-    rows: str, encode: str | None, options: Release, levels: Any, person: str | None, ledger: Any
-) -> Any:
-    from sumwise.cli.commands.aggregate import read_rules
-    from sumwise.privacy import PersonBounds
-    from sumwise.privacy.private_levels import learned_privately
-    from sumwise.readers.files import open_sheet
-
-    if encode is None:
-        return None
-    spec = read_rules(encode)
-    frame = open_sheet(rows, None, None).frame
-    bounds, what = PersonBounds(options.rows or 1, replace=options.replace), f"levels of {Path(rows).name}"
-    return learned_privately(frame, spec, levels, bounds, ledger, person=person, what=what)
-
-
-def _check_before_spending(rows: str, label: str | None, person: str | None, options: Release) -> None:
-    """Refuse, before levels are paid for, what the release of the tables would refuse after."""
-    from sumwise import Domain, Table, Tables, checks
-    from sumwise.aggregate import CountPlan, first_pass
-    from sumwise.aggregate.rows_to_tables import opened
-    from sumwise.provenance import Provenance
-
-    learned: tuple[str, ...] = ()
-    with opened(rows, (), "duckdb", None) as found:
-        for name in (label, person):
-            if name is not None:
-                checks.known(name, tuple(found.columns), "column")
-        plan = None if label is None else CountPlan(rows, tuple(c for c in found.columns if c != label), label, order=1)
-        if plan is not None and first_pass.classes_of(plan, found) is not None:
-            learned = (str(label),)
-    like = Provenance(weighted=False, rows_per_person=None if person is None else options.rows or 1, learned=learned)
-    options.planned(Tables([Table("x", [1.0, 1.0])], Domain({"x": 2}), label=label, provenance=like))
-
-
-def _columns(rows: str, *others: str | None) -> list[str]:
-    from sumwise.aggregate.rows_to_tables import opened
-    from sumwise.readers.sheet import is_index
-
-    with opened(rows, (), "duckdb", None) as found:
-        return [c for c in found.columns if c not in others and not is_index(c)]
+        return plan_release(exact, self.epsilon, self.delta, self.mechanism, bounds, public_levels=self.public_levels)
 
 
 def _bounds(tables: Any, rows: int | None, weight: float | None, replace: bool) -> Any:
@@ -243,9 +192,10 @@ def _bounds(tables: Any, rows: int | None, weight: float | None, replace: bool) 
     )
 
 
-def _ledger(default: Path, budget: str | None, total: float | None, epsilon: float, delta: float) -> Any:
+def _ledger(default: Path, spent: _Spent, options: Release) -> Any:
     from sumwise.privacy import Budget
 
+    budget, total = spent.budget, spent.total
     path = default if budget is None else Path(budget)
     if default.exists() and path.resolve() != default.resolve() and Budget.from_file(default).entries:
         raise DataError(
@@ -255,7 +205,7 @@ def _ledger(default: Path, budget: str | None, total: float | None, epsilon: flo
     if path.exists():
         kept = Budget.from_file(path)
         return kept if total is None else Budget(total, kept.delta, path)
-    return Budget(epsilon if total is None else total, delta, path)
+    return Budget(options.epsilon if total is None else total, options.delta, path)
 
 
 def _show(plan: Any, facts: dict[str, Any], out: str | None, json: bool, quiet: bool) -> None:

@@ -28,7 +28,7 @@ def command(
     """Open the app in the browser: choose a file, check how it is read, run, read the report. Ctrl-C ends it.
 
     Only this machine can reach it (127.0.0.1), and only with the token in the address. Every study is a folder that
-    the command line understands: data, problem.toml and result/. Needs the extra serve.
+    the command line understands: data, problem.toml and result/.
 
       $ sumwise serve
       $ sumwise serve result/

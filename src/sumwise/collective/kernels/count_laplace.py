@@ -46,7 +46,6 @@ def function_variances(
     cells: np.ndarray,
     weights: Iterable[np.ndarray],
     tables: tuple[CountProblem, Beliefs, np.ndarray] | None = None,
-    weight: float | None = None,
 ) -> np.ndarray:
     """Posterior variances of ``weights @ cells`` for every row of weights (any iterable of (n_cells,) arrays).
 
@@ -54,7 +53,7 @@ def function_variances(
     on the smaller problem, which has all that was observed. With `weight`, by which losses were divided, noise with a
     kink counts as normal.
     """
-    noise, curved = _noise(problem, cells, weight)
+    noise, curved = _noise(problem, cells)
     wide, wide_beliefs, wide_cells = (problem, beliefs, cells) if tables is None else tables
     index, noise = problem.observations.index[curved], noise[curved]
     seen_at = wide.observations.index[curved]
@@ -88,15 +87,13 @@ def _solver(
     return lambda rhs: conjugate_gradients(product, lambda r: r / scale, rhs, rhs / scale, TOL, MOST_PRODUCTS)[0]
 
 
-def node_covariance(
-    problem: CountProblem, beliefs: Beliefs, cells: np.ndarray, node: int, weight: float | None = None
-) -> np.ndarray | None:
+def node_covariance(problem: CountProblem, beliefs: Beliefs, cells: np.ndarray, node: int) -> np.ndarray | None:
     """Posterior covariance of all counts of one node of a path, by a filter along the path; None where there is none.
 
     Counts of a Markov chain have the covariances of a Gaussian one with the same first two moments. The filter carries
     the covariance of the present node, and that between it and `node`, given all observations so far.
     """
-    noise, curved = _noise(problem, cells, weight)
+    noise, curved = _noise(problem, cells)
     route = next((nodes for nodes, _ in problem.paths or () if node in nodes), None)
     if route is None or (noise[curved] <= 0).any() or problem.device is not None:
         return None
@@ -130,11 +127,8 @@ def node_covariance(
     return own
 
 
-def _noise(problem: CountProblem, cells: np.ndarray, weight: float | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Inverse second derivatives of the loss at the observed cells, and which cells have any.
-
-    With a weight, two-sided noise has those of normal noise of its variance, ``2 b^2``: its box is ``weight / b`` wide.
-    """
+def _noise(problem: CountProblem, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Inverse second derivatives of the loss at the observed cells, and which cells have any."""
     observations = problem.observations
     s, p, e = observations.slices()
     inverse, curved = np.zeros(observations.size), np.ones(observations.size, dtype=bool)
@@ -142,8 +136,4 @@ def _noise(problem: CountProblem, cells: np.ndarray, weight: float | None = None
     inverse[p] = cells[observations.index[p]] ** 2 / observations.y[p]
     # Of the linear ones only exact cells are curved; those of two-sided noise lie off their kink here.
     curved[e] = np.isinf(observations.low) & np.isinf(observations.high)
-    if weight is not None:
-        soft = np.isfinite(observations.low) & np.isfinite(observations.high)
-        inverse[e] = np.where(soft, 2.0 / (weight * np.where(soft, observations.high, 1.0) ** 2), 0.0)
-        curved[e] |= soft
     return inverse, curved & (cells[observations.index] > 0)

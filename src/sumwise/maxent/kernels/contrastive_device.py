@@ -7,41 +7,18 @@ terms, in single precision. Sums run in a fixed order, so the same chains give t
 from __future__ import annotations
 
 import importlib
-import math
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
-from sumwise.maxent.kernels.contrastive import LEAST_SHARE, LONGEST
 from sumwise.maxent.kernels.loglinear import Layout
 
 if TYPE_CHECKING:
     from torch import Tensor
 
-LINES_PER_PROGRAM = 8  # lines across contiguous cells that one program takes: a sector of memory
-
-
-class Lines(NamedTuple):
-    """Lines of cells along one axis of all cliques that have it, a tile of neighbours per program.
-
-    first, length, step, n_lines (T,): a tile's first cell, the cells of a line, their distance, and how many lines
-    start side by side from there.
-    """
-
-    first: Tensor
-    length: Tensor
-    step: Tensor
-    n_lines: Tensor
-    longest: int
-    together: int
-
 
 class Problem(NamedTuple):
     """What a step compares the model with: data, seen, penalty and error (1 + C, P), shares (K,), population n.
 
-    centre (1 + C, P): where penalties pull to; zero if None. noisy: whether penalties are raised where noise hides
-    cells.
+    centre (1 + C, P): where penalties pull to; zero if None.
     """
 
     layout: Layout
@@ -51,19 +28,15 @@ class Problem(NamedTuple):
     error: Tensor
     shares: Tensor
     n: float
-    lines: tuple[Lines, ...]
-    kernels: Any
     centre: Tensor | None = None
-    noisy: bool = False
 
 
 class Pace(NamedTuple):
-    """How long steps are; `precondition` as in `MaxEntClassifier`, `keep` and `late` as in training's running means."""
+    """How long steps are; `keep` and `late` as in training's running means."""
 
     step_mu: float
     step_theta: float
     size: float
-    precondition: str | None
     rescale: bool
     keep: float
     first: bool
@@ -112,44 +85,6 @@ def inner_terms(lay: Layout) -> list[tuple[int, int, tuple[int, ...]]]:
     return found
 
 
-def centring_lines(lay: Layout, put: Callable[..., Any]) -> tuple[Lines, ...]:
-    """The lines along each axis, as tiles; cliques of one attribute have none."""
-    deepest = max(len(c) for c in lay.cliques)
-    return tuple(_axis_lines(lay, axis, put) for axis in range(deepest if deepest > 1 else 0))
-
-
-def _axis_lines(lay: Layout, axis: int, put: Callable[..., Any]) -> Lines:
-    tiles, longest, last = [], 1, True
-    for c, clique in enumerate(lay.cliques):
-        shape = lay.shape(clique)
-        if axis >= len(shape) or len(shape) == 1:
-            continue
-        inner, outer = math.prod(shape[axis + 1 :]), math.prod(shape[:axis])
-        longest, last = max(longest, shape[axis]), last and inner == 1
-        at = np.arange(outer)[:, None] * shape[axis] * inner + np.arange(0, inner, LINES_PER_PROGRAM)
-        width = np.broadcast_to(np.minimum(LINES_PER_PROGRAM, inner - np.arange(0, inner, LINES_PER_PROGRAM)), at.shape)
-        same = np.ones(at.size, dtype=np.int64)
-        tiles.append(np.stack([lay.starts[c] + at.ravel(), shape[axis] * same, inner * same, width.ravel()]))
-    columns = [put(column) for column in np.concatenate(tiles, axis=1)]
-    return Lines(*columns, longest=longest, together=1 if last else LINES_PER_PROGRAM)
-
-
-def without_means(own: Tensor, weight: Tensor, problem: Problem) -> None:
-    """Take the weighted means along every axis out of each clique's cells (R, n_cells), in place."""
-    n_axes = len(problem.lines)
-    for axis in (*range(n_axes), *range(n_axes - 2, -1, -1)):
-        if problem.kernels is not None:
-            problem.kernels.without_means(own, weight, problem.lines[axis])
-            continue
-        lay = problem.layout
-        for c, clique in enumerate(lay.cliques):
-            if 1 < len(clique) > axis:
-                place, shape = slice(lay.starts[c], lay.starts[c + 1]), lay.shape(clique)
-                value, h = own[:, place].view(-1, *shape), weight[:, place].reshape(-1, *shape)
-                total = h.sum(dim=axis + 1, keepdim=True).clamp(min=1e-30)
-                value -= (value * h).sum(dim=axis + 1, keepdim=True) / total
-
-
 def gradient(problem: Problem, model: Tensor, pull: Tensor, rescale: bool) -> Tensor:
     """Model minus data plus the penalty's pull; label sums per count where `rescale` (see `contrastive.gradients`)."""
     out = model - problem.data
@@ -185,28 +120,10 @@ def take_step(problem: Problem, state: State, halves: list[tuple[Tensor, Tensor,
 
 
 def _move(problem: Problem, state: State, slope: Tensor, pace: Pace) -> None:
-    lay = problem.layout
-    if pace.precondition is None:
-        slope /= max(float(problem.data[0].max()), 1.0)
-    else:
-        weight = (problem.data.clamp(min=0.0) + state.usual).mul_(0.5).add_(problem.penalty, alpha=2.0).clamp_(min=1e-9)
-        slope.div_(weight).clamp_(-LONGEST, LONGEST)
-    fast = (pace.step_mu, *[pace.step_theta] * (len(slope) - 1))
-    if pace.precondition == "effects":
-        counts = weight[:, : lay.n_cells]  # pyright: ignore[reportPossiblyUnboundVariable]
-        counted = (counts - 2.0 * problem.penalty[:, : lay.n_cells]).div_(counts).clamp_(min=LEAST_SHARE)
-        own = slope[:, : lay.n_cells].clone()
-        if problem.noisy:  # as `contrastive.preconditioned` does
-            own /= counted
-            without_means(own, counts * counted * counted, problem)
-            own *= counted
-        else:
-            without_means(own, counts, problem)
-        for row, part, share, quick in zip(slope, own, counted, fast):  # the pace of `contrastive.shared_pace`
-            slow = (1.0 / (quick * len(lay.terms))) / share
-            row[: lay.n_cells].sub_(part).mul_(slow.clamp_(max=1.0)).add_(part)
-    for row, now, quick in zip(slope, state.params, fast):
-        now.sub_(row, alpha=pace.size * quick)
+    counts = (problem.data.clamp(min=0.0) + state.usual).mul_(0.5)
+    each = (pace.step_mu, *[pace.step_theta] * (len(slope) - 1))
+    for row, now, count, penalty, step in zip(slope, state.params, counts, problem.penalty, each):
+        now.sub_(row / count.add_(penalty, alpha=2.0 * step).clamp_(min=1e-9), alpha=pace.size * step)
 
 
 def _move_offsets(problem: Problem, offsets: Tensor, model: Tensor, size: float) -> None:

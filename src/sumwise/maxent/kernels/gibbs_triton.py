@@ -15,7 +15,6 @@ from sumwise.maxent.kernels.gibbs_device_plan import COPIES
 if TYPE_CHECKING:
     from torch import Tensor
 
-    from sumwise.maxent.kernels.contrastive_device import Lines
     from sumwise.maxent.kernels.gibbs_device import DevicePlan, DeviceSite
 
 if find_spec("triton") is not None:
@@ -198,29 +197,3 @@ def _count(
             tl.atomic_add(place, word, mask=here, sem="relaxed")
         else:
             tl.atomic_add(total + score * total_stride + tl.load(start + c) + cell, word, mask=here, sem="relaxed")
-
-
-def without_means(own: Tensor, weight: Tensor, lines: Lines) -> None:
-    """As `contrastive_device.without_means` along one axis: one program per tile of lines."""
-    block = triton.next_power_of_2(lines.longest)
-    _without_means[(lines.first.shape[0], own.shape[0])](
-        own, own.stride(0), weight, weight.stride(0), lines.first, lines.length, lines.step, lines.n_lines,
-        BLOCK=block, TOGETHER=lines.together, num_warps=max(1, min(8, block * lines.together // 512)),
-    )  # fmt: skip
-
-
-@jit
-def _without_means(
-    own, own_stride, weight, weight_stride, first, length, step, n_lines,
-    BLOCK: tl.constexpr, TOGETHER: tl.constexpr,
-) -> None:  # fmt: skip
-    tile = tl.program_id(0)
-    row = tl.program_id(1).to(tl.int64)
-    along = tl.arange(0, BLOCK)[:, None]
-    line = tl.arange(0, TOGETHER)[None, :]
-    cell = tl.load(first + tile) + along * tl.load(step + tile) + line
-    inside = (along < tl.load(length + tile)) & (line < tl.load(n_lines + tile))
-    value = tl.load(own + row * own_stride + cell, mask=inside, other=0.0)
-    h = tl.load(weight + row * weight_stride + cell, mask=inside, other=0.0)
-    mean = tl.sum(value * h, axis=0) / tl.maximum(tl.sum(h, axis=0), 1e-30)
-    tl.store(own + row * own_stride + cell, value - mean[None, :], mask=inside)

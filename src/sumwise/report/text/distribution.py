@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sumwise import diagnostics
+from sumwise import plots
 from sumwise.errors import DataError, sentence
 from sumwise.metrics import conformal_half_width, mean_error_interval, r_squared_interval, wilson_interval
+from sumwise.report import held_out
 from sumwise.report.context import Context, listed, plural
 from sumwise.report.summary import FEW_ROWS, Summary, bullets, facts, figure, finding, note, table, text
 
@@ -25,6 +26,9 @@ ASSUMED = {
     "FourierEmbedding": ["The response is a smooth function of the distribution of the features over a bag."],
     "BagKernelRidge": ["Bags whose distributions are close in transport distance have similar responses."],
     "BagGaussianProcess": ["The response is a Gaussian process over the distributions of the bags."],
+    "BagStacking": [
+        "Among the methods, or between them, is one that describes how the response depends on the samples."
+    ],
     "DeepSets": ["The response is a function of averages of learned features over the bag; this needs many bags."],
 }
 SHARED = [
@@ -50,7 +54,7 @@ def write(context: Context) -> Summary:
         raise DataError("A report on a method for bags needs the bags and their responses.", hint="give (bags, y).")
     bags, y = context.data[0], np.asarray(context.data[1])
     predicted = context.step(
-        "predict held-out bags", lambda: diagnostics.cross_predict(context.model, bags, y, FOLDS, context.random_state)
+        "predict held-out bags", lambda: held_out.cross_predict(context.model, bags, y, FOLDS, context.random_state)
     )
     classes = _classes(context, y)
     response = context.response or "response"
@@ -114,13 +118,13 @@ def _regression(context: Context, summary: Summary, y: np.ndarray, predicted: np
     error = found - actual
     score = 1 - float((error**2).sum()) / float(((actual - actual.mean()) ** 2).sum())
     wide = conformal_half_width(error, context.level)
-    own = getattr(context.model, "predict_interval", None)
+    own = context.method == "BagGaussianProcess"
     frame = _bags(context).assign(actual=actual, predicted=found, low=found - wide, high=found + wide)
     context.frames["estimates"] = frame
     summary.record = {"score": score, "score of a constant": 0.0, "scored by": "R squared", "half width": wide}
     summary.findings = _error_findings(context, actual, found, score, wide)
     name = context.response or "response"
-    numbers = diagnostics.predicted_numbers(actual, found, name, frame["low"], frame["high"])
+    numbers = plots.predicted_numbers(actual, found, name, frame["low"], frame["high"])
     caption = (
         f"Predicted and actual {name} of every bag, each predicted by a fit that has not seen it; vertical lines are "
         f"{context.percent} intervals. Perfect predictions lie on the dashed line."
@@ -140,7 +144,8 @@ def _error_findings(
     """R squared, mean absolute error and the error of a single prediction, each with its interval."""
     error, level = found - actual, context.level
     spread = float(np.abs(actual - actual.mean()).mean())
-    ends = r_squared_interval(actual, found, level)
+    ends = _of_folds(score, r_squared_interval(actual, found, level))
+    off_by = float(np.abs(error).mean())
     trust = "low" if ends[0] <= 0 else "moderate" if len(actual) < 100 or score < 0.5 else "high"
     because = f"Cross-validation over {plural(len(actual), 'bag')}; 0 is no better than a constant, 1 is perfect."
     constant = f"Predicting the mean response of all bags gives {spread:.3g}."
@@ -154,9 +159,16 @@ def _error_findings(
     new = f"{sentence(name)} of a new bag with the median prediction"
     return [
         finding("R squared on bags that the fit has not seen", score, "number", ends, level, trust, because),
-        finding(off, float(np.abs(error).mean()), "number", mean_error_interval(error, level), level, trust, constant),
+        finding(off, off_by, "number", _of_folds(off_by, mean_error_interval(error, level)), level, trust, constant),
         finding(new, middle, "number", (middle - wide, middle + wide), level, "moderate", holds),
     ]
+
+
+def _of_folds(score: float, ends: tuple[float, float]) -> tuple[float, float]:
+    """The interval of a score by cross-validation: folds share training bags (Nadeau and Bengio 2003)."""
+    scale = (1 + FOLDS / (FOLDS - 1)) ** 0.5
+    low, high = (end if np.isinf(score) else score + scale * (end - score) for end in ends)
+    return (max(low, 0.0) if ends[0] >= 0 else low), high
 
 
 def _bags(context: Context) -> pd.DataFrame:
@@ -192,7 +204,7 @@ def _classification(
             what, because = f"Bags of class {name} that are recognised", f"{plural(n, 'bag')} of this class."
             ends, trust = wilson_interval(hits, n, context.level), "moderate" if n >= 30 else "low"
             summary.findings.append(finding(what, hits / n, "share", ends, context.level, trust, because))
-    numbers = diagnostics.confusion(actual, best, classes)
+    numbers = plots.confusion_numbers(actual, best, classes)
     shown = pd.DataFrame(numbers["counts"], columns=[f"predicted {c}" for c in classes])
     shown.insert(0, "actual", classes)
     caption = "Confusion matrix: bags by actual and predicted class, each predicted by a fit that has not seen it."
@@ -207,7 +219,7 @@ def _other_methods(context: Context, summary: Summary, bags: Any) -> None:
     for name, other in context.compare.items():
         found = context.step(
             f"predict held-out bags by {name}",
-            lambda other=other: diagnostics.cross_predict(other, bags, context.data[1], FOLDS, context.random_state),
+            lambda other=other: held_out.cross_predict(other, bags, context.data[1], FOLDS, context.random_state),
         )
         if found.ndim > y.ndim:  # probabilities of the classes, in order
             wrong = np.unique(y)[found.argmax(axis=1)] != y
@@ -221,21 +233,14 @@ def _other_methods(context: Context, summary: Summary, bags: Any) -> None:
 
 
 def _certainty(context: Context, summary: Summary, bags: Any) -> None:
-    if context.selection is not None:
-        chosen = context.selection
-        likeliest = "The method with the highest log-likelihood of the bags' classes"
-        rule = likeliest if chosen.log_likelihoods else "The simplest method within one standard error of the best"
-        frame = chosen.frame().drop(columns="CPU seconds")
-        summary.add(
-            "certainty",
-            table(
-                frame,
-                "All methods, by cross-validation over bags",
-                about=f"{rule} was selected. Because it was selected and scored on the same bags, its score is "
-                "slightly optimistic.",
-            ),
-            bullets(list(chosen.reasons), f"Why {chosen.best} was selected") if chosen.reasons else None,
+    if hasattr(context.model, "comparison"):
+        about = (
+            "Each method was fitted without the bags that it predicts. The weights of the average were chosen on the "
+            "same bags, so its loss is slightly optimistic. Loss: squared error in units of the variance, or minus the "
+            "log-likelihood; lower is better."
         )
+        rows = context.model.comparison().rename(columns={"weight": "weight in the average"})
+        summary.add("certainty", table(rows, "The methods behind the average", {}, about=about))
     _other_methods(context, summary, bags)
     if context.not_compared:
         summary.add("certainty", text(*context.not_compared))

@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
-from sumwise import diagnostics
+from sumwise import plots
 from sumwise.errors import DataError
 from sumwise.frames import in_one_order
-from sumwise.metrics import auc, auc_interval, calibration, nllh, r_squared_interval, wilson_interval
+from sumwise.metrics import auc, auc_interval, calibration, nllh, wilson_interval
 from sumwise.noise import Exact, Summed
+from sumwise.report import level_shares
 from sumwise.report.context import Context, listed, plural
 from sumwise.report.summary import Summary, bullets, facts, figure, finding, note, table, text
 from sumwise.tables import Tables
@@ -27,7 +28,6 @@ ASSUMED = {
         "Given the features, the label follows a logistic regression on the cells of the tables.",
     ],
     "NaiveBayesTables": ["Attributes are independent, given the label."],
-    "TreeAugmentedNaiveBayes": ["Given the label, each attribute depends on at most one other."],
     "BestPair": ["The most informative table contains all information on the label."],
 }
 RISKS = [
@@ -45,10 +45,8 @@ def write(context: Context) -> Summary:
         tables = tables[0]  # several parts of the data: the first shows the levels
     if not isinstance(tables, Tables):
         raise DataError("A report on a method for tables needs its tables.", hint="give the Tables that fit was given.")
-    if hasattr(model, "level_means"):
-        return _write_amounts(context, tables)
     frame = context.step(
-        "expected tables", lambda: diagnostics.level_shares(model, tables, context.level, context.random_state)
+        "expected tables", lambda: level_shares.level_shares(model, tables, context.level, context.random_state)
     )
     context.frames["estimates"] = frame
     names = [str(c) for c in model.classes_]
@@ -84,52 +82,6 @@ def write(context: Context) -> Summary:
     summary.add("estimates", table(_named(context, legible), title, KINDS, "estimates.csv", about=about))
     _certainty(context, summary, tables)
     assumed = ASSUMED.get(context.method, ["Given the features, the label follows the fitted classifier."])
-    summary.add("assumptions", bullets(assumed, f"{context.method} assumes"), bullets(RISKS, "What could go wrong"))
-    return summary
-
-
-def _write_amounts(context: Context, tables: Tables) -> Summary:
-    """The summary of expected amounts, fitted to tables of sums."""
-    model, label = context.model, context.names.get(tables.label or "", tables.label or "the amount")
-    frame = context.step("expected amounts", lambda: model.level_means(context.level))
-    context.frames["estimates"] = frame
-    title = context.titled(f"Predicting {label} from {listed(_attributes(context))}")
-    summary = Summary(title, "maxent", context.method)
-    low, high = model.range_
-    people, mean = float(model.n_), model.mean_
-    summary.record = {"tables": len(tables), "people": people, "attributes": len(model.domain_), "mean": mean}
-    lead = (
-        f"{context.method} learned the expected {label} of an individual from {plural(len(tables), 'table')} of counts "
-        f"and sums over {plural(people, 'individual')}: {mean:.4g} on average, amounts clipped to {low:g} and {high:g}."
-    )
-    summary.lead = [lead, *context.cautions]
-    wide = []
-    for _, part in frame[frame["count"] >= 0.02 * people].groupby("attribute", sort=False):
-        if len(part) > 1:
-            wide.append((float(part["mean"].max() - part["mean"].min()), part))
-    for _, part in sorted(wide, key=lambda w: -w[0])[:3]:
-        top = part.loc[part["mean"].idxmax()]
-        what = f"Expected {label} where {_where(context, top)}, its highest level"
-        because = f"Its lowest is {part['mean'].min():.4g}; levels of at least 2% of individuals are compared."
-        ends, trust = (top["low"], top["high"]), "high" if top["low"] > part["mean"].min() else "moderate"
-        summary.findings.append(finding(what, float(top["mean"]), "number", ends, context.level, trust, because))
-    if context.truth is not None:
-        rows, amounts = in_one_order(dict(zip(("rows", "amounts"), context.truth)))[0].values()
-        score, because = model.score(rows, amounts), "0 is no better than a constant, 1 is perfect."
-        summary.record["held out"] = {"R squared": score}
-        ends = r_squared_interval(amounts, model.predict(rows), context.level)
-        what, trust = "R squared on rows that were not counted", "high" if ends[0] > 0 else "low"
-        summary.findings.insert(0, finding(what, score, "number", ends, context.level, trust, because))
-    summary.add(
-        "estimates",
-        table(_named(context, frame), f"Expected {label} at every level", {"count": "count"}, "estimates.csv"),
-    )
-    _certainty(context, summary, tables)
-    assumed = [
-        "Among all distributions of the features that agree with the tables, the one of maximum entropy.",
-        "Given the features, the expected amount follows a generalised linear model on the cells of the tables "
-        f"(family {model.family_}).",
-    ]
     summary.add("assumptions", bullets(assumed, f"{context.method} assumes"), bullets(RISKS, "What could go wrong"))
     return summary
 
@@ -179,7 +131,7 @@ def _contrasts(context: Context, part: Any, label: str, tables: Tables) -> list[
     exact = _exact(tables)
     focus, wide, level = 1 if len(tables.classes or ()) == 2 else -1, [], context.level
     for attribute, levels in part.groupby("attribute", sort=False):
-        known = levels if exact else levels.assign(error=diagnostics.class_share_errors(tables, attribute)[:, focus])
+        known = levels if exact else levels.assign(error=level_shares.class_share_errors(tables, attribute)[:, focus])
         known = known[known["count"] >= 0.02 * part["count"].max()].dropna(subset=["share"])
         if len(known) > 1:
             top, bottom = known.loc[known["share"].idxmax()], known.loc[known["share"].idxmin()]
@@ -255,7 +207,7 @@ def _legible(frame: Any, tables: Tables) -> Any:
     share = frame["share"].to_numpy(dtype=float).copy()
     for attribute in dict.fromkeys(frame["attribute"]):
         here = (frame["attribute"] == attribute).to_numpy()
-        share[here] = np.where(diagnostics.class_share_errors(tables, attribute).ravel() < OPEN, share[here], np.nan)
+        share[here] = np.where(level_shares.class_share_errors(tables, attribute).ravel() < OPEN, share[here], np.nan)
     return frame.assign(share=np.clip(share, 0.0, 1.0))
 
 
@@ -288,7 +240,7 @@ def _held_out(context: Context, summary: Summary) -> tuple[dict[str, Any], float
             "Calibration on held-out rows, in tenths by predicted probability: predicted and observed share, with two "
             "standard errors. Well calibrated predictions lie on the diagonal."
         )
-        numbers = diagnostics.calibration_numbers({context.method: shown})
+        numbers = plots.calibration_numbers({context.method: shown})
         summary.add("found", figure("calibration", numbers, caption, table(shown, "Calibration")))
     summary.add(
         "certainty",
@@ -305,7 +257,7 @@ def _held_out(context: Context, summary: Summary) -> tuple[dict[str, Any], float
 
 def _agreement(context: Context, frame: Any) -> dict[str, Any]:
     part = frame.dropna(subset=["share", "share by model"])
-    numbers = diagnostics.predicted_numbers(part["share"], part["share by model"], "class share at a level")
+    numbers = plots.predicted_numbers(part["share"], part["share by model"], "class share at a level")
     numbers |= {"share": True, "labels": ("share of a class at a level, counted", "share by the model")}
     caption = (
         "Agreement with the tables: the share of every class at every level, counted and by the model. The mean "
@@ -314,10 +266,25 @@ def _agreement(context: Context, frame: Any) -> dict[str, Any]:
     return figure("predicted", numbers, caption, table(_named(context, part), "Levels", KINDS))
 
 
+def _fit_facts(context: Context, fit: Any) -> dict[str, Any]:
+    """Rates counted and under the model, calibration and misfit, of the model that is returned."""
+    classes = [str(c) for c in context.model.classes_]
+    both = zip(classes, fit.rate, fit.expected_rate)
+    out: dict[str, Any] = {f"rate of {c}, counted; by the model": f"{a:.4f}; {b:.4f}" for c, a, b in list(both)[-3:]}
+    if fit.slope == fit.slope:  # not NaN
+        out["calibration slope to expect on others"] = f"{fit.slope:.2f} (1 is calibrated; less: scores vary too much)"
+    out["misfit of one-way tables by class"] = (
+        f"{fit.miss:.2f} standard errors on average, {fit.worst_miss:.2f} at most"
+    )
+    return out
+
+
 def _certainty(context: Context, summary: Summary, tables: Tables) -> None:
     fit = getattr(context.model, "fit_", None)
     if fit is not None and not fit.converged:
         words = "Training stopped before it converged; predictions may still change. Raise max_iter."
+        if getattr(fit, "miss", 0.0) > 1:
+            words += f" The model misses its own tables by {fit.miss:.1f} standard errors."
         summary.lead.append(words)
         summary.add("certainty", note(words))
     if context.not_compared:
@@ -333,3 +300,5 @@ def _certainty(context: Context, summary: Summary, tables: Tables) -> None:
             "predictions are shrunk towards the constant; scores are below those of exact counts"
         )
     summary.add("certainty", facts(pairs, "Data"))
+    if hasattr(fit, "expected_rate"):
+        summary.add("certainty", facts(_fit_facts(context, fit), "The model against its tables"))

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sumwise import diagnostics
+from sumwise import plots
 from sumwise.bags import Bags
 from sumwise.errors import DataError
+from sumwise.report import held_out
 from sumwise.report.context import Context, listed, plural
 from sumwise.report.summary import FEW_ROWS, Summary, bullets, figure, finding, note, table, text
 
@@ -49,7 +50,7 @@ def write(context: Context) -> Summary:
     classes = [str(c) for c in context.classes or _class_names(context.model, counts)]
     frame = context.step(
         "subgroup shares",
-        lambda: diagnostics.subgroup_shares(
+        lambda: held_out.subgroup_shares(
             context.model, bags, context.data[1], context.groups or {}, classes, context.level, context.random_state
         ),
     )
@@ -196,6 +197,7 @@ def _findings(context: Context, frame: Any, focus: str, contrasts: list[Any]) ->
             if apart
             else f"The intervals of the highest and the lowest level of {group} overlap: it is unclear which is higher."
         )
+        because = because if _has_intervals(frame) else f"{context.method} has no intervals."
         for row in (top, bottom):
             words = str(row["level"])
             what = f"Share of “{focus}” where {group} is {words[1:-1] if words == MISSING else words}"
@@ -209,11 +211,18 @@ def _findings(context: Context, frame: Any, focus: str, contrasts: list[Any]) ->
 
 def _finding(context: Context, what: str, row: Any, trust: str, because: str) -> dict[str, Any]:
     known = {"truth": row["truth"]} if "truth" in row else {}
-    ends = row["low"], row["high"]
+    ends = (row["low"], row["high"]) if np.isfinite(row["low"]) else (None, None)
     return finding(what, float(row["share"]), "share", ends, context.level, trust, because, **known)
 
 
+def _has_intervals(frame: Any) -> bool:
+    return bool(frame["low"].notna().any())
+
+
 def _coverage(context: Context, frame: Any) -> str:
+    if not _has_intervals(frame):
+        error = 100 * (frame["share"] - frame["truth"]).abs().mean()
+        return f"The labels were hidden from the method: the mean error is {error:.1f} percentage points."
     inside = (frame["low"] <= frame["truth"] + 1e-12) & (frame["truth"] <= frame["high"] + 1e-12)
     return (
         f"The labels are known here and were hidden from the method: {int(inside.sum())} of {len(frame)} intervals "
@@ -224,21 +233,32 @@ def _coverage(context: Context, frame: Any) -> str:
 
 def _figures(context: Context, summary: Summary, frame: Any, one: str) -> None:
     """The figure and the table of subgroups; of two classes the figure shows `one`."""
-    numbers = diagnostics.subgroup_numbers(frame, context.level, MOST_LINES, two=one)
+    numbers = plots.subgroup_numbers(frame, context.level, MOST_LINES, two=one)
     what = f"share of “{one}”" if one else "share of each class"
     numbers["label"] = what
     truth = "; crosses are the true shares" if "truth" in frame else ""
-    caption = f"Estimated {what} in each subgroup (dot) with its {context.percent} interval (line){truth}."
+    line = f" with its {context.percent} interval (line)" if _has_intervals(frame) else ""
+    caption = f"Estimated {what} in each subgroup (dot){line}{truth}."
     if (n := int((frame["class"] == one).sum()) if one else len(frame)) > len(numbers["names"]):
         caption += f" The {len(numbers['names'])} largest of {n} are drawn; the table below has all."
     summary.add("found", figure("subgroups", numbers, caption, table(frame, "Shares of subgroups", KINDS)))
-    about = f"low, high: the {context.percent} interval of the share. people: the size of the subgroup."
+    about = (
+        f"low, high: the {context.percent} interval of the share, if the method has one. people: the subgroup's size."
+    )
     summary.add("estimates", table(frame, "Shares of subgroups", KINDS, "estimates.csv", about=about))
 
 
 def _coefficients(context: Context, summary: Summary, bags: Bags, classes: list[str]) -> None:
     coef = getattr(context.model, "coef_", None)
     if coef is None:
+        return
+    if np.size(getattr(context.model, "fourier_coef_", ())):
+        weight = sum(c["weight"] for c in context.model.candidates_ if c["model"] != "linear")
+        share = weight / max(len(context.model.posterior_), 1)
+        words = (
+            f"Models with effects that are not linear have a weight of {100 * share:.0f}%: no single coefficient per "
+        )
+        summary.add("estimates", note(words + "feature describes the predictions. The shares of subgroups do."))
         return
     rows = np.atleast_2d(coef)
     of = classes[1:] if len(rows) == 1 else classes
@@ -333,11 +353,11 @@ def _held_out(
     c = classes.index(focus)
     shares = context.step(
         "predict held-out bags",
-        lambda: diagnostics.cross_predict_shares(context.model, bags, context.data[1], FOLDS, context.random_state),
+        lambda: held_out.cross_predict_shares(context.model, bags, context.data[1], FOLDS, context.random_state),
     )
     sums = counts.sum(axis=1)
     actual = np.divide(counts[:, c], sums, out=np.zeros(len(sums)), where=sums > 0)
-    numbers = diagnostics.predicted_numbers(actual, shares[:, c], f"share of “{focus}” in a bag") | {"share": True}
+    numbers = plots.predicted_numbers(actual, shares[:, c], f"share of “{focus}” in a bag") | {"share": True}
     constant = float(np.abs(actual - actual.mean()).mean())
     caption = (
         f"Cross-validation over bags ({FOLDS} folds): predicted and actual share of “{focus}” in bags that the fit has "
@@ -386,7 +406,7 @@ def _labels(context: Context, summary: Summary, bags: Bags, labels: np.ndarray) 
             "Calibration: individuals in tenths by predicted probability; predicted and observed share, with two "
             "standard errors."
         )
-        numbers = diagnostics.calibration_numbers({context.method: found})
+        numbers = plots.calibration_numbers({context.method: found})
         summary.add("certainty", figure("calibration", numbers, caption, table(found, "Calibration")))
     frame = pd.DataFrame({"score": list(rows), "value": list(rows.values())})
     summary.add("certainty", table(frame, "Scores against the labels of individuals, which the fit has not seen"))

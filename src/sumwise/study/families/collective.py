@@ -15,55 +15,28 @@ import numpy as np
 import pandas as pd
 
 from sumwise import checks
-from sumwise.collective import FlowModel, Movement, Places, Tracks, default_method
-from sumwise.collective.flow_data import ABSENT, Columns, places_of_columns, read_counts, refuse_absent, times_in_order
-from sumwise.collective.places import western_longitudes
 from sumwise.errors import DataError
-from sumwise.plots.maps import rings
+from sumwise.flows import FlowModel, Movement, Places, Tracks
+from sumwise.flows.flow_data import ABSENT, Columns, read_counts, refuse_absent, times_in_order
+from sumwise.flows.places import western_longitudes
+from sumwise.io.documents import read_json
+from sumwise.plots.map_frame import rings
 from sumwise.readers.birdflow import read_birdflow
-from sumwise.readers.sheet import Sheet
-from sumwise.storage.documents import read_json
+from sumwise.schema.opened import is_birdflow, open_source
+from sumwise.schema.problem import noise_of
+from sumwise.schema.reading.series import SeriesReading, coordinate_columns, in_order
 from sumwise.study.families.base import Study
-from sumwise.study.problem import NEGATIVE, NOISES, Problem, noise_of
-from sumwise.study.sources import is_birdflow, open_source
 
 TIME_WORDS = re.compile(r"(week|day|hour|month|year|season|quarter|minute)(?=s?([\W_\d]|$))", re.IGNORECASE)
 SAME_PLACE = 1e-6  # of the largest coordinate, by which those of a place may differ
 OF_NOISE = ("noise", "rate", "sd", "dispersion")
 OF_MOVEMENT = ("movement", "stay", "scale", "attraction")
-OF_MODEL = ("population", "size", "turnover", "cyclic", "detection", "weight", "tol")
+OF_MODEL = ("population", "size", "turnover", "cyclic", "detection")
 
 
-class Collective(Study):
+class Collective(SeriesReading, Study):
     """Flows between places from counts over time."""
 
-    family = "collective"
-    data_keys = {  # noqa: RUF012
-        "file": "one row per time and place, with its count; times or places in columns; or a BirdFlow model (.hdf5)",
-        "places_file": "one row per place, with its coordinates",
-        "distances_file": "one row per pair of places: origin, destination, distance",
-        "tracks_file": "one row per individual that was seen twice: from_place, from_time, to_place, to_time",
-        "outlines_file": "GeoJSON of polygons in longitude and latitude that maps show below the places",
-        "absent": "what a time and place without a row means: raise, zero or unobserved",
-        "times": "regular: times that are missing from a regular series are estimated",
-    }
-    column_keys = {  # noqa: RUF012
-        "time": "the column of times: numbers, dates, hours, months",
-        "times": "the columns of counts, one per time, in order, where each place has one row",
-        "place": "the column of places; default: places are known by their coordinates",
-        "places": "the columns of counts, one per place, where each time has one row",
-        "count": "the column of counts; empty: not observed",
-        "season": "the column of years, days or other repetitions that share their movement",
-        "effort": "the column of the share of individuals that is counted",
-        "mask": "the column that is 0 where nobody can be at that time",
-        "lon": "the column of longitudes, in either file; distances are in km",
-        "lat": "the column of latitudes",
-        "x": "the column of the first projected coordinate, in either file",
-        "y": "the column of the second",
-        "area": "the column of sizes of places",
-        "region": "the column of regions of places, for connectivity",
-    }
-    noises = "options", NOISES
     methods = ("FlowModel",)
     former = {"MovesByDistance": "FlowModel", "DistanceMoves": "FlowModel"}  # noqa: RUF012
 
@@ -82,7 +55,7 @@ class Collective(Study):
             if path is not None and is_birdflow(path):
                 self.data, self.places = birdflow_rows(path)
             else:
-                self.data = self._counted()
+                self.data = self._with_places()
             self.tracks = self._tracks(self.data)
             self._outlines()
         frame = self.data
@@ -104,36 +77,15 @@ class Collective(Study):
 
     def choose(self) -> tuple[str, str]:
         """Which method "auto" is: by the numbers of times and places, not of rows and columns."""
-        return default_method(np.empty((len(self.times), self.data["place"].nunique())))
+        n_places = self.data["place"].nunique()
+        return "FlowModel", f"{len(self.times)} times and {n_places} places: the flows between them are unknown."
 
-    def _counted(self) -> pd.DataFrame:
-        """The rows of a file of counts, checked; and where its places are."""
-        sheet, frame, rows = counted_rows(self.problem)
-
-        def refuse(bad: Any, what: str, hint: str) -> None:
-            sheet.refuse(np.bincount(rows, np.asarray(bad), len(sheet)) > 0, what, hint)
-
-        frame["time"] = _in_order(frame["time"])
-        hint = 'noisy counts may be: set noise = "laplace" (or gaussian, geometric) and sd in [options].'
-        noisy = self.problem.options.get("noise") in NEGATIVE
-        p = self.problem
-        wide = p.column_list("times") or p.column_list("places")
-        words = f"column {p.column('count')!r}" if wide is None else f"one of the {len(wide)} columns of counts"
-        refuse((frame["count"] < 0) & (not noisy), f"{words} is negative", hint)
-        season = p.column("season")
-        if season is not None:
-            sheet.known(season)
-            frame["season"] = _in_order(sheet.ids(season)).to_numpy()[rows]
-        for key in ("effort", "mask"):
-            column = p.column(key)
-            if column is not None:
-                sheet.known(column)
-                frame[key] = sheet.numbers([column])[rows, 0]
+    def _with_places(self) -> pd.DataFrame:
+        """The counts, and where their places are."""
+        frame = self.counted()
+        self.places = self._places(self.sheet, self.every, self.rows)
         keys = [k for k in ("season", "time", "place") if k in frame]
-        advice = "add them up, or name the right columns (season = ... for years or days)."
-        refuse(frame.duplicated(keys), "a time and place has two rows", advice)
-        self._check_absent(sheet, frame, keys)
-        self.places = self._places(sheet, frame, rows)
+        self._check_absent(self.sheet, frame, keys)
         return frame
 
     def _check_absent(self, sheet: Any, frame: pd.DataFrame, keys: list[str]) -> None:
@@ -210,7 +162,7 @@ class Collective(Study):
         sheet.known(*columns)
         texts = {c: sheet.names(c) for c in columns}
         numeric = pd.api.types.is_numeric_dtype(frame["time"])
-        parts = {c: _in_order(v) if numeric and c.endswith("time") else v for c, v in texts.items()}
+        parts = {c: in_order(v) if numeric and c.endswith("time") else v for c, v in texts.items()}
         return Tracks(*(parts[c].tolist() for c in columns))
 
     def _outlines(self) -> None:
@@ -268,7 +220,7 @@ class Collective(Study):
             for name in names:
                 checks.known(name, known, "place")
             values = sheet.numbers([count])[:, 0]
-            times = _in_order(sheet.ids(when)).to_numpy() if when in sheet.columns else np.full(len(names), None)
+            times = in_order(sheet.ids(when)).to_numpy() if when in sheet.columns else np.full(len(names), None)
         at = np.array([known.index(name) for name in names], dtype=int)
         parts = []
         for time in dict.fromkeys(times if times.dtype == object else np.sort(times)):
@@ -276,8 +228,9 @@ class Collective(Study):
             np.add.at(now, at[times == time], values[times == time])
             begins = model.times_[: len(model.steps_[0])]
             step = next((t for t in begins if str(t) == str(time)), None)
-            low, high = model.predict_interval(now, level=p.level, from_time=step)
-            found = {"place": known, "now": now, "next": model.predict(now, step), "low": low, "high": high}
+            ahead = model.forecast(now, step, level=p.level)
+            ends = {"next": ahead.values[0], "low": ahead.low[0], "high": ahead.high[0]}
+            found = {"place": known, "now": now, **ends}
             parts.append(pd.DataFrame(found if time is None else {"time": time, **found}))
         return pd.concat(parts, ignore_index=True)
 
@@ -298,15 +251,6 @@ def _positions(sheet: Any, names: Any, listed: list[str], columns: dict[str, str
         "name the right column of places, or correct the coordinates.",
     )
     return {k: known.loc[listed, k].to_numpy(dtype=float) for k in columns}
-
-
-def _in_order(texts: Any) -> pd.Series:
-    """Values as numbers where all are, so that 10 comes after 9; else as text."""
-    stripped = texts.astype(str).str.strip()
-    numbers: Any = pd.to_numeric(stripped, errors="coerce")
-    if numbers.isna().any():
-        return stripped
-    return numbers.astype(int) if (numbers == numbers.round()).all() else numbers
 
 
 def _movement(given: dict[str, Any]) -> Any:
@@ -333,46 +277,3 @@ def birdflow_rows(path: Path) -> tuple[pd.DataFrame, Places]:
     made = {"time": np.array(read.times)[t], "place": names[k], "count": read.counts[0].ravel()}
     frame = pd.DataFrame(made if read.mask is None else {**made, "mask": read.mask[0].ravel().astype(float)})
     return frame, replace(read.places, names=tuple(names))
-
-
-def coordinate_columns(problem: Problem) -> dict[str, str]:
-    """The columns of coordinates that [columns] names: lon and lat, or x and y; empty where it names none."""
-    pairs = ({key: problem.column(key) for key in pair} for pair in (("lon", "lat"), ("x", "y")))
-    return next(({k: str(v) for k, v in pair.items()} for pair in pairs if all(pair.values())), {})
-
-
-def counted_rows(problem: Problem) -> tuple[Sheet, pd.DataFrame, np.ndarray]:
-    """The opened file, its counts as columns time, place and count, and the row of the file that each stands in."""
-    times, sites = problem.column_list("times"), problem.column_list("places")
-    if times is not None and sites is not None:
-        problem.fail(("columns", "places"), "[columns] names times and places.", "give one of them, and the other one.")
-    time = None if times else str(problem.column("time", needed=True))
-    place = None if sites else problem.column("place")
-    pair = tuple(coordinate_columns(problem).values())
-    if place is None and not sites and (not pair or "places_file" in problem.data):
-        problem.column("place", needed=True)
-    counts = times or sites or [str(problem.column("count", needed=True))]
-    named = [c for c in (time, place) if c is not None]
-    sheet = open_source(problem, problem.file(), None, named)
-    sheet.known(*named, *counts)
-    values = sheet.numbers(counts, missing=True, negative=True)
-    rows, columns = np.indices(values.shape).reshape(2, -1)
-    made: dict[str, Any] = {}
-    made["time"] = np.array(times)[columns] if times else sheet.names(time).to_numpy()[rows]
-    if sites:
-        made["place"] = np.array(sites)[columns]
-    elif place is not None:
-        made["place"] = sheet.names(place).to_numpy()[rows]
-    else:
-        made["place"] = np.array(_named_by_position(sheet, pair))[rows]
-    return sheet, pd.DataFrame({**made, "count": values.ravel()}), rows
-
-
-def _named_by_position(sheet: Sheet, pair: Any) -> list[str]:
-    """Places without names are named by their coordinates."""
-    sheet.known(*pair)
-    where = pd.DataFrame(sheet.numbers(list(pair), negative=True), columns=list(pair))
-    try:
-        return places_of_columns(where, pair)[0]
-    except DataError as error:
-        raise DataError(f"{sheet.name}: {error.message}", hint=error.hint) from error

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +10,14 @@ import pandas as pd
 
 from sumwise import checks
 from sumwise.ecological.identification import absent_outcomes
-from sumwise.errors import DataError, ModelWarning
+from sumwise.errors import DataError
+from sumwise.io.documents import read_json, read_named
 from sumwise.margins import ROWS_TOTAL, Margins
 from sumwise.readers import read_margins
 from sumwise.readers.margins import in_order, option_columns
-from sumwise.readers.sheet import Sheet
-from sumwise.storage.documents import read_json, read_named
+from sumwise.schema.opened import named_together, only_rows, open_source
+from sumwise.schema.reading.margins import MarginsReading, with_everybody
 from sumwise.study.families.base import Study
-from sumwise.study.sources import join, named_together, numbered_again, only_rows, open_source
 
 MISMATCH_ASSUMES = {
     "rescale": "'rescale'. That assumes that those who were not counted on one side are like those who were.",
@@ -32,62 +29,19 @@ MOE_90 = 1.645  # the American Community Survey publishes margins of error of 90
 MOST_REST = 0.95  # of everybody, in a rest that a report names without a word
 
 
-class Ecological(Study):
+class Ecological(MarginsReading, Study):
     """Who chose what, from totals per unit."""
 
-    family = "ecological"
-    data_keys = {  # noqa: RUF012
-        "file": "one row per unit, or one row per unit and option",
-        "groups_file": "where groups and outcomes are in two files: the file of the groups",
-        "outcomes_file": "and the file of the outcomes",
-        "names_file": "long files: names of options that are numbers, in columns such as row, row_name, col, col_name",
-        "mismatch": "what to do where the two sides' totals differ: raise, rescale, no_vote or drop",
-        "repeated": "what to do with names of units that stand in several rows: raise, or number them",
-        "unmatched": "what to do with units that are in only one file: raise or drop",
-        "absent": "long files: what a unit means that has no line for an option: raise or zero",
-    }
-    column_keys = {  # noqa: RUF012
-        "unit": "the column of unit names, or several that name a unit together",
-        "groups": "columns of the groups: counts, or shares of total",
-        "outcomes": "columns of the outcomes",
-        "groups_in": "what the columns of the groups hold: count, share or percent; default: what their numbers show",
-        "outcomes_in": "and those of the outcomes",
-        "groups_sd": "uncertain groups: columns of their standard errors, in the order of groups; see row_error",
-        "groups_moe": "or of their 90% margins of error, as the American Community Survey has them",
-        "rest_group": "a name for those in none of the groups",
-        "rest_outcome": "a name for those with none of the outcomes",
-        "total": "the column of everybody, needed with shares and rests; a number if units count alike",
-        "weight": "how much a unit counts",
-        "covariates": "columns of covariates: of the shares in EcologicalEM, of options covariates_b, _w in King",
-        "side": "long files: the column that distinguishes groups from outcomes",
-        "option": "long files: the column of the group's or outcome's name; of outcomes_file, where groups are columns",
-        "votes": "long files: the column of the counts",
-        "row": "long files: what the groups' side is called",
-        "col": "long files: what the outcomes' side is called",
-    }
-    named_sides = ("groups", "outcomes")
     methods = ("EcologicalEM", "King", "MultinomialDirichlet", "Goodman", "Bounds")
-
-    margins: Margins
-    option_names: dict[tuple[str, str], str] | None = None  # by side and code, from a names file
-    outcomes_in_rows: tuple[str, ...] = ()  # outcomes that are values of a column, where groups are columns
 
     # --- in
 
     def read(self) -> None:
-        """Read the margins, from one file or two, wide or long."""
-        p = self.problem
-        with p.blamed(), warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always", ModelWarning)
-            if "groups" in p.columns or "outcomes" in p.columns:
-                self.margins = self._wide()
-            else:
-                self.margins = self._long()
-        self.work.warnings += [str(w.message) for w in caught]
-        self.data = self.margins
+        """Read the margins, and the shapes of units where the problem names some."""
+        super().read()
         self._note_data()
-        if "map" in p.values:
-            self._read_map(p.values["map"])
+        if "map" in self.problem.values:
+            self._read_map(self.problem.values["map"])
 
     def _read_map(self, given: dict[str, Any]) -> None:
         """The shapes of the units, from the file that the problem names."""
@@ -99,193 +53,9 @@ class Ecological(Study):
         path = path if path.is_absolute() or p.path is None else p.path.parent / path
         with p.blamed(("map", "file")):
             read = read_named(read_json, path, "map", "give a GeoJSON file.")
-            from sumwise.diagnostics import unit_shapes
+            from sumwise.plots import unit_shapes
 
             self.details["shapes"] = unit_shapes(read, list(self.margins.units), given["key"])
-
-    def _wide(self) -> Margins:
-        p = self.problem
-        rows, covariates = self._side("groups", "rest_group"), p.column_list("covariates")
-        sheet, unit = self._sheet()
-        cols = self._side("outcomes", "rest_outcome")
-        sheet, total = self._total(sheet)
-        read = read_margins(
-            sheet,
-            rows,
-            cols,
-            unit,
-            total=total,
-            mismatch=p.data.get("mismatch", "raise"),
-            weight=p.column("weight"),
-            covariates=covariates,
-            rows_in=p.columns.get("groups_in"),
-            cols_in=p.columns.get("outcomes_in"),
-            row_sd=self._stated_errors(rows),
-        )
-        if MOE in p.columns and read.row_sd is not None:
-            read = replace(read, row_sd=read.row_sd / MOE_90)
-        if p.data.get("mismatch") == "rescale" and None not in (*rows.values(), *cols.values()):
-            sums = [sheet.numbers(list(side.values())).sum(axis=1) for side in (rows, cols)]
-            self.cautions += _rescaled(*sums)
-        self._check_rest(read)
-        self.check_names(sheet.columns, levels=False)
-        return read
-
-    def _stated_errors(self, groups: dict[str, str | None]) -> list[str] | None:
-        """The columns of the groups' standard errors, or margins of error."""
-        p, key = self.problem, MOE if MOE in self.problem.columns else SD
-        named, columns = p.column_list(key), [column for column in groups.values() if column is not None]
-        if SD in p.columns and MOE in p.columns:
-            p.fail(("columns", MOE), f"{SD} and {MOE} are given.", "keep one of them.")
-        if named and len(named) != len(columns):
-            said = f"{key} has {len(named)} columns for {len(columns)} groups."
-            p.fail(("columns", key), said, f"one each for {', '.join(columns)}.")
-        return named
-
-    def _check_rest(self, m: Margins) -> None:
-        """A caution where a rest is nearly everybody; the reader refuses one that leaves the named columns nothing."""
-        p = self.problem
-        for key, values, names in (("rest_group", m.rows, m.row_names), ("rest_outcome", m.cols, m.col_names)):
-            rest = p.column(key)
-            if rest is None or not m.totals.sum() > 0:
-                continue
-            share = float(values[:, list(names).index(rest)].sum() / m.totals.sum())
-            if share > MOST_REST:
-                self.cautions.append(
-                    f"{rest!r}, the rest of everybody, is {100 * share:.0f}% of all people: hardly anything is known "
-                    "about who they are."
-                )
-
-    def _side(self, key: str, rest: str) -> dict[str, str | None]:
-        p = self.problem
-        in_rows = key == "outcomes" and self.outcomes_in_rows and key not in p.columns
-        listed = self.outcomes_in_rows if in_rows else p.column_list(key, needed=True) or []
-        named: dict[str, str | None] = {p.names.get(c, c): c for c in listed}
-        if len(named) < len(listed):
-            p.fail(("names",), f"Two of {', '.join(listed)} have one name.", "give each a name of its own.")
-        name = p.column(rest)
-        if name is not None:
-            if "total" not in p.columns:
-                p.fail(("columns", rest), f"{rest} is given, and no total.", "name the column of everybody: total.")
-            if name in named:
-                p.fail(("columns", rest), f"{rest} {name!r} is a column too.", "give the rest a name of its own.")
-            named[name] = None
-        return named
-
-    def _total(self, sheet: Sheet) -> tuple[Sheet, str | None]:
-        """The column of everybody; one that is made where the problem says that units count alike."""
-        given = self.problem.columns.get("total")
-        if isinstance(given, bool) or not isinstance(given, (int, float)):
-            return sheet, self.problem.column("total")
-        if given <= 1:
-            self.problem.fail(
-                ("columns", "total"), f"total is {given}.", "give a column, or a number of people above 1."
-            )
-        self.details["head_counts"] = False
-        self.cautions.append(
-            "No column has the number of people, so none is given here: shares over all units weigh units alike, "
-            f"whatever their size, and intervals are as wide as for units of {given:,.10g} people each."
-        )
-        return _with_everybody(sheet, np.full(len(sheet), float(given)))
-
-    def _sheet(self) -> tuple[Sheet, str | None]:
-        """The one sheet, or the two joined, and the column of units."""
-        p = self.problem
-        if "groups_file" not in p.data and "outcomes_file" not in p.data:
-            return self._opened(p.file())
-        p.column_list("unit", needed=True)
-        (one, unit), (two, _) = (self._opened(p.file(key)) for key in ("groups_file", "outcomes_file"))
-        if "option" in p.columns:
-            two = self._outcome_columns(two, str(unit))
-            for name in (name for name in self.outcomes_in_rows if name in one.columns):
-                p.fail(("columns", "option"), f"{name!r} is an outcome, and a column of the groups.", "rename one.")
-        return join(p, one, two, str(unit)), unit
-
-    def _outcome_columns(self, sheet: Sheet, unit: str) -> Sheet:
-        """A sheet with a row per unit and a column per outcome, from one with a row for each; lines are added up."""
-        p = self.problem
-        option, votes = (p.column(key) or key for key in ("option", "votes"))
-        sheet.known(option, votes)
-        units, outcomes = in_order(sheet.ids(unit).astype(str)), in_order(sheet.names(option))
-        with p.blamed(("data", "absent")):
-            absent = checks.choice(p.data.get("absent", "raise"), "absent", ("raise", "zero"))
-        wide = option_columns(sheet, units, outcomes, sheet.numbers([votes])[:, 0], absent=absent, add=True)
-        if (cells := len(pd.MultiIndex.from_arrays([units.codes, outcomes.codes]).unique())) < len(sheet):
-            self.notes.append(f"{len(sheet):,} rows of votes were added up to {cells:,}, by unit and outcome.")
-        self.outcomes_in_rows = tuple(map(str, outcomes.categories))
-        if unit in self.outcomes_in_rows:
-            p.fail(("columns", "option"), f"{unit!r} is an outcome, and the column of units.", "rename one.")
-        made = pd.DataFrame(wide, columns=pd.Index(self.outcomes_in_rows))
-        made.insert(0, unit, np.asarray(units.categories))
-        return replace(sheet, frame=made, columns=tuple(made.columns), row=lambda i: f"unit {made[unit].iloc[i]!r}")
-
-    def _opened(self, path: Path | None) -> tuple[Sheet, str | None]:
-        p = self.problem
-        units = p.column_list("unit") or []
-        options = p.column_list("option") or []  # names, also where they are numbers
-        sheet = open_source(p, path, None, [*units, *options])
-        with p.blamed(("data", "repeated")):
-            repeated = checks.choice(p.data.get("repeated", "raise"), "repeated", ("raise", "number"))
-        with p.blamed(("columns", "unit")):
-            if not units:
-                return sheet, None
-            sheet, unit = named_together(sheet, units)
-            return (numbered_again(sheet, unit) if repeated == "number" else sheet), unit
-
-    def _long(self) -> Margins:
-        p = self.problem
-        named = {key: p.column(key) for key in ("side", "option", "votes", "row", "col")}
-        units = p.column_list("unit")
-        ids = [named["side"] or "side", named["option"] or "option"]
-        sheet = open_source(p, p.file(), None, [*(units or ["unit"]), *ids])
-        if units is None and not {"side", "option", "votes"} <= set(sheet.columns):
-            p.fail(("columns",), "[columns] names no groups and outcomes.", 'such as groups = ["young", "old"].')
-        sheet, unit = (sheet, None) if units is None else named_together(sheet, units)
-        return read_margins(
-            self._named_options(sheet, *ids),
-            unit=unit,
-            long={k: v for k, v in named.items() if v is not None} or None,
-            absent=p.data.get("absent", "raise"),
-            mismatch=p.data.get("mismatch", "raise"),
-        )
-
-    def _named_options(self, sheet: Sheet, side: str, option: str) -> Sheet:
-        """A long sheet whose options have names: those of `names_file`, or numbers with their side before them."""
-        sheet.known(side, option)
-        options, sides = sheet.names(option), sheet.names(side)
-        known = self._names_of_options(dict.fromkeys(sides))
-        if known is not None:
-            self.option_names = known
-            made = [known.get(pair, pair[1]) for pair in zip(sides, options)]
-        elif options.str.fullmatch(r"\d+").all():
-            made = [f"{word} {code}" for word, code in zip(sides, options)]
-        else:
-            made = options.tolist()
-        shown = [self.problem.names.get(str(name), name) for name in made]
-        return replace(sheet, frame=sheet.frame.assign(**{option: shown}))
-
-    def _names_of_options(self, sides: Iterable[str]) -> dict[tuple[str, str], str] | None:
-        """Names by side and code: as the fit kept them, or from `names_file`."""
-        of_the_fit = self.folder / "features.json"
-        if self.folder != Path() and of_the_fit.exists():  # a prediction: the names file may be elsewhere by now
-            kept = self.kept_by_the_fit("option_names")["option_names"]
-            return {(side, code): name for side, code, name in kept}
-        path = self.problem.file("names_file", needed=False)
-        if path is None:
-            return None
-        names = open_source(self.problem, path, None, None)
-        known: dict[tuple[str, str], str] = {}
-        for side in sides:
-            names.known(side, f"{side}_name")
-            pairs = zip(names.names(side), names.ids(f"{side}_name").astype(str))
-            known |= {(side, code): name for code, name in pairs}
-        return known
-
-    def kept(self) -> dict[str, Any] | None:
-        """Names of options from a file of their own, which a prediction needs again."""
-        if self.option_names is None:
-            return None
-        return {"option_names": [[side, code, name] for (side, code), name in self.option_names.items()]}
 
     def _note_data(self) -> None:
         m = self.margins
@@ -302,10 +72,30 @@ class Ecological(Study):
 
     # --- fit
 
+    def choose(self) -> tuple[str, str]:
+        """EcologicalEM; for a court the method that courts know; bounds where no regression over units is possible."""
+        m = self.margins
+        full = int((m.totals > 0).sum())
+        if full == 0:
+            raise DataError("All units are empty.", hint="check the columns that were read.")
+        if min(m.n_rows, m.n_cols) < 2:
+            return "Bounds", "With a single group or outcome, no model adds anything to the bounds."
+        if full <= m.n_rows:
+            units = "There is 1 unit" if full == 1 else f"There are {full} units"
+            return "Bounds", f"{units} for {m.n_rows} groups: the totals imply bounds, and no regression is possible."
+        if self.problem.values.get("court"):
+            why = "The problem file has a [court]: the report leads with the method that courts know, others beside it."
+            return ("King" if (m.n_rows, m.n_cols) == (2, 2) else "MultinomialDirichlet"), why
+        return "EcologicalEM", (
+            f"{full} units, {m.n_rows} groups and {m.n_cols} outcomes: shares of groups are estimated over all units."
+        )
+
     def make(self, method: str) -> Any:
         """An estimator on margins."""
         made = super().make(method)
         named = self.problem.column_list("covariates")
+        if method == "EcologicalEM" and self.problem.values.get("court"):
+            made.set_params(correction=False)  # learned on other elections: in court only if asked for
         return made.set_params(covariates=named) if named and method == "EcologicalEM" else made
 
     # --- out
@@ -339,7 +129,7 @@ class Ecological(Study):
         if everybody is None:
             named = [c for c in groups.values() if c is not None]
             sheet.known(*named)
-            sheet, everybody = _with_everybody(sheet, sheet.numbers(named).sum(axis=1))
+            sheet, everybody = with_everybody(sheet, sheet.numbers(named).sum(axis=1))
         rescale = "rescale" if self.problem.data.get("mismatch") == "rescale" else "raise"
         return read_margins(sheet, groups, {"everybody": everybody}, unit, total=total, mismatch=rescale, rows_in=kind)
 
@@ -353,7 +143,7 @@ class Ecological(Study):
         if set(map(str, model.row_names_)) <= set(map(str, sheet.columns)) and side not in sheet.columns:
             groups = {g: g for g in model.row_names_}
             named = unit if unit in sheet.columns else None
-            sheet, everybody = _with_everybody(sheet, sheet.numbers(list(groups)).sum(axis=1))
+            sheet, everybody = with_everybody(sheet, sheet.numbers(list(groups)).sum(axis=1))
             return read_margins(sheet, groups, {"everybody": everybody}, named)
         sheet.known(unit, side, option, votes)
         sheet = self._named_options(sheet, side, option)
@@ -370,29 +160,6 @@ class Ecological(Study):
         absent, count = p.data.get("absent", "raise"), rows.numbers([votes])[:, 0]
         values = option_columns(rows, units, groups, count, absent=absent)
         return Margins(values, values.sum(axis=1, keepdims=True), list(units.categories), list(model.row_names_))
-
-
-def _with_everybody(sheet: Sheet, values: Any) -> tuple[Sheet, str]:
-    """The sheet with a column of all people of a unit, and its name."""
-    name = "everybody"
-    while name in sheet.columns:
-        name += "_"
-    frame = sheet.frame.assign(**{name: values})
-    return replace(sheet, frame=frame, columns=tuple(frame.columns)), name
-
-
-def _rescaled(groups: np.ndarray, outcomes: np.ndarray) -> list[str]:
-    """How far the totals of the two sides are apart, as a caution; none where they are the same."""
-    most = np.maximum(groups, outcomes)
-    off = np.abs(groups - outcomes) / np.where(most > 0, most, 1)
-    differ = off[off > 1e-6]
-    if not len(differ):
-        return []
-    return [
-        f"The totals of groups and outcomes differ in {len(differ):,} of {len(off):,} units, by "
-        f"{100 * np.median(differ):.1f}% in the median and {100 * differ.max():.1f}% at most. They were rescaled to "
-        "agree: shares, intervals and bounds refer to the rescaled totals."
-    ]
 
 
 STUDY = Ecological

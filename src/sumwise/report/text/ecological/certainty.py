@@ -5,30 +5,26 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from sumwise import diagnostics
-from sumwise.ecological import aggregation_bias_test, homogeneous_units, influence, sensitivity, sensitivity_contours
-from sumwise.ecological.calibration import few_units_factor, spread_factor
-from sumwise.ecological.identification import counted_units
+from sumwise import plots
+from sumwise.ecological import aggregation_bias_test, influence, sensitivity, sensitivity_band
 from sumwise.errors import DataError
 from sumwise.nonvoting import choices
+from sumwise.report import held_out, other_methods, unit_tables
 from sumwise.report.context import Context, listed, plural
 from sumwise.report.summary import Summary, bullets, figure, table, text
 from sumwise.report.text.ecological.figures import MOST_LINES, MOST_MAPPED, add_maps, add_unit_figures
 from sumwise.report.text.ecological.findings import people_who
 from sumwise.report.text.ecological.wording import (
-    CALIBRATION,
-    COVARIATES,
+    CONTEXT,
+    COVERED,
     CURVED,
-    FEW_UNITS,
-    MODEL_ONLY,
     POOLING,
     ROW_ERROR,
     SHARES,
-    VARIED,
 )
+from sumwise.voting import homogeneous_units
 
 UNITS_LEFT_OUT = 20  # units without which shares are estimated again
-NOTICEABLY_WIDER = 1.1  # times as wide, from which the page says so
 QUICK_TO_REFIT = ("EcologicalEM", "Goodman")  # quick enough to fit twice more
 
 
@@ -49,8 +45,6 @@ def add_certainty(context: Context, summary: Summary) -> None:
             "10 points."
         )
     summary.add("certainty", text(words))
-    if est.interval_kind == "model only":
-        summary.add("certainty", text(MODEL_ONLY.format(method=context.method)))
     if context.truth is not None:
         _truth(context, summary, low, high)
     _other_methods(context, summary)
@@ -86,11 +80,11 @@ def _other_methods(context: Context, summary: Summary) -> None:
     fits = {context.method: context.model, **{n: m for n, m in context.compare.items() if hasattr(m, "shares_")}}
     if len(fits) > 1:
         own = context.model
-        rows = pd.DataFrame(diagnostics.share_differences(fits, context.level)[1:])
+        rows = pd.DataFrame(other_methods.share_differences(fits, context.level)[1:])
         inside = [f"{round(share * own.shares_.size)} of {own.shares_.size}" for share in rows["inside the intervals"]]
         rows["inside the intervals"] = inside
         kinds = dict.fromkeys(("mean difference", "largest difference"), "distance")
-        numbers = diagnostics.method_numbers(fits, context.level)
+        numbers = plots.method_numbers(fits, context.level)
         names, real = own.col_names_, choices(own.col_names_) or list(range(own.shares_.shape[1]))
         what = "largest outcome" if len(real) == len(names) else "first choice"  # of candidates, where some didn't vote
         first = {name: np.asarray(real)[est.shares_[:, real].argmax(axis=1)] for name, est in fits.items()}
@@ -121,7 +115,7 @@ def _other_methods(context: Context, summary: Summary) -> None:
             caption = (
                 f"The same shares by every method. The grey bar is the {context.percent} interval of {context.method}."
             )
-            spread = diagnostics.methods_table(fits, context.level)
+            spread = unit_tables.methods_table(fits, context.level)
             data = table(spread, "Shares by method, with the intervals of each", SHARES)
             summary.add("certainty", figure("methods", numbers, caption, data))
     if context.not_compared:
@@ -132,7 +126,7 @@ def _halves(context: Context, summary: Summary) -> None:
     est, m = context.model, context.data
     try:
         one, two = context.step(
-            "fit two halves of the units", lambda: list(diagnostics.split_half(est, m, context.random_state))
+            "fit two halves of the units", lambda: list(held_out.split_half(est, m, context.random_state))
         )
     except DataError as error:  # a group that only units of one half have
         summary.add("certainty", text(f"Two halves of the units could not be fitted apart: {error.message}"))
@@ -152,7 +146,7 @@ def _halves(context: Context, summary: Summary) -> None:
 def _driving_units(context: Context, summary: Summary) -> None:
     """Estimates without single units, and outcomes where nearly everybody belongs to one group."""
     est, m = context.model, context.data
-    if m.n_units < 3 or np.isnan(est.standard_errors_).any():
+    if m.n_units < 3:
         return
     frame = influence(est, m, most=UNITS_LEFT_OUT)
     first, drive = frame.iloc[0], [str(name) for name in frame.loc[frame["drives"], "unit"]]
@@ -193,16 +187,8 @@ def _how_intervals_came_about(context: Context, summary: Summary) -> None:
         words.append(ROW_ERROR[est.row_error if corrected else "uncorrected"])
     if hasattr(est, "slopes_"):
         _slopes(context, summary)
-    if est.interval_kind == "calibrated":
-        words += [CALIBRATION, *([COVARIATES] if hasattr(est, "slopes_") else [])]
-        rho = getattr(est, "overdispersion_", 0.0)
-        if spread_factor(rho) > NOTICEABLY_WIDER:
-            words.append(VARIED.format(rho=rho, factor=spread_factor(rho)))
-        n, factor = len(counted_units(m)), few_units_factor(m.rows)
-        if (
-            m.n_rows > 1 and n > 1 and factor > NOTICEABLY_WIDER
-        ):  # a single group or unit has the bounds as its intervals
-            words.append(FEW_UNITS.format(units=plural(n, "unit"), factor=factor))
+    if est.interval_kind == "contextual":
+        words += [CONTEXT.format(points=100 * 2**0.5 * 0.5 * est.slope_deviation_), COVERED]
     if hasattr(est, "pooling_"):
         words.append(POOLING[est.pooling_])
     for line in words:
@@ -224,34 +210,25 @@ def _sensitivity(context: Context, summary: Summary) -> None:
     candidates = [context.data.col_names[c] for c in choices(context.data.col_names)]
     if context.method == "Bounds" or len(candidates) < 2 or context.data.n_rows < 2:
         return
-    kinds = {"gap": "distance", "isolation": "share", "tipping": "distance"}
-    about = (
-        "How much aggregation bias would it take to change a group's first choice? gap: its lead over the runner-up. "
-        "tipping: how many points more support the first choice (and less the runner-up) would need in units made up "
-        "of the group alone than in units without it, unnoticed in the totals, for the lead to vanish. isolation: the "
-        "mean share of the group in its members' units. bounds settle: the totals alone decide it. robust: they do, or "
-        "tipping is at least 20 points; 99% of such findings were right on contests with known results that the limit "
-        "was not chosen on."
-    )
     frame = sensitivity(context.model, context.data)
-    summary.add("certainty", table(frame, "Sensitivity to dependence on composition", kinds, about=about))
-    open_ = frame[~frame["bounds settle"]]
-    if not len(open_):
-        return
-    sizes = dict(zip(context.model.row_names_, context.model.group_sizes_))
-    group = max(open_["group"], key=lambda name: sizes[name])
-    numbers = sensitivity_contours(context.model, context.data, group)
+    kinds = dict.fromkeys(("share", "if a fifth", "place-only", "tipping"), "share")
+    about = (
+        "Totals can't show whether differences between groups are differences between the places where they live. "
+        "share: the estimate. if a fifth: the share if a fifth of the difference between groups were between places. "
+        "place-only: if everybody in a unit behaved alike. tipping: the part of the difference that would have to be "
+        "between places for the runner-up to draw level; empty if it never would. bounds settle: the totals alone "
+        "decide which comes first."
+    )
+    summary.add("certainty", table(frame, "Sensitivity: if differences were between places", kinds, about=about))
     caption = (
-        f"How much aggregation bias would it take for the group “{group}” to prefer another outcome than "
-        f"“{numbers['first']}”? Colours show its lead over “{numbers['second']}” if support for the two differed by "
-        "that many points between units made up of the group and units without it. The lead vanishes at the black line."
+        "Share of each group for its first choice, from the estimate (left) to place-only voting (right), in which "
+        "everybody in a unit behaves alike."
     )
-    axes = np.meshgrid(numbers["first_slope"], numbers["second_slope"], indexing="ij")
-    grid = pd.DataFrame(
-        {"first slope": axes[0].ravel(), "second slope": axes[1].ravel(), "lead": numbers["gap"].ravel()}
+    numbers = sensitivity_band(context.model, context.data)
+    data = table(
+        frame[["group", "first choice", "share", "place-only"]], "From the estimate to place-only voting", kinds
     )
-    data = table(grid, f"Lead of {numbers['first']} by slopes", dict.fromkeys(grid.columns, "distance"))
-    summary.add("certainty", figure("sensitivity_contours", numbers, caption, data))
+    summary.add("certainty", figure("sensitivity_band", numbers, caption, data))
 
 
 def add_context_effects(context: Context, summary: Summary) -> list[str]:
@@ -283,7 +260,9 @@ def add_context_effects(context: Context, summary: Summary) -> list[str]:
             "power: the probability of a p value below 0.05 if two groups' rates changed differently with composition, "
             "by 20 points between units with none and all of the group. detectable: the difference found with a "
             f"probability of 80%, empty where it is more than 100 points. {small} {found} "
-            "A straight line proves nothing: some aggregation bias leaves no trace in totals.",
+            "A straight line proves nothing: if differences between groups are differences between places, outcomes "
+            "are linear in composition too, and no test of totals can see it. The table on sensitivity shows what that "
+            "would change.",
         ),
     )
     if not (adjusted < 0.01).any():
@@ -292,5 +271,5 @@ def add_context_effects(context: Context, summary: Summary) -> list[str]:
         "Read with caution: group behaviour appears to vary with the composition of units "
         f"(p below 0.05 in {int((p < 0.05).sum())} of {plural(len(frame), 'test')}); "
         + ("the bounds allow for it." if context.method == "Bounds" else f"{context.method} assumes that it does not.")
-        + (f" {CURVED}" if context.method == "EcologicalEM" and context.model.interval_kind == "calibrated" else "")
+        + (f" {CURVED}" if context.method == "EcologicalEM" and context.model.interval_kind == "contextual" else "")
     ]

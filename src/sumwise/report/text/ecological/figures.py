@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from sumwise import diagnostics
-from sumwise.ecological import voting_patterns
+from sumwise import plots
 from sumwise.nonvoting import choices
 from sumwise.plots.share_heatmap import turned
 from sumwise.report.context import Context
 from sumwise.report.summary import Summary, figure, table
 from sumwise.report.text.ecological.findings import people_who
 from sumwise.report.text.ecological.wording import BOUNDS, SHARES
+from sumwise.voting import voting_patterns
 
 MOST_LINES = 24  # of one interval figure; larger tables are drawn as a heat map
 MOST_MAPPED = 3000  # units of a map on the page
@@ -29,7 +29,7 @@ _TOMOGRAPHY = {
 
 
 def add_main_figure(context: Context, summary: Summary) -> None:
-    numbers = diagnostics.interval_numbers(context.model, context.level)
+    numbers = plots.interval_numbers(context.model, context.level)
     frame = context.frames["estimates"].rename(columns=BOUNDS)
     data = table(frame, "Shares of every group", SHARES)
     if numbers["share"].size > MOST_LINES:
@@ -54,7 +54,7 @@ def add_polarisation(context: Context, summary: Summary) -> None:
     if len(choices(context.model.col_names_)) < 2:
         return
     found = voting_patterns(context.model, context.level, random_state=context.random_state)
-    numbers = diagnostics.polarisation_numbers(found)
+    numbers = plots.polarisation_numbers(found)
     if numbers["gap"].size > MOST_LINES:
         return
     data = table(found.polarisation.to_frame(), "Differences", dict.fromkeys(("polarisation", "low", "high"), "points"))
@@ -68,7 +68,7 @@ def add_polarisation(context: Context, summary: Summary) -> None:
 def add_unit_figures(context: Context, summary: Summary) -> None:
     m, est = context.data, context.model
     if (m.n_rows, m.n_cols) == (2, 2) and m.n_units <= 2000:
-        numbers = diagnostics.tomography(m, est)
+        numbers = plots.tomography_numbers(m, est)
         ends = pd.DataFrame(np.asarray(numbers["lines"]).reshape(-1, 4))
         ends.columns = [f"{name}, {end}" for end in ("from", "to") for name in m.row_names]
         caption = (
@@ -83,7 +83,7 @@ def add_unit_figures(context: Context, summary: Summary) -> None:
         return
     real = choices(m.col_names) or [0]
     r, c = int(m.rows.sum(axis=0).argmax()), real[int(m.cols[:, real].sum(axis=0).argmax())]
-    numbers = diagnostics.unit_scatter(m, r, c) | {"head_counts": context.head_counts}
+    numbers = plots.unit_scatter_numbers(m, r, c) | {"head_counts": context.head_counts}
     frame = pd.DataFrame({"unit": m.units[m.totals > 0].astype(str), "group share": numbers["x"]})
     frame["outcome share"] = numbers["t"]
     if context.head_counts:
@@ -117,7 +117,7 @@ def add_maps(context: Context, summary: Summary) -> None:
             if what == "uncertainty" and "low" not in context.frames["units"]:
                 continue  # the method gives no intervals of units
             names = est.row_names_[r], est.col_names_[c]
-            numbers = diagnostics.map_numbers(est, m, context.shapes, *names, what, context.level)
+            numbers = plots.map_numbers(est, m, context.shapes, *names, what, context.level)
             frame = pd.DataFrame({"unit": numbers["units"], numbers["label"]: numbers["values"]})
             data = table(frame, f"Map of {what}, {phrase}", {numbers["label"]: "share"})
             summary.add("certainty", figure("unit_map", numbers, captions[what], data))

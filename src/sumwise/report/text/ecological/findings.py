@@ -6,12 +6,14 @@ from typing import Any
 
 import numpy as np
 
-from sumwise.ecological import Turnout, sensitivity
+from sumwise.ecological import sensitivity
 from sumwise.ecological.identification import counted_units
-from sumwise.ecological.turnout_by_group import among_voters
+from sumwise.inference import certainty
 from sumwise.nonvoting import choices, chose, is_nonvoting, no_candidates
 from sumwise.report.context import Context, listed, plural
 from sumwise.report.summary import finding
+from sumwise.voting import Turnout
+from sumwise.voting.turnout_by_group import among_voters
 
 FEWEST_PEOPLE, SMALLEST_GROUP = 30, 0.0005  # of a group that gets a finding
 MOST_GROUPS = 5  # with a finding of their own
@@ -41,7 +43,7 @@ def findings(context: Context, curved: bool, voters: Turnout | None) -> list[dic
         if context.method == "Bounds" or doubtful:
             out.append(finding(what, None, **ends, because=None if context.method == "Bounds" else doubtful))
             continue
-        trust, because = _trust(context, r, c, low, high, curved)
+        because = _certainty(context, r, c, real, curved)
         if voters is not None and len(real) > 1:
             choice = voters.choice
             share, start, end = (
@@ -50,29 +52,28 @@ def findings(context: Context, curved: bool, voters: Turnout | None) -> list[dic
             because = f"Among {voters_meant(context.data)}: {share:.0f}% ({start:.0f}% to {end:.0f}%). {because}"
         if doubt and doubt[r]["bounds settle"]:
             because += " The totals alone settle that no other outcome has a larger share of the group."
-        elif doubt:
-            need = min(100 * doubt[r]["tipping"], 100)
-            need = "more than 100 points" if need == 100 else f"{need:.0f} points"
+        elif doubt and np.isfinite(doubt[r]["tipping"]):
             because += (
-                f" Dependence on composition would have to reach {need} for “{doubt[r]['runner-up']}” to draw level."
+                f" If {100 * doubt[r]['tipping']:.0f}% of the difference between groups were between places, another "
+                "outcome would draw level."
             )
         inside = float(low[r, c]), float(high[r, c])
         if context.truth is not None:
             ends["truth"] = float(context.truth[r, c])
         share = float(est.shares_[r, c])
-        out.append(finding(what, share, "share", inside, context.level, trust, because, **ends))
+        out.append(finding(what, share, "share", inside, context.level, None, because, **ends))
     if len(order) > 1 and all(f["value"] is not None for f in out[:2]):
         of_voters = voters is not None and len(real) > 1
-        out.append(_difference(context, order, real, curved, of_voters))
+        out.append(_difference(context, order, real, of_voters))
     return out
 
 
-def _difference(context: Context, order: np.ndarray, real: list[int], curved: bool, of_voters: bool) -> dict[str, Any]:
+def _difference(context: Context, order: np.ndarray, real: list[int], of_voters: bool) -> dict[str, Any]:
     """The difference between the two largest groups, among voters where turnout is known: groups differ in that too."""
     est = context.model
     one, two = (int(r) for r in order[:2])
     c = real[int(est.total_[:, real].sum(axis=0).argmax())]
-    shares, draws, among, ends = est.shares_, est.sample(2000, context.random_state), "", {}
+    shares, draws, among, ends = est.shares_, est.draws(2000, context.random_state).values, "", {}
     if of_voters:
         away = np.array(no_candidates(est.col_names_))
         (_, voted), (_, drawn) = among_voters(shares, away), among_voters(draws, away)
@@ -84,40 +85,36 @@ def _difference(context: Context, order: np.ndarray, real: list[int], curved: bo
         ends["upper_bound"] = float(est.upper_bound_[one, c] - est.lower_bound_[two, c])
     value = float(value)
     tails = np.quantile(gap, [(1 - context.level) / 2, (1 + context.level) / 2])
-    low, high = min(float(tails[0]), value), max(float(tails[1]), value)
-    settled, few = low > 0 or high < 0, _fewer_units_than_cells(context)
-    because = (
-        ("The interval excludes 0: the two groups differ" + (", if the assumptions hold." if curved or few else "."))
-        if settled
-        else "The interval includes 0: it is unclear whether the two groups differ."
-    )
+    low, high = float(tails[0]), float(tails[1])
+    sign = float(np.mean(gap > 0)) if value > 0 else float(np.mean(gap < 0))
+    because = f"That the two groups differ in this direction is {certainty(sign)}, given the model."
     what = (
         f"Difference between the groups “{est.row_names_[one]}” and “{est.row_names_[two]}”{among} in the share that "
         f"{chose(est.col_names_, c)}"
     )
-    trust = "moderate" if settled and not curved and not few else "low"
-    return finding(what, value, "points", (low, high), context.level, trust, because, **ends)
+    return finding(what, value, "points", (low, high), context.level, None, because, **ends)
 
 
-def _trust(context: Context, r: int, c: int, low: Any, high: Any, curved: bool) -> tuple[str, str]:
-    """A plain word for how far to trust a share, and why."""
+def _certainty(context: Context, r: int, c: int, real: list[int], curved: bool) -> str:
+    """How sure it is that an outcome is a group's first, in one statement, and what speaks against it."""
     est = context.model
-    if est.upper_bound_[r, c] - est.lower_bound_[r, c] <= 0.1:
-        rest = ", however behaviour varies with composition" if curved else ""
-        return "high", f"The totals alone determine it to within 10 percentage points{rest}."
+    against = ["The interval takes the model as true."] if est.interval_kind == "model only" else []
     others = [m.shares_[r, c] for m in context.compare.values() if hasattr(m, "shares_")]
     apart = max((abs(s - est.shares_[r, c]) for s in others), default=0.0)
     if curved:
-        return "low", "Behaviour appears to vary with composition; the method assumes that it does not."
+        against.append("Behaviour appears to vary with composition.")
+    if apart > 0.1:
+        against.append(f"Other methods differ by up to {100 * apart:.0f} percentage points.")
     if _fewer_units_than_cells(context):
         n = plural(len(counted_units(context.data)), "unit is", "units are")
-        return "low", f"{n} few for {est.shares_.size} shares: the model decides much of it."
-    if apart > 0.1:
-        return "low", f"Other methods differ by up to {100 * apart:.0f} percentage points."
-    if high[r, c] - low[r, c] > 0.25:
-        return "low", "The interval is wide."
-    agree = "other methods agree" if others else "no other method was compared"
-    return "moderate", f"It rests on the method's assumptions; {agree}."
+        against.append(f"{n} few for {est.shares_.size} shares: the model decides much of it.")
+    if len(real) < 2:
+        return " ".join(against)
+    drawn = est.draws(2000, context.random_state).values[:, r]
+    first = float(np.mean(drawn[:, real].argmax(axis=1) == real.index(c)))
+    low, high = (float(end[r, c]) for end in est.interval(context.level))
+    sure = certainty(first, high - low, float(est.upper_bound_[r, c] - est.lower_bound_[r, c]))
+    return " ".join([f"That it is the group's largest share is {sure}, given the model.", *against])
 
 
 def _too_narrow(est: Any, r: int, c: int, width: float, level: float) -> bool:

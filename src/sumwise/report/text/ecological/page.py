@@ -7,21 +7,21 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sumwise import diagnostics
-from sumwise.ecological import Turnout, doubts, turnout
-from sumwise.ecological.calibration import REGRESSED
+from sumwise.ecological import doubts
 from sumwise.ecological.identification import counted_units
 from sumwise.ecological.king import FEW_UNITS as KING_UNITS
 from sumwise.errors import DataError
 from sumwise.frames import by_names
 from sumwise.margins import Margins
 from sumwise.nonvoting import choices, is_nonvoting, no_candidates
+from sumwise.report import unit_tables
 from sumwise.report.context import Context, listed, plural
 from sumwise.report.summary import Summary, bullets, facts, note, table
 from sumwise.report.text.ecological.certainty import add_certainty, add_context_effects
 from sumwise.report.text.ecological.figures import add_main_figure, add_polarisation
 from sumwise.report.text.ecological.findings import alike_units, findings, small_groups, voters_meant
-from sumwise.report.text.ecological.wording import ASSUMED, BOUNDS, RISKS, SHARES
+from sumwise.report.text.ecological.wording import ASSUMED, BOUNDS, MODEL_ONLY, RISKS, SHARES
+from sumwise.voting import Turnout, turnout
 
 LONG_TITLE = 120  # characters, from which groups and outcomes are counted rather than listed
 
@@ -35,7 +35,7 @@ def write(context: Context) -> Summary:
         context.truth = _true_shares(context.truth, m)
     estimates = est.estimate(context.level).to_frame()
     estimates["count"] = est.total_.ravel()
-    units = diagnostics.unit_cells(est, m, context.level)
+    units = unit_tables.unit_cells(est, m, context.level)
     if not context.head_counts:
         estimates, units = (frame.drop(columns="count") for frame in (estimates, units))
     context.frames |= {"estimates": estimates, "units": units}
@@ -63,7 +63,8 @@ def write(context: Context) -> Summary:
         f"the assumptions of {context.method}."
     ]
     impossible = impossible if beyond else []
-    cautions = [*context.cautions, *doubts(m), *impossible, *small_groups(est), *alike_units(m), *curved]
+    narrow = [MODEL_ONLY.format(method=context.method)] if est.interval_kind == "model only" else []
+    cautions = [*narrow, *context.cautions, *doubts(m), *impossible, *small_groups(est), *alike_units(m), *curved]
     away = no_candidates(m.col_names)
     some_voted = any(away) and not all(away) and context.method != "Bounds" and min(est.shares_.shape) > 1
     voters = turnout(est, level=context.level, random_state=context.random_state) if some_voted else None
@@ -146,7 +147,7 @@ def _estimates(context: Context, summary: Summary, frame: pd.DataFrame, voters: 
         ),
     )
     if context.method != "Bounds" and min(est.shares_.shape) > 1:
-        chosen = diagnostics.first_choices(est, context.level, context.random_state)
+        chosen = unit_tables.first_choices(est, context.level, context.random_state)
         kinds = dict.fromkeys(("support", "low", "high", "support elsewhere"), "share") | {"probability": "chance"}
         summary.add(
             "estimates",
@@ -162,10 +163,11 @@ def _estimates(context: Context, summary: Summary, frame: pd.DataFrame, voters: 
         add_polarisation(context, summary)
     if voters is not None:
         shown = dict.fromkeys(("turnout", "share", "low", "high"), "share")
-        away = f"Counted as not voting: {', '.join(map(str, voters.abstention))}."
+        if voters.abstention:
+            away = f"Counted as not voting: {', '.join(map(str, voters.abstention))}."
+            summary.add("estimates", table(voters.turnout.to_frame(), "Turnout by group", shown, about=away))
         summary.add(
             "estimates",
-            table(voters.turnout.to_frame(), "Turnout by group", shown, about=away),
             table(
                 voters.choice.to_frame(),
                 "Choice among voters",
@@ -186,9 +188,7 @@ def _assumptions(context: Context, summary: Summary) -> None:
         facts({"population of each unit": m.denominator}),
     )
     if context.method == "King" and (n := len(counted_units(m))) < KING_UNITS:
-        few = f"King's own intervals are too narrow with fewer than {KING_UNITS} units (here {n}). "
-        if m.n_rows <= REGRESSED and n > m.n_rows:
-            few += "They are widened to those of a regression over units, which take the model as true too. "
+        few = f"King's intervals are too narrow with fewer than {KING_UNITS} units (here {n}). "
         summary.add("found", note(f"{few}Compare them with those of EcologicalEM."))
     if context.method == "King" and (m.n_rows, m.n_cols) == (2, 2):
         found = context.model.assumptions(m)

@@ -1,0 +1,110 @@
+"""forecast: how a population will be spread over the next steps, with intervals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from sumwise import checks
+from sumwise.errors import DataError
+from sumwise.estimate import Estimate
+
+
+def forecast(
+    start: Any, steps: Any, *, level: float = 0.9, draws: int = 1000, names: Any = None, random_state: Any = 0
+) -> Estimate:
+    """Forecast counts of the next steps, with intervals that hold the present's uncertainty and the moves' chance.
+
+    Parameters
+    ----------
+    start : (L,) array, or (m, L) array of draws
+        Counts now; draws of them (`sample_counts(...).nodes["t9"].reshape(-1, L)`) carry their uncertainty on.
+    steps : list of (L, L) arrays or sparse arrays
+        Probabilities of moving from row to column, one array per step ahead. Rows sum to one.
+    level : float in (0, 1), default 0.9
+    draws : int >= 10, default 1000
+        Futures that are drawn.
+    names : sequence of str, optional
+        Names of the steps; default ``"+1"``, ``"+2"``, ...
+    random_state : int, Generator or None, default 0
+
+    Returns
+    -------
+    Estimate
+        Means and central intervals, steps by places.
+
+    See Also
+    --------
+    transitions : Moves as probabilities.
+
+    Examples
+    --------
+    >>> from sumwise.flows.forecast import forecast
+    >>> ahead = forecast([100.0, 0.0], [[[0.5, 0.5], [0.0, 1.0]]] * 2)
+    >>> ahead.values.round(1)
+    array([[50., 50.],
+           [25., 75.]])
+    >>> bool((ahead.low[0] < 50).all() and (ahead.high[0] > 50).all())
+    True
+    """
+    level, rng = checks.fraction(level, "level"), checks.generator(random_state)
+    checks.at_least(draws, "draws", 10)
+    now = np.atleast_2d(checks.counts(start, "start"))
+    if now.ndim != 2:
+        raise DataError(f"start has shape {now.shape}.", hint="give counts (L,), or draws of them (m, L).")
+    moves = [_probabilities(p, now.shape[1], k) for k, p in enumerate(checks.listing(steps, "steps"))]
+    if not moves:
+        raise DataError("There are no steps to forecast.", hint="give one array of probabilities per step.")
+    chosen = now[rng.integers(len(now), size=draws)] if len(now) > 1 else np.repeat(now, draws, axis=0)
+    people = np.floor(chosen + rng.random(chosen.shape)).astype(np.int64)  # whole people, right on average
+    futures, means, mean = [], [], now.mean(axis=0)
+    for p in moves:
+        people = _move(people, p, rng)
+        mean = mean @ p
+        futures.append(people)
+        means.append(mean)
+    low, high = np.quantile(np.stack(futures), [(1 - level) / 2, (1 + level) / 2], axis=1)
+    values = np.array(means)
+    given = (
+        checks.names(names, len(moves), "names", "+") if names is not None else [f"+{k + 1}" for k in range(len(moves))]
+    )
+    labels = (tuple(given), tuple(range(values.shape[1])))
+    return Estimate(
+        values, np.minimum(low, values), np.maximum(high, values), level, labels, ("step", "place"), name="count"
+    )
+
+
+def forecast_each(start: Any, ahead: list[Any], **options: Any) -> Estimate:
+    """`forecast` by the probabilities (L, L) of moving over the first, the first two, ... steps: moves with memory."""
+    made = [forecast(start, [p], **options) for p in ahead]
+    values, low, high = (np.concatenate([getattr(m, a) for m in made]) for a in ("values", "low", "high"))
+    labels = (tuple(f"+{k + 1}" for k in range(len(ahead))), made[0].labels[1])
+    return Estimate(values, low, high, made[0].level, labels, ("step", "place"), name="count")
+
+
+def _probabilities(given: Any, n: int, k: int) -> Any:
+    """The step as a sparse array by rows."""
+    values = given.data if sparse.issparse(given) else given
+    entries = checks.finite(values, f"step {k + 1}")
+    p = sparse.csr_array(given if sparse.issparse(given) else entries)
+    if p.shape != (n, n):
+        raise DataError(f"Step {k + 1} has probabilities of shape {p.shape}; there are {n} places.")
+    sums = np.asarray(p.sum(axis=1)).ravel()
+    if (entries < 0).any() or not np.allclose(sums, 1.0, atol=1e-6):
+        row, least = int(np.argmax(np.abs(sums - 1))), entries.min()
+        raise DataError(
+            f"Step {k + 1} has no probabilities: row {row} sums to {sums[row]:.4g}, the least entry is {least:.3g}.",
+            hint="divide every row by its sum; `transitions` does so for tables of counts.",
+        )
+    return sparse.csr_array(sparse.diags_array(1.0 / sums) @ p)
+
+
+def _move(people: np.ndarray, p: Any, rng) -> np.ndarray:
+    out = np.zeros_like(people)
+    for place in np.flatnonzero(people.any(axis=0)):
+        here = slice(p.indptr[place], p.indptr[place + 1])
+        share = p.data[here]
+        out[:, p.indices[here]] += rng.multinomial(people[:, place], share / share.sum())
+    return out

@@ -1,0 +1,1 @@
+"""Mathematics of flows: arrays in, arrays out."""

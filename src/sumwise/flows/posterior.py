@@ -1,0 +1,400 @@
+"""The posterior of movement and flows: movement models weighted by their evidence, each with draws of its parameters.
+
+Given how individuals move, counts are nearly normal, so that a Kalman filter gives their marginal likelihood, and its
+adjoint the gradient and the expected flows. Parameters are integrated over by importance sampling around the mode.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.special import expit
+from scipy.stats import norm, qmc
+
+from sumwise.collective.potentials import filled
+from sumwise.flows.flow_problem import RESERVE, FlowProblem
+from sumwise.flows.kernels.flow_filter import Filter, Functions, Smoothed
+from sumwise.flows.kernels.raking import raked
+from sumwise.flows.movement import Movement
+from sumwise.flows.movement_models import BOTH, CONSTANT, PLACES, SEASON, STEPS, MovementModel
+from sumwise.progress import track
+
+MOST_WORK = 2e10  # times x places^3 of one filter: about a minute
+LEAST_SHARE = 1e-6  # of what movement expects: no possible flow is nothing
+FIRST = [(stay, scale) for stay in (0.0, 1.5, 3.0, 5.0, 8.0) for scale in (0.5, 1.0, 2.0)]  # where searches begin
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the posterior takes as given about nuisances, and what it may cost.
+
+    `overdispersion`: mean and standard deviation of the logit-like parameter psi of ``phi = 1 + e^psi``: from moves
+    of independent individuals to flocks of some hundreds. `spread`: standard deviation of the log of how much first
+    counts differ between places, around their mean. Both are far wider than what counts leave open.
+    """
+
+    overdispersion: tuple[float, float] = (1.0, 4.0)
+    spread: float = 1.5
+    flattest: float = 0.05  # curvature of the log posterior along any direction, at least
+    known: float = 10.0  # times the variance of the noise that counts vary before their spread is no question
+    points: int = 64
+    work: float = 4e10  # evaluations x times x places^3 that one movement model may take
+
+
+@dataclass(frozen=True)
+class GivenMoves:
+    """A movement that is known: no parameters."""
+
+    problem: FlowProblem
+    given: Movement
+    size: int = 0
+
+    @property
+    def kind(self) -> str:
+        """What it is called."""
+        return f"stay {self.given.stay:g}, scale {self.given.scale:g}"
+
+    def inner(self, z: np.ndarray) -> np.ndarray:  # noqa: ARG002 - as MovementModel
+        """Probabilities of moves between places, per step."""
+        logs = replace(self.problem, turnover=None).steps(self.given)
+        if self.problem.mask is None:
+            return np.exp(filled(logs[0]))[None]
+        return np.stack([np.exp(filled(p)) * self.open_(k) for k, p in enumerate(logs)])
+
+    moves = MovementModel.moves
+    n_steps, n_places, open_ = MovementModel.n_steps, MovementModel.n_places, MovementModel.open_
+
+    def slope(self, *_: Any) -> np.ndarray:
+        """There is nothing to learn."""
+        return np.zeros(0)
+
+    def movement(self, *_: Any) -> Movement:
+        """What was given."""
+        return self.given
+
+    @property
+    def deviations(self) -> np.ndarray:
+        """No priors."""
+        return np.zeros(0)
+
+
+def filter_of(problem: FlowProblem, around: np.ndarray, size_known: bool, known: float) -> tuple[Filter, bool]:
+    """The filter of a problem with variances at counts `around` (T, L); whether the spread of first counts is open."""
+    t, n = problem.counts.shape
+    rate = np.broadcast_to(np.asarray(getattr(problem.noise, "rate", 1.0), dtype=float), (t, n))
+    safe = np.where(rate > 0, rate, 1.0)
+    seen = np.where(rate > 0, problem.counts / safe, np.nan)
+    around = np.maximum(around, 0.5)
+    noise = np.broadcast_to(problem.noise.variance(np.maximum(around, 1.0)), (t, n)) / safe**2
+    noise = np.maximum(noise, 0.01)  # exact counts: a tenth of an individual
+    mean, covariance = np.full(n, problem.n / n), np.eye(n)
+    if size_known:
+        covariance -= 1.0 / n
+    excess = np.nanvar(seen) - noise[~np.isnan(seen)].mean()
+    spread = problem.n / n
+    if settled := bool(excess > known * noise[~np.isnan(seen)].mean()):
+        spread = 2.0 * float(np.sqrt(excess))  # the noise is small: no matter which
+    if problem.mask is not None:
+        shut = ~np.asarray(problem.mask[0], dtype=bool)
+        mean[shut], covariance[shut], covariance[:, shut] = 0.0, 0.0, 0.0
+        around = np.where(problem.mask, around, 0.0)
+    if problem.cyclic:  # the first time is visited twice, and was observed once
+        seen, noise, around = (np.vstack([v, v[:1]]) for v in (seen, noise, around))
+        noise[[0, -1]] *= 2.0
+    if problem.turnover is not None:
+        out = np.maximum(problem.n * (1.0 + RESERVE) - around.sum(axis=1), problem.n * RESERVE / 2)[:, None]
+        seen, noise, around = (np.hstack([v, w]) for v, w in ((seen, out * np.nan), (noise, out), (around, out)))
+        mean, covariance = np.append(mean, out[0]), np.pad(covariance, (0, 1))
+        covariance[-1, -1] = n**2  # as uncertain as all places together
+    return Filter(seen, noise, around, mean, spread**2 * covariance), not settled
+
+
+@dataclass
+class Candidate:
+    """One movement model, fitted: parameters z are those of the movement, of overdispersion and of the first spread."""
+
+    model: Any
+    filters: list[Filter]  # one per season
+    open_spread: bool
+    settings: Settings = field(default_factory=Settings)
+    mode: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    root: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # of the covariance around the mode
+    evidence: float = 0.0
+    evaluations: int = 0
+    converged: bool = True
+    history: list[float] = field(default_factory=list)  # minus the log posterior, step by step
+
+    @property
+    def size(self) -> int:
+        return self.model.size + 1 + self.open_spread
+
+    def split(self, z: np.ndarray) -> tuple[float, list[Filter]]:
+        """Overdispersion, and the filters with their spread of first counts."""
+        phi = 1.0 + float(np.exp(np.clip(z[self.model.size], -12, 14)))
+        if not self.open_spread:
+            return phi, self.filters
+        return phi, [replace(f, covariance=np.exp(2.0 * z[-1]) * f.covariance) for f in self.filters]
+
+    def log_prior(self, z: np.ndarray, inner: np.ndarray | None = None) -> tuple[float, np.ndarray, float]:
+        """Log prior up to a constant, its gradient by z but for the share that stays, and that by the mean share."""
+        m, slope, by_stay = self.model.size, np.zeros(self.size), 0.0
+        value = 0.0
+        middle, deviation = self.settings.overdispersion
+        if m and inner is not None:
+            slope[:m] = -z[:m] / self.model.deviations**2
+            value += 0.5 * float(z[:m] @ slope[:m])
+            stay = float(np.clip(np.mean(np.diagonal(inner, axis1=1, axis2=2)), 1e-12, 1 - 1e-12))
+            value += np.log(stay) + np.log1p(-stay)
+            by_stay = 1.0 / stay - 1.0 / (1.0 - stay)
+        value += -np.logaddexp(0.0, -z[m]) - 0.5 * ((z[m] - middle) / deviation) ** 2
+        slope[m] = expit(-z[m]) - (z[m] - middle) / deviation**2
+        if self.open_spread:
+            value -= 0.5 * (z[-1] / self.settings.spread) ** 2
+            slope[-1] = -z[-1] / self.settings.spread**2
+        return float(value), slope, by_stay
+
+    def log_posterior(self, z: np.ndarray) -> float:
+        """Log posterior density up to a constant."""
+        phi, filters = self.split(z)
+        inner = self.model.inner(z)
+        moves = self.model.moves(inner)
+        return self.log_prior(z, inner)[0] + sum(f.log_likelihood(moves, phi) for f in filters)
+
+    def with_slope(self, z: np.ndarray) -> tuple[float, np.ndarray]:
+        """Log posterior density and its gradient."""
+        self.evaluations += 1
+        m, (phi, filters) = self.model.size, self.split(z)
+        inner = self.model.inner(z)
+        moves = self.model.moves(inner)
+        value, slope, by_stay = self.log_prior(z, inner)
+        for f in filters:
+            passed = f.smooth(moves, phi)
+            value += passed.log_likelihood
+            if m:
+                slope[:m] += self.model.slope(z, inner, passed.moves_slope)
+            slope[m] += passed.phi_slope * (phi - 1.0)
+            if self.open_spread:
+                slope[-1] += 2.0 * float((passed.covariance_slope * f.covariance).sum())
+        if m:
+            n, steps = inner.shape[1], len(moves)
+            each = np.zeros_like(moves[0])
+            each[:n, :n] = np.eye(n) * by_stay / (n * steps * (1.0 - (self.model.problem.turnover or 0.0)))
+            slope[:m] += self.model.slope(z, inner, [each] * steps)
+        return value, slope
+
+    def fit(self, start: np.ndarray | None = None) -> Candidate:
+        """Find the mode and the curvature around it."""
+        climbs = [self._climbed(z) for z in self._starts(start)]
+        value, self.mode, self.converged, self.history = max(climbs, key=lambda climb: climb[0])
+        hessian, size = self._curvature(), self.size
+        values, vectors = np.linalg.eigh(hessian)
+        values = np.maximum(values, self.settings.flattest)
+        self.root = vectors / np.sqrt(values)
+        proper = self.model.deviations[np.isfinite(self.model.deviations)]
+        self.evidence = value - 0.5 * float(np.log(values).sum()) + 0.5 * size * np.log(2 * np.pi)
+        self.evidence -= float(np.log(proper).sum()) + 0.5 * len(proper) * np.log(2 * np.pi)
+        return self
+
+    def _starts(self, start: np.ndarray | None) -> list[np.ndarray]:
+        if start is not None or not self.model.size:
+            z = np.zeros(self.size)
+            z[self.model.size] = self.settings.overdispersion[0]
+            return [z if start is None else start]
+        tries = []
+        for stay, scale in FIRST:
+            z = np.zeros(self.size)
+            z[: self.model.size] = self.model.start(stay, scale)
+            z[self.model.size] = self.settings.overdispersion[0]
+            tries.append((self.log_posterior(z), stay, z))
+        tries.sort(key=lambda t: -t[0])
+        other = [z for _, stay, z in tries if stay != tries[0][1]]
+        return [tries[0][2], *other[:1]]
+
+    def _climbed(self, z: np.ndarray) -> tuple[float, np.ndarray, bool, list[float]]:
+        def down(z: np.ndarray) -> tuple[float, np.ndarray]:
+            value, slope = self.with_slope(z)
+            return (-value, -slope) if np.isfinite(value) else (1e12, np.zeros_like(slope))
+
+        history: list[float] = []
+
+        def note(intermediate_result: Any) -> None:
+            history.append(float(intermediate_result.fun))
+
+        options = {"maxiter": 150, "ftol": 1e-9}
+        found = minimize(down, z, jac=True, method="L-BFGS-B", options=options, callback=note)
+        return -float(found.fun), found.x, bool(found.success), history or [float(found.fun)]
+
+    def _curvature(self) -> np.ndarray:
+        """Minus the Hessian at the mode, by differences of exact gradients."""
+        h, size = 0.01, self.size
+        sides = [[self.with_slope(self.mode + s * h * e)[1] for s in (1, -1)] for e in np.eye(size)]
+        hessian = np.array([(down - up) / (2 * h) for up, down in sides])
+        return 0.5 * (hessian + hessian.T)
+
+    def smoothed(self, season: int, z: np.ndarray) -> Smoothed:
+        """Counts and flows of a season at parameters z."""
+        phi, filters = self.split(z)
+        return filters[season].smooth(self.model.moves(self.model.inner(z)), phi, flows=True)
+
+    def positive(self, passed: Smoothed, z: np.ndarray) -> list[np.ndarray]:
+        """Expected flows without negative ones, which normal variables have, raked to the expected counts."""
+        moves, out = self.model.moves(self.model.inner(z)), []
+        for table, p, before, after in zip(passed.flows, moves, passed.counts[:-1], passed.counts[1:]):
+            rows, cols = np.maximum(before, 0.0), np.maximum(after, 0.0)
+            flows = np.maximum(table, LEAST_SHARE * rows[:, None] * p)
+            out.append(raked(flows, rows, cols * rows.sum() / max(cols.sum(), 1e-300), 1e-4))
+        return out
+
+    def points(self, n: int) -> tuple[np.ndarray, np.ndarray]:
+        """Parameters (n, d) around the mode and their importance weights, truncated at the root of n times the mean."""
+        shares = qmc.Sobol(self.size, rng=np.random.default_rng(0)).random(n)
+        e = norm.ppf(np.clip(shares, 1e-4, 1 - 1e-4))
+        z = self.mode + e @ self.root.T
+        logs = np.array([self.log_posterior(one) for one in z]) + 0.5 * (e**2).sum(axis=1)
+        weights = np.exp(logs - logs.max())
+        weights = np.minimum(weights / weights.sum(), 1.0 / np.sqrt(n))
+        return z, weights / weights.sum()
+
+
+@dataclass
+class FlowPosterior:
+    """Movement models with their probabilities, and points of their parameters: a weighted sample of the posterior."""
+
+    candidates: list[Candidate]
+    probabilities: np.ndarray  # of the movement models
+    points: list[tuple[int, np.ndarray]]  # (candidate, z)
+    weights: np.ndarray  # of the points
+    around: list[np.ndarray]  # per season, counts at which variances are taken
+    size_known: bool
+
+    @classmethod
+    def of(cls, problems: list[FlowProblem], given: list[Movement] | None, size_known: bool) -> FlowPosterior:
+        """Fit all movement models that the data can carry, or those that are given."""
+        settings, work, n = Settings(), work_of(problems), problems[0].counts.shape[1]
+        models = _models(problems[0], given, work, settings)
+        around = [_filled(p) for p in problems]
+        for _ in range(2):  # variances are taken at expected counts
+            first = _candidate(problems, models[0], around, size_known, settings).fit()
+            around = [first.smoothed(k, first.mode).counts[: len(p.counts), :n] for k, p in enumerate(problems)]
+        fitted = [_candidate(problems, m, around, size_known, settings) for m in models]
+        for one in track(fitted, "Movements"):
+            one.fit()
+        n_points = int(np.clip(settings.work / work / 20, 8, settings.points))
+        return cls.averaged(fitted, n_points, around, size_known)
+
+    @classmethod
+    def known(cls, problems: list[FlowProblem], movement: Movement) -> FlowPosterior:
+        """The flows under one movement, at thirds of the prior of overdispersion: the likelihood chooses nothing."""
+        around = [_filled(p) for p in problems]
+        one = _candidate(problems, GivenMoves(problems[0], movement), around, False, Settings())
+        middle, deviation = one.settings.overdispersion
+        thirds = middle + deviation * norm.ppf([1 / 6, 1 / 2, 5 / 6])
+        points = [(0, np.append(psi, np.zeros(one.size - 1))) for psi in thirds]
+        return cls([one], np.ones(1), points, np.full(3, 1 / 3), around, False)
+
+    @classmethod
+    def averaged(
+        cls, fitted: list[Candidate], n_points: int, around: list[np.ndarray], size_known: bool
+    ) -> FlowPosterior:
+        """Models by their evidence, with points in proportion."""
+        logs = np.array([c.evidence for c in fitted])
+        share = np.exp(logs - logs.max())
+        share /= share.sum()
+        points, weights = [], []
+        for k, (one, probability) in enumerate(zip(fitted, share)):
+            if probability * n_points < 0.5 and probability < share.max():
+                continue
+            z, w = one.points(max(int(2 ** np.ceil(np.log2(probability * n_points))), 8))
+            points += [(k, row) for row in z]
+            weights.append(probability * w)
+        joint = np.concatenate(weights)
+        return cls(fitted, share, points, joint / joint.sum(), around, size_known)
+
+    def state(self) -> dict[str, Any]:
+        """What restores it for the same problems."""
+        models = [c.model.given if isinstance(c.model, GivenMoves) else c.model.kind for c in self.candidates]
+        return {
+            "models": models,
+            "probabilities": self.probabilities,
+            "candidate": np.array([k for k, _ in self.points]),
+            "parameters": [z for _, z in self.points],
+            "weights": self.weights,
+            "around": self.around,
+            "size known": self.size_known,
+        }
+
+    @classmethod
+    def restored(cls, problems: list[FlowProblem], state: dict[str, Any]) -> FlowPosterior:
+        """From what `state` returned."""
+        one, around, known = problems[0], state["around"], bool(state["size known"])
+        models = [GivenMoves(one, m) if isinstance(m, Movement) else MovementModel(one, m) for m in state["models"]]
+        made = [_candidate(problems, m, around, known, Settings()) for m in models]
+        points = list(zip(np.asarray(state["candidate"]).tolist(), state["parameters"]))
+        return cls(made, state["probabilities"], points, state["weights"], around, known)
+
+    def flows(self, season: int, agreeing: bool = False) -> tuple[np.ndarray, list[np.ndarray]]:
+        """Expected counts (T, L) and flows (L, L) of every step, which may be made to agree with the counts."""
+        counts, flows = np.zeros(self.candidates[0].filters[season].seen[:, : self.around[season].shape[1]].shape), None
+        n = self.candidates[0].model.n_places
+        for (k, z), weight in track(list(zip(self.points, self.weights)), "Flows"):
+            passed = self.candidates[k].smoothed(season, z)
+            counts = counts + weight * passed.counts[:, :n]
+            if agreeing:
+                each = [weight * f[:n, :n] for f in self.candidates[k].positive(passed, z)]
+            else:
+                each = [weight * _without_negative(f[:n, :n]) for f in passed.flows]
+            flows = each if flows is None else [a + b for a, b in zip(flows, each)]
+        if self.candidates[0].model.problem.cyclic:  # the first time was visited twice
+            counts = np.vstack([0.5 * (counts[:1] + counts[-1:]), counts[1:-1]])
+        return np.maximum(counts, 0.0), flows or []
+
+    def moments(self, season: int, functions: Functions) -> list[tuple[np.ndarray, np.ndarray]]:
+        """Means and covariances of functions at every point."""
+        out = []
+        for k, z in track(self.points, "Intervals"):
+            one = self.candidates[k]
+            phi, filters = one.split(z)
+            out.append(filters[season].moments(one.model.moves(one.model.inner(z)), phi, functions))
+        return out
+
+
+def work_of(problems: list[FlowProblem]) -> float:
+    """What one filter costs: times x places^3."""
+    t, n = problems[0].counts.shape
+    return len(problems) * (t + problems[0].cyclic) * float(n) ** 3
+
+
+def _models(problem: FlowProblem, given: list[Movement] | None, work: float, settings: Settings) -> list[Any]:
+    """Movement models to average, from the simplest; none that takes too long or asks too much of the data."""
+    if given is not None:
+        return [GivenMoves(problem, m) for m in given]
+    kinds = [CONSTANT, PLACES] if len(problem.names) < 4 else [CONSTANT, PLACES, SEASON, BOTH, STEPS]
+    models = [MovementModel(problem, kind) for kind in kinds]
+    return models[:1] + [m for m in models[1:] if (60 + 3 * m.size) * work <= settings.work]
+
+
+def _candidate(problems, model, around, size_known, settings) -> Candidate:
+    made = [filter_of(p, a, size_known, settings.known) for p, a in zip(problems, around)]
+    return Candidate(model, [f for f, _ in made], any(open_ for _, open_ in made), settings)
+
+
+def _filled(problem: FlowProblem) -> np.ndarray:
+    """Counts (T, L) in individuals, with the mean of the time's neighbours where nothing was observed."""
+    rate = np.broadcast_to(np.asarray(getattr(problem.noise, "rate", 1.0), dtype=float), problem.counts.shape)
+    counts = np.divide(problem.counts, rate, out=np.full(rate.shape, np.nan), where=rate > 0)
+    times, out = np.arange(len(counts)), np.empty(counts.shape)
+    for k, column in enumerate(counts.T):
+        seen = ~np.isnan(column)
+        level = problem.n / counts.shape[1]
+        out[:, k] = np.interp(times, times[seen], column[seen]) if seen.any() else level
+    return np.maximum(out, 0.0)
+
+
+def _without_negative(flows: np.ndarray) -> np.ndarray:
+    """Flows without negative ones; rows keep their sums."""
+    total = np.maximum(flows.sum(axis=1, keepdims=True), 0.0)
+    positive = np.maximum(flows, 0.0)
+    return positive * total / np.maximum(positive.sum(axis=1, keepdims=True), 1e-300)

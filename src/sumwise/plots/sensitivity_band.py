@@ -1,0 +1,40 @@
+"""Support for each group's first choice, from the estimate to place-only voting."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+
+def plot_sensitivity_band(numbers: Mapping[str, Any], ax: Any = None) -> Any:
+    """Draw what `ecological.sensitivity_band` returns: a line per group.
+
+    Parameters
+    ----------
+    numbers : mapping
+        ``parts``, ``shares``, ``groups``, ``choices``.
+    ax : matplotlib axes, optional
+
+    Returns
+    -------
+    matplotlib axes
+
+    Examples
+    --------
+    >>> from sumwise.plots import plot_sensitivity_band
+    >>> numbers = {"parts": [0, 1], "shares": [[0.8, 0.6]], "groups": ["young"], "choices": ["yes"]}
+    >>> len(plot_sensitivity_band(numbers).lines)
+    1
+    """
+    from sumwise.plots.labels import axes_or_new, short
+
+    ax = axes_or_new(ax, 5.5, 4.2)
+    parts = 100 * np.asarray(numbers["parts"], dtype=float)
+    for group, choice, shares in zip(numbers["groups"], numbers["choices"], numbers["shares"]):
+        ax.plot(parts, 100 * np.asarray(shares, dtype=float), label=short(f"{group}: {choice}", 30))
+    ax.set(xlabel="part of the differences between groups that is between places (%)", ylim=(0, 100))
+    ax.set_ylabel("share for the first choice (%)")
+    ax.legend()
+    return ax

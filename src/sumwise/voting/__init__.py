@@ -1,0 +1,23 @@
+"""What analysts do with an ecological fit: turnout, candidates of choice, polarisation, districts, race from names."""
+
+from sumwise.voting.candidates_of_choice import VotingPatterns, probability_text, voting_patterns
+from sumwise.voting.districts import district_performance
+from sumwise.voting.homogeneous_precincts import homogeneous_units
+from sumwise.voting.polarisation import POLARISED, decisive_groups, polarised_voting
+from sumwise.voting.surname_geocoding import bisg, uncertain_margins
+from sumwise.voting.turnout_by_group import Turnout, turnout
+
+__all__ = [
+    "POLARISED",
+    "Turnout",
+    "VotingPatterns",
+    "bisg",
+    "decisive_groups",
+    "district_performance",
+    "homogeneous_units",
+    "polarised_voting",
+    "probability_text",
+    "turnout",
+    "uncertain_margins",
+    "voting_patterns",
+]
