@@ -30,7 +30,6 @@ SLOW = {
     "collective",
     "corpus",
     "datasets",
-    "demo",
     "distribution",
     "ecological",
     "fuzz",
@@ -38,7 +37,7 @@ SLOW = {
     "networks",
     "plots",
 }
-SLOW |= {"privacy", "proportions", "recognise", "report", "study", "synthetic"}
+SLOW |= {"privacy", "proportions", "report", "schema", "study", "synthetic"}
 SLOW_FILES = {"test_contract.py", "test_documentation.py", "test_faults.py", "test_light_import.py", "test_spark.py"}
 SLOW_FILES |= {"test_compiled.py", "test_on_spark.py", "test_reproducible.py", "test_gallery.py", "test_server.py"}
 SLOW_FILES |= {"test_book.py", "test_executed.py", "test_quoted_figures.py", "test_search.py"}  # of the documentation
@@ -52,7 +51,6 @@ CHECKED = {
     "app/test_server.py",
     "cli/test_faults.py",
     "corpus/test_corpus.py",
-    "demo/test_story.py",
     "fuzz/test_corpus.py",
     "fuzz/test_forged_models.py",
     "kernels/test_compiled.py",
@@ -65,21 +63,10 @@ CHECKED = {
     "test_reproducible.py",
 }
 
-# One worker runs these files: each other one would start Java again.
-SPARK = ["aggregate/test_on_spark.py", "aggregate/test_rows_to_tables.py", "aggregate/test_contributions.py"]
-SPARK += ["aggregate/test_counters.py", "aggregate/test_rows_to_bags.py"]
-SPARK += ["maxent/test_on_spark.py", "proportions/test_on_spark.py", "test_spark.py"]
-
-# Each group compiles the same kernels: in two workers at once, both would.
-ESTIMATORS = ["test_edge_fits.py", "test_contract.py"]
-SAMPLERS = ["collective/test_em.py", "collective/test_sample_counts.py", "collective/kernels/test_cycle_sampler.py"]
-TOGETHER = (SPARK, ESTIMATORS, SAMPLERS)
-PAGES = "tests/test_documentation.py"  # every page is run alone
-
 # Half a minute and more: workers begin with these, so that none is left with a long one at the end.
-LONGEST = [*ESTIMATORS, *SAMPLERS]
+LONGEST = ["test_spark.py", "test_contract.py", "test_edge_fits.py", "collective/test_em.py"]
 
-UNDRAWN = {"cli", "recognise", "study", "corpus"}
+UNDRAWN = {"cli", "schema", "study", "corpus"}
 
 
 def slow(place: Path) -> bool:
@@ -115,25 +102,8 @@ def pytest_collection_modifyitems(items):
         if place.as_posix() in CHECKED:
             item.add_marker(pytest.mark.check)
     if "PYTEST_XDIST_WORKER" in os.environ:
-        ranks = {HERE / name: rank for rank, name in enumerate([*SPARK, *LONGEST])}
+        ranks = {HERE / name: rank for rank, name in enumerate(LONGEST)}
         items.sort(key=lambda item: ranks.get(item.path, len(ranks)))
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config, log):
-    """With --dist loadfile a worker runs whole files, and those that stand together."""
-    if config.getvalue("dist") != "loadfile":
-        return None
-    from xdist.scheduler import LoadScopeScheduling
-
-    class Files(LoadScopeScheduling):
-        def _split_scope(self, nodeid):
-            file = nodeid.split("::", 1)[0]
-            if file == PAGES:
-                return nodeid
-            return next((files[0] for files in TOGETHER if file.removeprefix("tests/") in files), file)
-
-    return Files(config, log)
 
 
 @pytest.hookimpl(wrapper=True)
@@ -169,7 +139,7 @@ def spark():
     if shutil.which("java") is None:
         pytest.skip("Spark needs Java, and there is none on this machine")
     pytest.importorskip("pyspark", reason="the extra 'spark' isn't installed")
-    from sumwise.spark import spark_session
+    from sumwise.spark import spark_session, stop_session
 
     # One Python worker imports once, and compiling Java for queries over a few hundred rows costs most of their time.
     settings = {"spark.default.parallelism": "2", "spark.sql.shuffle.partitions": "2"}
@@ -177,6 +147,6 @@ def spark():
     with pytest.MonkeyPatch.context() as environment:
         given = " ".join(f"--conf {name}={value}" for name, value in settings.items())
         environment.setenv("PYSPARK_SUBMIT_ARGS", f"{given} pyspark-shell")
-        session, stop = spark_session("local[1]")
+        session = spark_session("local[1]")
     yield session
-    stop()
+    stop_session()

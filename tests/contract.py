@@ -23,7 +23,7 @@ from sumwise.estimator import Estimator
 from sumwise.fit import Fit
 from sumwise.noise import Poisson
 
-FAMILIES = ("ecological", "proportions", "distribution", "collective", "maxent")
+FAMILIES = ("ecological", "proportions", "distribution", "collective", "flows", "maxent")
 USES = ("predict", "predict_proba", "predict_counts", "posterior", "transform", "score", "interval", "estimate")
 
 
@@ -73,16 +73,6 @@ def tables_case() -> Case:
     return Case((tables,), {"predict": (frame,), "predict_proba": (frame,), "score": (frame, rows["y"])}, False)
 
 
-def amounts_case() -> Case:
-    from sumwise.maxent import amount_tables
-
-    rng = np.random.default_rng(3)
-    rows = {"a": rng.integers(0, 2, 400), "b": rng.integers(0, 3, 400)}
-    visits = rng.poisson(1.0 + rows["a"]).astype(float)
-    tables = amount_tables({**rows, "visits": visits}, ["a", "b"], "visits", 0, 10)
-    return Case((tables,), {"predict": (rows,), "score": (rows, visits)}, False)
-
-
 def labels_case() -> Case:
     case = counts_case()
     bags = case.arguments[0]
@@ -101,14 +91,12 @@ def weeks_case() -> Case:
 
 def flows_case() -> Case:
     counts = np.random.default_rng(6).poisson(30, (3, 4))
-    return Case((counts,), {"interval": ({"at the first place": {0: [1, 0, 0, 0]}},), "predict": (counts[0],)}, False)
+    return Case((counts,), {"interval": ({"at the first place": {0: [1, 0, 0, 0]}},), "forecast": (counts[0],)}, False)
 
 
 # Estimators that are fitted to something else than their family, by class name.
 OWN_CASES: dict[str, Callable[[], Case]] = {
     "Oracle": labels_case,
-    "FlowModel": flows_case,
-    "MaxEntRegressor": amounts_case,
 }
 CASES: dict[str, Callable[[], Case]] = {
     "ecological": margins_case,
@@ -116,19 +104,14 @@ CASES: dict[str, Callable[[], Case]] = {
     "distribution": response_case,
     "maxent": tables_case,
     "collective": weeks_case,
+    "flows": flows_case,
 }
 # Settings that keep the contract quick, by class name; what is promised doesn't depend on them.
 QUICK: dict[str, dict[str, Any]] = {
-    "BagBoosting": {"max_iter": 5},
     "BagLogistic": {"target": "classes", "penalty": 0.1},
-    "CardinalityNetwork": {"hidden": (8,), "penalty": 1.0, "n_members": 2, "max_epochs": 4, "patience": 1},
-    "LabelSampler": {"n_draws": 30, "n_burn": 10},
-    "MixBag": {"hidden": (4,), "max_epochs": 4, "patience": 1},
-    "ProportionLossNetwork": {"hidden": (4,), "max_epochs": 4, "patience": 1},
+    "CardinalityNetwork": {"module": (8,), "n_members": 2, "max_epochs": 4},
     "DeepSets": {"phi": (8,), "rho": (8,), "max_epochs": 4},
-    "CalibratedBagClassifier": {"cv": 3},
     "CollectiveEM": {"max_iter": 5},
-    "ProportionSVM": {"penalty": 1.0},
     "MaxEntClassifier": {"engine": "gibbs", "options": {"n_chains": 200, "max_iter": 60}},
 }
 

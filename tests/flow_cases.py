@@ -6,7 +6,7 @@ from functools import cache
 
 import numpy as np
 
-from sumwise.collective import FlowModel, Movement, Places
+from sumwise.flows import FlowModel, Movement, Places
 
 RING = [[-100, 30], [-90, 30], [-90, 40], [-100, 30]]
 OUTLINES = {

@@ -7,7 +7,7 @@ import sys
 
 STAND_STILL = """
 import sys
-from sumwise import checkpoint as _module
+from sumwise.io import checkpoint as _module
 _saved = []
 def _save(self, state, save=_module.Checkpoint.save):
     save(self, state)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import subprocess
 import sys
 import tomllib
 from pathlib import Path
@@ -51,6 +53,15 @@ def test_commands_name_scripts_that_exist():
     ]
     assert commands
     assert [name for name in commands if not (ROOT / name).exists()] == []
+
+
+def test_commands_of_an_earlier_commit_name_scripts_that_existed():
+    pages = "\n".join(write_book.pages().values())
+    earlier = set(re.findall(r"\$ git switch --detach (\w+) && python (\S+)", pages))
+    assert earlier
+    for commit, name in earlier:
+        found = subprocess.run(["git", "cat-file", "-e", f"{commit}:{name}"], cwd=ROOT, check=False)
+        assert found.returncode == 0, (commit, name)
 
 
 @pytest.fixture

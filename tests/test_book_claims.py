@@ -303,7 +303,6 @@ def few_birds():
 
 
 TEN = {  # where a page says ten draws (or seeds, elections, splits, runs): the tables that it speaks of
-    ("000", "a fifth seen in an observed cell, ten draws)"): ("place_process.json", "rows"),
     ("000", "paired over ten draws."): ("proportions_named.json", "rows"),
     ("000", "over ten draws; the figures show one fit each"): ("distribution.json", "statistics_draws"),
     ("000", "Over the same ten runs"): ("distribution.json", "clouds"),
@@ -465,10 +464,6 @@ CLAIMS = {
     ("000", "twenty draws."): lambda: one_file("stability.json")["distribution"]["draws"] == 20,
     ("000", "where regions share an effect); forty draws"): lambda: (
         one_file("stability.json")["proportions"]["draws"] == 40
-    ),
-    ("000", "Of the 59 comparisons three are beyond 2, none beyond 3"): lambda: (
-        [one_file("other_seeds.json")[k] for k in ("cells", "beyond two")] == [59, 3]
-        and one_file("other_seeds.json")["largest"] < 3
     ),
     (
         "001",
@@ -847,8 +842,10 @@ CLAIMS = {
     ("004", "with a quarter it is ahead of the marginal and Gaussian kernels"): lambda: (
         variable("pyramid kernel", 0.25) < min(variable(m, 0.25) for m in ("marginal kernel", "Fourier"))
     ),
-    ("004", "Networks are among the least accurate, those with a sigmoid the least"): lambda: all(
-        population("DeepSets, sigmoid", k) == max(r[k] for r in rows("distribution.json", "gaussian")) for k in "123"
+    ("004", "Networks are among the least accurate, those with a sigmoid the least but for raw counts"): lambda: all(
+        population("DeepSets, sigmoid", k)
+        == max(r[k] for r in rows("distribution.json", "gaussian") if "raw counts" not in r["method"])
+        for k in "123"
     ),
     (
         "000",
@@ -961,13 +958,6 @@ CLAIMS = {
     ("003", "The plain one diverges in one seed of ten"): lambda: (
         rescaled("paper, plain", "worse than a constant") == 1 and rescaled("paper, plain", "seeds") == 10
     ),
-    ("003", "reach in 25 steps what the paper's do not reach in 200"): lambda: (
-        rescaled("ours, rescaled", "step 25") > rescaled("paper, rescaled", "step 200")
-    ),
-    ("003", "The rescaling gains them little, and less with every step"): lambda: (
-        0.005 > rescaled("ours, rescaled", "gain 25") > rescaled("ours, rescaled", "gain 200") > 0
-    ),
-    ("003", "with a diagonal preconditioner it gains nothing"): lambda: rescaled("diagonal, rescaled", "gain 200") < 0,
     ("004", "better about single units by more than five standard errors"): lambda: gap(400, "correlated", "unit") < -5,
     ("004", "with 100 units, or uncorrelated shares, it makes no difference"): lambda: all(
         abs(gap(units, truth, value)) < 2

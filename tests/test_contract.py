@@ -22,7 +22,7 @@ from contract import (
     margins_case,
 )
 from sumwise.estimator import Estimator
-from sumwise.storage.classes import PUBLIC
+from sumwise.io.saved.classes import PUBLIC
 
 CASE = {name: make() for name, make in (CASES | OWN_CASES).items()}
 

@@ -1,141 +1,147 @@
-"""Every table about bags says on how many draws it rests, and what rests on fewer than ten is marked.
+"""Draws: what is read off one joint distribution agrees with itself."""
 
-``python tests/test_draws.py`` lists the cells of the documentation on fewer than ten draws, from the committed results.
-A table of the book says so by its ``draws`` (see docs/write_book.py); elsewhere a quoted figure must come from a record
-that holds its number of draws, ten or more, or have a † beside it.
-"""
-
-from __future__ import annotations
-
-import re
-import sys
-import tomllib
-from pathlib import Path
-
+import numpy as np
 import pytest
 
-ROOT = Path(__file__).parents[1]
-sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "tests")]
-from write_book import FEW, MARKED, draws_of, rows_of, table  # noqa: E402
-
-from test_quoted_figures import MARK, pages, values_along  # noqa: E402
-
-BAGS = re.compile(
-    r"(distribution\w*|bag_optimum|sparse_process|proportions\w*|cardinality_heuristics|election_study|real_regions"
-    r"|stability|fastfood|process_coverage)\.json|beside_others\.json bags"
-)
-COUNTED = ("draws", "trials", "splits", "seeds", "runs", "errors", "scores")
-OTHERWISE = {
-    "process_coverage.json trials": "is the number",
-}
+from sumwise import DataError, Draws, load, save
+from sumwise.draws import mixture
+from sumwise.errors import UnknownName
 
 
-def items() -> list[tuple[str, dict]]:
-    """Tables of the book that have results about bags."""
-    found = []
-    for path in sorted((ROOT / "docs" / "book").glob("*.toml")):
-        for item in tomllib.loads(path.read_text("utf-8"))["item"]:
-            cells = [str(cell)[1:] for row in item.get("rows", []) for cell in row if str(cell).startswith("@")]
-            if any(BAGS.match(cited) for cited in (item.get("each", ""), *cells)):
-                found.append((path.stem, item))
-    return found
+def random_covariance(rng, size):
+    root = rng.normal(size=(size, size))
+    return root @ root.T / size
 
 
-def section(page: str, item: dict) -> str:
-    """The part of a page that an item became."""
-    text = (ROOT / "docs" / "book" / f"{page}.md").read_text("utf-8")
-    return text.split(f"## {item['what']}\n", 1)[1].split("\n## ", 1)[0]
+def skewed(rng):
+    return Draws(np.exp(rng.normal(0, 3, (2000, 3))), labels=[["a", "b", "c"]], axes=["place"], name="count")
 
 
-def few_of(item: dict) -> list[str]:
-    """Cells of a table on fewer than ten draws, as `first cells of the row: heading number`."""
-    draws = item["draws"]
-    number = draws_of(draws)
-    if number is not None:
-        return [f"all cells: {number}"] if number < FEW else []
-    head, *rows = rows_of(item) if isinstance(draws, list) else [[]]
-    of = [head.index(name) for name in draws] if rows else []
-    found = [(row, k) for row in rows for k in of if str(row[k]).isdigit() and int(row[k]) < FEW]
-    return [f"{', '.join(str(cell) for cell in row[:4])}: {head[k]} {row[k]}" for row, k in found]
+@pytest.mark.parametrize("level", [0.05, 0.5, 0.9, 0.95])
+def test_every_estimate_lies_in_its_interval_of_the_stated_probability(level):
+    draws = skewed(np.random.default_rng(0))
+    low, high = draws.interval(level)
+    assert ((low <= draws.mean) & (draws.mean <= high)).all()
+    inside = ((draws.values >= low) & (draws.values <= high)).mean(axis=0)
+    assert np.abs(inside - level).max() < 2 / len(draws) + 1e-3
 
 
-def drawn(file: str, path: str) -> int | None:
-    """How many draws a quoted value rests on: said by its record, or by what that lies in."""
-    for holder in reversed(values_along(file, path)):
-        for name in COUNTED if isinstance(holder, dict) else ():
-            count = holder.get(name)
-            if isinstance(count, dict):
-                count = min((len(v) for v in count.values()), default=None)
-            if count is not None:
-                return len(count) if isinstance(count, list) else int(count)
-    return None
+def test_a_gaussian_has_its_moments_exactly():
+    rng = np.random.default_rng(1)
+    mean, covariance = rng.normal(size=4), random_covariance(rng, 4)
+    draws = Draws.gaussian(mean, covariance, n_draws=200)
+    np.testing.assert_allclose(draws.mean, mean, atol=1e-12)
+    np.testing.assert_allclose(draws.values.T @ draws.values / 200 - np.outer(mean, mean), covariance, atol=1e-10)
+    low, high = draws.interval(0.95)
+    np.testing.assert_allclose(high - low, 2 * 1.959963985 * np.sqrt(np.diag(covariance)))
 
 
-def few_on(page: Path) -> list[str]:
-    """Quoted figures of a page on fewer than ten draws, or on an unknown number of them, without a mark."""
-    text, found = page.read_text("utf-8"), []
-    for match in MARK.finditer(text):
-        cited = f"{match['file']} {match['path']}"
-        number = drawn(match["file"], match["path"]) if BAGS.match(cited) and cited not in OTHERWISE else FEW
-        near = text[match.end() :].split("|")[0].split("\n")[0]
-        if (number is None or number < FEW) and "†" not in near:
-            found.append(f"{match['shown']} ({cited}): {number} draws")
-    return found
+def test_a_gaussian_does_not_depend_on_the_order_of_quantities():
+    rng = np.random.default_rng(2)
+    mean, covariance, order = rng.normal(size=6), random_covariance(rng, 6), rng.permutation(6)
+    base = Draws.gaussian(mean, covariance, np.exp)
+    other = Draws.gaussian(mean[order], covariance[np.ix_(order, order)], np.exp)
+    np.testing.assert_allclose(other.values, base.values[:, order], rtol=1e-9)
+
+
+def test_a_singular_covariance_is_kept_exactly():
+    draws = Draws.gaussian([0.4, 0.6], [[0.01, -0.01], [-0.01, 0.01]])
+    np.testing.assert_allclose(draws.values.sum(axis=1), 1.0)
+
+
+def test_differences_of_a_gaussian_are_closed_form_and_agree_with_the_draws():
+    covariance = [[0.04, 0.01], [0.01, 0.09]]
+    draws = Draws.gaussian([1.0, 2.0], covariance, labels=[["a", "b"]])
+    difference = draws.difference("b", "a")
+    assert difference.deviation == pytest.approx(np.sqrt(0.04 + 0.09 - 0.02))
+    assert difference.values.std() == pytest.approx(float(difference.deviation), rel=1e-9)
+    assert difference.mean == pytest.approx(1.0)
+
+
+def test_draws_are_clipped_to_what_is_certain():
+    draws = Draws.gaussian([0.05], [[0.01]], lower_bound=[0.0], upper_bound=[1.0])
+    assert draws.covariance is None
+    assert draws.values.min() == 0
+    assert draws.mean[0] == pytest.approx(draws.values.mean())
+    estimate = draws.estimate(0.9)
+    assert estimate.low[0] == 0
+    assert estimate.lower_bound[0] == 0
+
+
+def test_ranks_agree_with_differences():
+    draws = Draws.gaussian([[0.4, 0.35, 0.25]], np.eye(3) / 100, labels=[["g"], ["x", "y", "z"]])
+    first = draws.rank().probability(lambda r: r == 1)[0]
+    ahead = draws.probability(lambda d: (d[:, 0, 0] > d[:, 0, 1]) & (d[:, 0, 0] > d[:, 0, 2]))
+    assert first[0] == ahead
+    assert first.sum() == pytest.approx(1)
+
+
+def test_quantities_without_an_estimate_stay_nan_everywhere():
+    draws = Draws(np.column_stack([np.arange(10.0), np.full(10, np.nan)]))
+    low, high = draws.interval(0.9)
+    assert np.isnan([draws.mean[1], low[1], high[1], draws.rank().mean[1]]).all()
+    assert np.isfinite([draws.mean[0], low[0], high[0]]).all()
 
 
 @pytest.mark.parametrize(
-    ("page", "item"), items(), ids=lambda given: given if isinstance(given, str) else given["what"]
+    ("values", "options", "words"),
+    [
+        (np.empty((0, 2)), {}, "no draws"),
+        ([[1.0, np.nan], [1.0, 2.0]], {}, "1 of 2"),
+        ([[1.0, np.inf]], {}, "inf"),
+        ([[1.0]], {"labels": [["a", "b"]]}, "2"),
+        ([[1.0]], {"covariance": np.eye(2)}, "(2, 2)"),
+    ],
 )
-def test_a_table_about_bags_says_its_draws_and_marks_few(page, item):
-    assert "draws" in item, "say in the TOML file on how many draws the table rests"
-    words, few = section(page, item), few_of(item)
-    assert (MARKED.strip() in words) == bool(few)
-    assert words.count(" †") == len(few)
+def test_draws_that_contradict_themselves_are_refused(values, options, words):
+    with pytest.raises(DataError) as error:
+        Draws(values, **options)
+    assert words in str(error.value)
 
 
-@pytest.mark.parametrize("page", [p for p in pages() if "book" not in p.parts], ids=lambda p: str(p.relative_to(ROOT)))
-def test_figures_about_bags_rest_on_ten_draws_or_are_marked(page):
-    assert few_on(page) == []
+def test_a_covariance_that_is_none_is_refused():
+    with pytest.raises(DataError, match="eigenvalue"):
+        Draws.gaussian([0.0, 0.0], [[1.0, 2.0], [2.0, 1.0]])
 
 
-def test_generated_tables_of_label_proportions_rest_on_ten_draws():
-    text = (ROOT / "docs" / "explanation" / "label-proportion-methods.md").read_text("utf-8")
-    made = re.findall(r"<!-- table: (\w+) -->(.*?)<!-- end -->", text, re.S)
-    assert len(made) == 8
-    for name, words in made:
-        for head, *rows in (re.findall(r"^\|.*$", part, re.M) for part in words.split("\n\n") if "|---" in part):
-            if name == "cardinality_heuristics":
-                counts = re.findall(r"\((\d+)\) \|", head)
-            else:
-                assert re.search(r"\| (draws|simulations) \|$", head)
-                counts = [row.rsplit("|", 2)[1].strip() for row in rows[1:]]
-            assert counts
-            assert min(map(int, counts)) >= FEW
+def test_unknown_names_and_statements_are_refused():
+    draws = Draws([[1.0, 2.0]], labels=[["white", "black"]], axes=["group"])
+    with pytest.raises(UnknownName, match="group"):
+        draws["whte"]
+    with pytest.raises(DataError, match="2 axes"):
+        draws["white", "x"]
+    with pytest.raises(DataError, match="float64"):
+        draws.probability(lambda d: d.sum(axis=1))
+    with pytest.raises(DataError, match="axis 1"):
+        draws.rank(1)
 
 
-def test_a_table_marks_numbers_of_draws_below_ten():
-    rows = [["method", "draws", "more"], ["a", "3", "3"], ["b", "10", "3"], ["c", "–", "3"]]
-    assert [line.count("†") for line in table(rows, ["draws"]).splitlines()] == [0, 0, 1, 0, 0]
-    with pytest.raises(ValueError, match="runs"):
-        table(rows, ["runs"])
+def test_a_mixture_has_the_spread_between_its_parts():
+    parts = [Draws.gaussian([m], [[0.01]], labels=[["x"]]) for m in (0.0, 1.0)]
+    mixed = mixture(parts, [0.5, 0.5])
+    assert mixed.mean[0] == pytest.approx(0.5, abs=0.01)
+    assert mixed.deviation[0] ** 2 == pytest.approx(0.25 + 0.01, rel=0.05)
+    with pytest.raises(DataError, match="same quantities"):
+        mixture([parts[0], Draws([[1.0, 2.0]])], [0.5, 0.5])
+    with pytest.raises(DataError, match="weight"):
+        mixture(parts, [0.5])
 
 
-def test_a_figure_on_few_draws_is_found(tmp_path, monkeypatch):
-    page = tmp_path / "page.md"
-    cited = "election_study.json accuracy/education 100 card-exact/accuracy .4f"
-    page.write_text(f"0.1<!--{cited}--> rests on ten\n")
-    assert few_on(page) == []
-    monkeypatch.setitem(few_on.__globals__, "drawn", lambda *_: 9)
-    page.write_text(f"0.1<!--{cited}--> is little\n")
-    assert len(few_on(page)) == 1
-    page.write_text(f"0.1<!--{cited}--> † is marked\n")
-    assert few_on(page) == []
+def test_frame_map_and_files_keep_the_draws(tmp_path):
+    draws = Draws.gaussian([[1.0, 2.0]], np.eye(2), labels=[["g"], ["x", "y"]], axes=["group", "vote"], n_draws=10)
+    frame = draws.to_frame()
+    assert frame.shape == (10, 2)
+    assert frame["g", "y"].to_numpy() == pytest.approx(draws.values[:, 0, 1])
+    total = draws.map(lambda d: d.sum(axis=-1), labels=[["g"]], axes=["group"], name="total")
+    assert total.mean == pytest.approx([3.0])
+    save(draws, tmp_path / "draws.sumwise")
+    back = load(tmp_path / "draws.sumwise")
+    np.testing.assert_array_equal(back.values, draws.values)
+    assert back.labels == draws.labels
+    assert back.estimate(0.5) == draws.estimate(0.5)
 
 
-if __name__ == "__main__":
-    for name, each in items():
-        for line in few_of(each):
-            print(f"{name}: {each['what']}: {line}")
-    for each in pages():
-        if "book" not in each.parts:
-            print("".join(f"{each.relative_to(ROOT)}: {line}\n" for line in few_on(each)), end="")
+def test_arviz_reads_the_draws_if_it_is_installed():
+    pytest.importorskip("arviz")
+    draws = Draws([[1.0, 2.0], [2.0, 3.0]], labels=[["a", "b"]], axes=["group"], name="share")
+    assert draws.to_inference_data().posterior["share"].sel(group="b").values.tolist() == [[2.0, 3.0]]

@@ -16,7 +16,6 @@ import pytest
 from contract import build, estimators
 from sumwise import Bags, Domain, Margins, Table, Tables
 from sumwise.errors import MissingExtra, ModelWarning, SumwiseError
-from sumwise.maxent import amount_tables
 from sumwise.noise import Poisson
 from sumwise.proportions import label_bags
 
@@ -101,6 +100,7 @@ FAMILIES = {
     "distribution": bags(),
     "maxent": tables(),
     "collective": weeks(),
+    "flows": weeks(),
 }
 
 
@@ -133,9 +133,6 @@ FEW = "five parameters for every two groups"
 def arguments(kind, given: tuple) -> tuple:
     """What `fit` of this estimator takes, from the data of its family."""
     name, family = kind.__name__, kind.__module__.split(".")[1]
-    if name == "MaxEntRegressor":
-        amounts = given[2]["y"] * given[2].get("w", 1.0)
-        return (amount_tables(given[1].assign(y=amounts), list(given[1]), "y", 0, max(1.0, amounts.max())),)
     if family == "maxent":
         return given[:1]
     if family == "distribution":
@@ -160,7 +157,9 @@ def answers(model, given: tuple) -> dict[str, np.ndarray]:
     if family == "proportions":
         inputs = {"predict_proba": given[0].values, "predict_counts": given[0], "transform": given[0]}
     if not hasattr(model, "predict_proba"):
-        inputs["predict"] = given[1] if family == "maxent" else given[0][0] if family == "collective" else given[0]
+        inputs["predict"] = (
+            given[1] if family == "maxent" else given[0][0] if family in ("collective", "flows") else given[0]
+        )
     found = {name: getattr(model, name)(x) for name, x in inputs.items() if hasattr(model, name)}
     learned = {k: v for k, v in vars(model).items() if k.endswith("_") and isinstance(v, (np.ndarray, float))}
     found = {k: np.asarray(v.values if isinstance(v, Bags) else v) for k, v in (found or learned).items()}

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import json
-import re
 import sys
 from pathlib import Path
 
 import pytest
-
-from sumwise import __version__
 
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "docs" / "_ext"))
@@ -81,19 +77,3 @@ def test_a_command_that_fails_is_an_error():
 def test_pages_without_anything_to_add_are_not_run():
     assert not page_blocks.shows_more_than_written("```python\n>>> 1 + 1\n2\n```\n")
     assert page_blocks.shows_more_than_written("```python\nx = 1\n```\n")
-
-
-@pytest.mark.parametrize("folder", sorted((ROOT / "docs" / "outputs").iterdir()), ids=lambda folder: folder.name)
-def test_kept_output_belongs_to_the_page_as_it_is(folder):
-    (page,) = [
-        path
-        for name in ("tutorials", "how-to", "explanation")
-        for path in (ROOT / "docs" / name).glob(f"{folder.name}.md")
-    ]
-    kept = json.loads((folder / "outputs.json").read_text("utf-8"))
-    code = [block.code for block in page_blocks.runnable_blocks(page.read_text("utf-8"))]
-    assert [one["code"] for one in kept] == code, "Hint: python docs/_ext/executed.py"
-    assert all((folder / figure["file"]).exists() for one in kept for figure in one["figures"])
-    origin = json.loads((folder / "origin.json").read_text("utf-8"))
-    assert origin["version"] == __version__, "Hint: python docs/_ext/executed.py before a release"
-    assert re.fullmatch("[0-9a-f]{7,}", origin["commit"])

@@ -28,7 +28,7 @@ def test_import_loads_nothing_heavy():
     assert loaded("import pandas") >= {"pandas"}  # the probe can see
 
 
-@pytest.mark.parametrize("name", ["noise", "encoding", "persistence", "checkpoint", "progress", "extras"])
+@pytest.mark.parametrize("name", ["noise", "encoding", "io.persistence", "io.checkpoint", "progress", "extras"])
 def test_nouns_and_support_stay_light(name):
     assert loaded(f"import sumwise.{name}") == set()
 
@@ -45,7 +45,7 @@ def test_families_leave_the_optional_packages_alone():
 
 def test_problem_files_are_written_without_the_methods():
     heavy = ["scipy", "sklearn", "numba", "matplotlib", "jinja2", "torch", "sumwise.report.model_report"]
-    code = f"import sys, sumwise.recognise.initialise, sumwise.report; print(*[m for m in {heavy} if m in sys.modules])"
+    code = f"import sys, sumwise.study.initialise, sumwise.report; print(*[m for m in {heavy} if m in sys.modules])"
     assert run(code) == ""
     assert (
         run("import sumwise.report; print(sumwise.report.Summary.__name__, 'page' in dir(sumwise.report))")

@@ -65,7 +65,7 @@ def test_posterior_of_three_classes_is_that_of_all_labels_with_their_counts(rng)
     """The same with softmax regression and counts of every class (IV-C a)."""
     bags = Bags(rng.normal(size=(15, 2)), [0, 4, 9, 15])
     counts = np.array([[1, 2, 1], [3, 1, 1], [0, 2, 4]])
-    clf = p.CardinalityClassifier(multiclass="exact", penalty=1.0).fit(bags, counts)
+    clf = p.CardinalityClassifier(penalty=1.0).fit(bags, counts)
     found, chance = clf.posterior(bags, counts), clf.predict_proba(bags.values)
     for k, z in enumerate(counts):
         rows = slice(*bags.offsets[k : k + 2])
@@ -395,7 +395,7 @@ def test_two_party_share_of_a_group_leaves_other_classes_out(rng):
     """V-C: sum p(D) / (sum p(D) + sum p(R)) over a group's people, non-voters in neither sum."""
     bags = Bags(rng.normal(size=(60, 2)), np.arange(0, 61, 10))
     counts = rng.multinomial(10, [0.3, 0.3, 0.4], size=6)
-    clf = p.CardinalityClassifier(penalty=1.0).fit(bags, counts)
+    clf = p.MeanEmbeddingClassifier().fit(bags, counts)
     groups = np.where(bags.values[:, 0] > 0, "a", "b")
     found = p.subgroups(clf, bags.values, {"side": groups}, classes=["D", "R", "none"]).two_party("D", "R")
     chance = clf.predict_proba(bags.values)

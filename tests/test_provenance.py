@@ -7,7 +7,6 @@ from sumwise import Domain, Table, Tables, load, save
 from sumwise.aggregate import aggregate
 from sumwise.encoding import Encoding
 from sumwise.errors import DataError
-from sumwise.maxent import merge_levels
 from sumwise.privacy import PersonBounds, plan_release
 from sumwise.provenance import Provenance
 
@@ -50,7 +49,6 @@ def test_provenance_travels_through_operations_and_files(tmp_path):
     for other in (
         tables.with_tables(tables.tables[:1] + tables.tables[1:]),
         load(tmp_path / "tables.sumwise"),
-        merge_levels(tables, "a", max_levels=2),
     ):
         assert other.provenance.weighted is True
         assert "a" in other.provenance.learned

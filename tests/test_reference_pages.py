@@ -42,8 +42,8 @@ def test_described_makes_a_block_of_commands():
 
 def test_plots_have_a_page_for_users_and_kernels_do_not():
     found = reference_pages.modules()
-    assert found["sumwise.plots"]
-    assert not [name for name, used in found.items() if used and ".kernels" in name]
+    assert "sumwise.plots" in found
+    assert not [name for name in found if ".kernels" in name]
 
 
 def estimators():

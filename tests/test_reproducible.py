@@ -1,4 +1,4 @@
-"""What docs/explanation/versions.md promises: the same machine and versions give the same bits, in any process."""
+"""What docs/explanation/persistence.md promises: the same machine and versions give the same bits, in any process."""
 
 import os
 import subprocess

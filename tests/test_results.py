@@ -28,7 +28,6 @@ STORED = {  # parts whose run recorded no commit
     "bare_cluster.json": {"aggregate", "maxent", "bags", "result_size"},
     "cgm_figures.json": {"methods", "places", "averages"},
     "growth_between.json": {"families"},
-    "growth_foreseen.json": {"families"},
     "place_process.json": {"rows"},
     "distribution.json": {"gamma", "variable", "election", "points", "verdicts"},
 }

@@ -66,7 +66,7 @@ def test_counting_takes_a_connect_session_that_is_active(monkeypatch):
 
     session = Connect()
     monkeypatch.setattr(SparkSession, "getActiveSession", classmethod(lambda cls: session))
-    assert spark.spark_session(connect=True)[0] is session
+    assert spark.spark_session(connect=True) is session
     with pytest.raises(DataError, match="Spark Connect session"):
         spark.spark_session()
 
@@ -86,12 +86,13 @@ def test_why_a_session_does_not_start_is_said(monkeypatch):
 
 
 SCRIPT = """
-from sumwise.spark import one_sum, spark_session
-session, stop = spark_session()
+from sumwise.spark import one_sum, spark_session, stop_session
+session = spark_session()
+assert spark_session() is session
 context = session.sparkContext
 print("MASTER", context.master, context.appName, context.getConf().get("spark.sql.shuffle.partitions"))
 print("SUM", one_sum(context.parallelize(range(100), 9), lambda a, b: a + b))
-stop()
+stop_session()
 """
 
 
@@ -181,6 +182,14 @@ def test_work_whose_executors_are_all_lost_is_given_up_and_cancelled_alone():
     assert len(said) == 5
     assert "lost while they should sample, and none came back in 300 s" in str(watch.given_up)
     assert status.cancelled == watch.tag
+
+
+def test_a_lost_executor_is_said_at_the_next_look():
+    status, sizes, rounds = Status(), iter([3, 3, 3, 2, 2, 2, 3, 3]), iter(range(1000))
+    status.size = lambda: next(sizes)
+    status.getStageInfo = lambda i: type("Info", (), {"numCompletedTasks": next(rounds)})  # the others work on
+    said = looks(status, 8)
+    assert said == ["Spark lost an executor while its workers should sample; 1 left repeat what was lost."]
 
 
 def test_executors_that_were_lost_before_the_watch_are_known_of():

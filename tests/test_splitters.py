@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV, cross_validate
 
-from sumwise import Bags, load, save
+from sumwise import Bags
 from sumwise.errors import DataError, UnknownName
 from sumwise.proportions import (
     BagKFold,
-    CalibratedBagClassifier,
     MeanEmbeddingClassifier,
     SpatialBagKFold,
     StratifiedBagKFold,
@@ -118,13 +117,3 @@ def test_empty_bags_have_no_place():
     with pytest.raises(DataError, match="1 of 41 bags are empty and have no place. First: bag 5"):
         list(SpatialBagKFold(3, coordinates=["east"]).split(more))
     assert sum(len(test) for _, test in BagKFold(3).split(more)) == 41
-
-
-def test_they_are_saved_with_the_estimator_that_holds_them(tmp_path):
-    bags, counts, places = people()
-    for cv in (StratifiedBagKFold(3), SpatialBagKFold(3, coordinates=places, buffer=0.01)):
-        clf = CalibratedBagClassifier(MeanEmbeddingClassifier(penalty=1.0), cv=cv).fit(bags, counts)
-        save(clf, tmp_path / "m.sumwise")
-        again = load(tmp_path / "m.sumwise")
-        assert again.slope_ == clf.slope_
-        assert [t.tolist() for _, t in again.cv.split(bags, counts)] == [t.tolist() for _, t in cv.split(bags, counts)]

@@ -1,4 +1,4 @@
-"""The tree explains itself: every module has its twin test, and no file is a drawer for odds and ends."""
+"""The tree explains itself: the page on architecture draws it, and no file is a drawer for odds and ends."""
 
 from __future__ import annotations
 
@@ -8,29 +8,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-WITHOUT_TWIN = {"__init__.py", "__main__.py"}  # names and one call; what they hold is tested elsewhere
 DRAWERS = {"utils", "util", "helpers", "helper", "common", "misc"}
-
-
-def missing_twins(source: Path, tests: Path) -> list[str]:
-    """``a/b.py -> tests/a/test_b.py`` for every module of ``source`` without that file in ``tests``."""
-    found = []
-    for module in sorted(source.rglob("*.py")):
-        place = module.relative_to(source)
-        twin = tests / place.with_name(f"test_{place.name}")
-        if module.name not in WITHOUT_TWIN and not twin.exists():
-            found.append(f"{place.as_posix()} -> {twin.relative_to(tests.parent).as_posix()}")
-    return found
 
 
 def drawers(*folders: Path) -> list[str]:
     """Files and folders whose name says nothing of what is in them."""
     paths = (path for folder in folders for path in sorted(folder.rglob("*")))
     return [path.name for path in paths if path.stem.removeprefix("_").removeprefix("test_") in DRAWERS]
-
-
-def test_every_module_has_its_twin_test():
-    assert missing_twins(ROOT / "src" / "sumwise", ROOT / "tests") == []
 
 
 def test_no_file_is_a_drawer():
@@ -40,14 +24,6 @@ def test_no_file_is_a_drawer():
 def test_every_package_says_what_it_is_for():
     packages = sorted((ROOT / "src" / "sumwise").rglob("__init__.py"))
     assert [str(path) for path in packages if not path.read_text("utf-8").startswith('"""')] == []
-
-
-def test_missing_twins_names_module_and_place(tmp_path):
-    for name in ("src/a/__init__.py", "src/a/with_twin.py", "src/a/alone.py", "tests/a/test_with_twin.py"):
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.touch()
-    assert missing_twins(tmp_path / "src", tmp_path / "tests") == ["a/alone.py -> tests/a/test_alone.py"]
 
 
 @pytest.mark.parametrize("name", ["utils.py", "_helpers.py", "test_common.py", "misc"])

@@ -10,7 +10,6 @@ from sumwise import Domain, Margins, Tables
 from sumwise.aggregate import CountPlan, aggregate, aggregate_margins, fit_encoding, run
 from sumwise.encoding import Encoding
 from sumwise.errors import DataError, UnknownName
-from sumwise.maxent import amount_tables
 from sumwise.sparse_table import SparseTable
 
 N = NASTY_NAMES
@@ -333,44 +332,16 @@ def test_a_column_of_a_file_counts_before_a_folder_of_its_name(tmp_path, ending,
     assert tables["a", "b"].counts.tolist() == [[1, 0], [1, 1]]
 
 
-@pytest.mark.parametrize("counting", ["native", "sql"])
-def test_amounts_equal_those_of_a_frame(engine, counting):
-    rng = np.random.default_rng(5)
-    frame = pd.DataFrame({"a": rng.choice(["p", "q"], 300), "b": rng.integers(3, 6, 300)})
-    frame["spent"] = np.where(frame["b"] == 4, 0.0, rng.normal(20, 30, 300))  # a level whose scaled sums are zero
-    wanted = amount_tables(frame, ["a", "b"], "spent", 0, 50)
-    found = aggregate(frame, ["a", "b"], amount="spent", amount_range=(0, 50), engine=engine, counting=counting)
-    assert found.classes == wanted.classes
-    assert found.provenance.amount == (0.0, 50.0)
-    np.testing.assert_allclose(found["a", "b"].label_sums, wanted["a", "b"].label_sums, atol=1e-9)
-    assert np.array_equal(found["a", "b"].counts, wanted["a", "b"].counts)
-
-
-@pytest.mark.parametrize(
-    ("given", "words"),
-    [
-        ({"amount": "y"}, "go together"),
-        ({"amount_range": (0, 1)}, "go together"),
-        ({"amount": "y", "amount_range": (0, 1), "label": "y"}, "without label"),
-        ({"amount": "y", "amount_range": (0, 1), "suppress_below": 3}, "without suppress_below"),
-        ({"amount": "y", "amount_range": (0, 1), "person": "p", "max_cells": 1}, "without max_cells"),
-        ({"amount": "y", "amount_range": (1, 0)}, "range of amounts"),
-        ({"amount": "y", "amount_range": (1, 2, 3)}, "amount_range is"),
-        ({"amount": "a", "amount_range": (0, 1)}, "not an attribute"),
-        ({"amount": "t", "amount_range": (0, 1)}, "are text"),
-        ({"amount": "m", "amount_range": (0, 1)}, "'m' is missing in 1 of 2 rows"),
-    ],
-)
-def test_amounts_that_cannot_be_summed_are_refused(given, words):
-    rows = pd.DataFrame({"a": [0, 1], "y": [0.5, 0.2], "t": ["x", "y"], "m": [1.0, None], "p": [1, 2]})
-    with pytest.raises(DataError, match=words):
-        aggregate(rows, ["a"], order=1, **given)
-
-
-def test_amounts_of_a_person_are_bounded():
-    rows = pd.DataFrame({"a": [0, 0, 0, 1], "y": [1.0, 0.5, 0.2, 1.0], "p": [1, 1, 1, 2]})
-    made = aggregate(rows, ["a"], order=1, amount="y", amount_range=(0, 1), person="p", max_rows=2)
-    assert made["a"].counts.tolist() == [2.0, 1.0]
-    assert made.provenance.rows_per_person == 2
-    again = aggregate(rows.iloc[::-1], ["a"], order=1, amount="y", amount_range=(0, 1), person="p", max_rows=2)
-    assert np.array_equal(made["a"].label_sums, again["a"].label_sums)
+def test_rules_that_are_learned_while_counting_are_those_of_two_steps(engine):
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame(
+        {"age": rng.integers(18, 80, 400), "town": rng.choice(list("abc"), 400), "y": rng.integers(0, 2, 400)}
+    )
+    asked = {"old": {"kind": "quantiles", "bins": 3, "column": "age"}, "town": "levels"}
+    asked["both"] = {"kind": "cross", "of": ["old", "town"], "cells": 5}
+    tables = aggregate(rows, ["old", "town", "both"], "y", encoding=asked, engine=engine)
+    rules = fit_encoding(rows, asked, engine=engine)
+    assert tables == aggregate(rows, ["old", "town", "both"], "y", encoding=rules, engine=engine)
+    assert tables.provenance.learned == ("old", "town", "both")
+    with pytest.raises(DataError, match="held-out"):
+        aggregate(rows, ["town"], "y", encoding={"town": "target"}, order=1, engine=engine)

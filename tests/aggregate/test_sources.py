@@ -92,3 +92,17 @@ def test_columns_that_no_engine_can_hold_are_refused(values):
 def test_mixed_column_is_refused():
     with pytest.raises(DataError, match="Column 'm' holds values that no engine can"):
         arrow_table(pd.DataFrame({"m": [1, "a"]}), ("m",))
+
+
+def test_every_kind_of_file_is_counted(tmp_path):
+    """`aggregate` takes what `init` and `fit` take."""
+    import pandas as pd
+
+    from sumwise.aggregate import aggregate
+
+    frame = pd.DataFrame({"a": ["x", "y", "x"], "b": [1, 2, 2]})
+    frame.to_excel(tmp_path / "x.xlsx", index=False)
+    frame.to_stata(tmp_path / "x.dta", write_index=False)
+    for name in ("x.xlsx", "x.dta"):
+        tables = aggregate(tmp_path / name, ["a"], order=1)
+        assert (tables.n, tables["a"].counts.tolist()) == (3, [2, 1])

@@ -5,7 +5,17 @@ import json
 import tomllib
 
 from sumwise import synthetic
-from sumwise.app.reading import LISTS, NOT_COLUMNS, ROLE_NAMES, checked, main, meaning_of, problem_text, suggestion
+from sumwise.app.reading import (
+    LISTS,
+    NOT_COLUMNS,
+    PACKAGES,
+    ROLE_NAMES,
+    checked,
+    main,
+    meaning_of,
+    problem_text,
+    suggestion,
+)
 from sumwise.readers import write_margins
 from sumwise.study.families import FAMILIES, study_class
 
@@ -94,7 +104,7 @@ def test_counts_over_time_and_cells_offer_their_noise(tmp_path):
 
 def test_answers_are_json_and_errors_have_hints(tmp_path, capsys):
     (tmp_path / "odd.csv").write_text("a\nx\n")
-    assert main(["suggest", str(tmp_path / "p.toml"), "", str(tmp_path / "odd.csv")]) == 0
+    assert main(["suggest", str(tmp_path / "p.toml"), "", "{}", str(tmp_path / "odd.csv")]) == 0
     answer = json.loads(capsys.readouterr().out)
     assert answer["error"]
     assert answer["hint"]
@@ -108,5 +118,5 @@ def test_every_method_has_the_meaning_of_its_documentation():
     for family in FAMILIES:
         kind = study_class(family)
         for method in (kind.classes_of.get(name, name) for name in kind.methods):
-            thing = getattr(importlib.import_module(f"sumwise.{family}"), method)
+            thing = getattr(importlib.import_module(f"sumwise.{PACKAGES.get(family, family)}"), method)
             assert meaning_of(family, method) == thing.__doc__.strip().split("\n")[0] != ""

@@ -15,9 +15,6 @@ from sumwise.app import server as served
 from sumwise.app.workspace import Workspace
 from sumwise.readers import write_margins
 
-pytest.importorskip("starlette", reason="the extra 'serve' isn't installed")
-pytest.importorskip("uvicorn", reason="the extra 'serve' isn't installed")
-
 
 @pytest.fixture(scope="module")
 def client(tmp_path_factory):

@@ -9,8 +9,8 @@ from itertools import pairwise
 import pytest
 
 from by_keyboard import finished, serious, shot, typed, uploaded
-from sumwise.recognise.initialise import write_problem
 from sumwise.study.fitting import fit_problem
+from sumwise.study.initialise import suggest_problem
 
 pytestmark = [
     pytest.mark.skipif("SUMWISE_BROWSER" not in os.environ, reason="make browser runs these"),
@@ -148,7 +148,7 @@ def reports(tmp_path_factory, files):
     made = {}
     for family in FAMILIES:
         folder = tmp_path_factory.mktemp(family)
-        _, problem = write_problem(files[family], folder / "problem.toml", family)
+        problem = suggest_problem(files[family], folder / "problem.toml", family=family).write()
         text = problem.read_text().replace("seed = 0", "sensitivity = false\nseed = 0", 1)
         problem.write_text(text)
         fit_problem(problem, folder / "result")

@@ -126,7 +126,7 @@ def test_an_exit_code_is_passed_on(raising):
 def test_module_and_errors_in_a_process():
     done = sumwise("demo", "nope")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("There is no story of 'nope'. Hint: one of ")
+    assert done.stderr.startswith("There is no family 'nope'. Hint: there are ")
     assert "Traceback" in sumwise("demo", "nope", "--debug").stderr
 
 
@@ -151,13 +151,8 @@ def test_help_loads_nothing_heavy():
 def test_ctrl_c_is_one_line_and_130():
     code = """
         import os, signal, sys
-        from sumwise.demo import story
-        def run(say):
-            os.kill(os.getpid(), signal.SIGINT)
-        story.stories = lambda: [story.Story("Stopped", "none", run)]
-        import sumwise.demo
-        sumwise.demo.stories = story.stories
-        from sumwise.cli import main
+        from sumwise.cli import gallery, main
+        gallery.read_scripts = lambda folder: os.kill(os.getpid(), signal.SIGINT)
         sys.exit(main(["demo"]))
     """
     process = [sys.executable, "-c", textwrap.dedent(code)]

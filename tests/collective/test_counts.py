@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from sumwise.collective import Counts, CountsFit
+from sumwise import Domain
+from sumwise.collective import Counts, CountsFit, TreeModel
 from sumwise.collective.counts import LazyTables
+from sumwise.errors import DataError
 
 
 def test_lazy_tables_are_made_once_and_transposed():
@@ -45,3 +47,33 @@ def test_sparse_tables_have_margins_and_frames():
     assert fit.table("b", "a").toarray().tolist() == [[1.0, 2.0], [0.0, 3.0]]
     assert len(fit.to_frame("a", "b")) == 3
     assert "method=dual" in repr(fit)
+
+
+CHAIN = TreeModel(Domain({"a": 2, "b": 3}), [("a", "b")], {("a", "b"): [[0.3, -1.0, 0.2], [-0.5, 0.4, 0.0]]})
+
+
+@pytest.mark.parametrize("n", [1, 3, 7, 40])
+def test_size_is_inferred_from_the_tables(n):
+    drawn = CHAIN.sample_tables(n, random_state=n)
+    nodes, edges = dict(drawn.nodes), {e: np.asarray(drawn.edges[e]) for e in drawn.edges}
+    made = Counts(nodes, edges)
+    assert made.n == n
+    assert CHAIN.log_probability(made) == CHAIN.log_probability(Counts(nodes, edges, n)) > -np.inf
+    assert CHAIN.objective(made) == CHAIN.objective(Counts(nodes, edges, n))
+    assert CountsFit(nodes=nodes, edges=edges).n == n
+    assert Counts({}, {e: sparse.csr_array(t) for e, t in edges.items()}).n == n
+
+
+def test_tables_of_different_totals_have_no_size():
+    with pytest.raises(DataError, match="a sums to 5, a x b to 6"):
+        Counts({"a": np.array([2.0, 3.0])}, {("a", "b"): np.ones((2, 3))})
+    with pytest.raises(DataError, match="no tables"):
+        Counts({})
+
+
+def test_a_size_that_contradicts_the_tables_is_refused():
+    drawn = CHAIN.sample_tables(12, random_state=0)
+    wrong = Counts(drawn.nodes, drawn.edges, 1)
+    for ask in (CHAIN.log_probability, CHAIN.objective):
+        with pytest.raises(DataError, match="sum to 12; the population has n = 1"):
+            ask(wrong)

@@ -1,4 +1,4 @@
-"""benchmarks/places_em.py: the batched EM of Figure 2.8 against `CollectiveEM`."""
+"""benchmarks/collective_parts/places_em.py: the batched EM of Figure 2.8 against `CollectiveEM`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KINDS = ("moves", "places", "places, own noise", "places, as Laplace")
 
 @pytest.fixture(scope="module")
 def em():
-    folder = str(Path(__file__).parents[2] / "benchmarks")
+    folder = str(Path(__file__).parents[2] / "benchmarks" / "collective_parts")
     sys.path.insert(0, folder)
     try:
         import places_em

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from corpus.made import Refused, csv, mutation
+from corpus.made import Asked, Refused, csv, mutation
 from corpus.mutations import changed, with_row
 
 
@@ -41,29 +41,25 @@ def workbook(sheets: dict[str, pd.DataFrame]):
 @mutation
 def merged_header_above(e):
     blanks = [",".join(["", "People", *[""] * (len(e.groups) - 1), "Votes", *[""] * (len(e.outcomes) - 1)])]
-    return joined(blanks + lines(e.frame)), e.right(asks="treated as a title")
+    return joined(blanks + lines(e.frame)), e.right()
 
 
 @mutation
 def second_header(e):
     rows = lines(e.frame)
-    return joined([rows[0], ",".join(["id", *["count"] * (len(e.frame.columns) - 1)]), *rows[1:]]), e.right(
-        asks="holds no number"
-    )
+    return joined([rows[0], ",".join(["id", *["count"] * (len(e.frame.columns) - 1)]), *rows[1:]]), e.right()
 
 
 @mutation
 def header_again(e):
     rows = lines(e.frame)
-    return joined([*rows[:12], rows[0], *rows[12:]]), e.right(asks="holds no number")
+    return joined([*rows[:12], rows[0], *rows[12:]]), e.right()
 
 
 @mutation
 def blank_rows_between(e):
     rows, blank = lines(e.frame), "," * (len(e.frame.columns) - 1)
-    return joined([*rows[:9], blank, blank, *rows[9:], blank]), e.right(
-        asks="3 blank rows of votes.csv are passed over"
-    )
+    return joined([*rows[:9], blank, blank, *rows[9:], blank]), e.right()
 
 
 @mutation
@@ -89,7 +85,7 @@ def separator_at_the_end(e):
 @mutation
 def row_of_means(e):
     return with_row(e.frame, 24, **{e.unit: "Average", **e.frame.drop(columns=e.unit).mean().round(1)}), e.right(
-        asks="line of totals"
+        asks="totals"
     )
 
 
@@ -123,19 +119,19 @@ def candidate_of_two_parties(e):
     frame = e.frame.assign(**{first: e.frame[first] - part})
     frame.insert(frame.columns.get_loc(first) + 1, f"{first} (Working Families)", part)
     cols = np.column_stack([frame[first], part, e.cols()[:, 1:]]).astype(float)
-    return frame, type(e.right())([(e.rows(), cols)], asks="one candidate of several parties")
+    return frame, type(e.right())([(e.rows(), cols)])
 
 
 @mutation
 def registered_besides(e):
-    return e.frame.assign(registered=(1.4 * e.total).astype(int)), e.right(asks="registered isn't the sum")
+    return e.frame.assign(registered=(1.4 * e.total).astype(int)), e.right()
 
 
 @mutation
 def running_sums_of_groups(e):
     frame = e.frame.copy()
     frame[e.groups] = e.frame[e.groups].cumsum(axis=1)
-    return frame, Refused("running sums|sum to|overlap")
+    return frame, Asked("confirm")
 
 
 @mutation
@@ -145,7 +141,7 @@ def split_by_sex_too(e):
     men = e.total * 48 // 100
     return e.frame[[e.unit, *e.groups]].assign(male=men, female=e.total - men).join(e.frame[e.outcomes]), type(
         e.right()
-    )([(e.rows(), e.cols())], asks="split into groups in two ways")
+    )([(e.rows(), e.cols())], asks="groups")
 
 
 @mutation
@@ -156,7 +152,7 @@ def percents_of_votes_cast(e):
     frame = e.frame[[e.unit, *e.groups]].assign(total=e.total, votes_cast=cast)
     for c in e.outcomes[:2]:
         frame[f"pct_{c}"] = (100 * e.frame[c] / cast).round(2)
-    return frame, Refused("percents of votes_cast or of total")
+    return frame, Asked("fewer")
 
 
 @mutation
@@ -185,12 +181,12 @@ def thousands_as_in_india(e):
 
 @mutation
 def zeros_in_front(e):
-    return written(e.frame, lambda n: f"{n:06d}"), Refused("Numbers that begin with 0 are treated as codes")
+    return written(e.frame, lambda n: f"{n:06d}"), Refused("treated as codes")
 
 
 @mutation
 def footnote_in_a_number(e):
-    return changed(e, e.outcomes[0], 3, f"{e.frame[e.outcomes[0]][3]}*"), Refused("is not a number in 1 of 24 rows")
+    return changed(e, e.outcomes[0], 3, f"{e.frame[e.outcomes[0]][3]}*"), Asked("footnotes")
 
 
 @mutation
@@ -208,7 +204,7 @@ def shares_without_any_total(e):
     frame = e.frame.copy()
     for c in [*e.groups, *e.outcomes]:
         frame[c] = (e.frame[c] / e.total).round(5)
-    return frame, Refused("no column says of how many people.*--total")
+    return frame, Refused("no column says of how many people")
 
 
 # --- workbooks
@@ -216,16 +212,12 @@ def shares_without_any_total(e):
 
 @mutation
 def remarks_in_the_first_sheet(e):
-    return workbook({"README": pd.DataFrame({"note": ["a", "b"]}), "Votes": e.frame}), Refused(
-        "others .'Votes'. are not"
-    )
+    return workbook({"README": pd.DataFrame({"note": ["a", "b"]}), "Votes": e.frame}), Refused("no form that is known")
 
 
 @mutation
 def two_sheets_of_data(e):
-    return workbook({"north": e.frame.iloc[:16], "south": e.frame.iloc[16:]}), e.right(
-        slice(16), asks="only the first sheet"
-    )
+    return workbook({"north": e.frame.iloc[:16], "south": e.frame.iloc[16:]}), e.right(slice(16), asks="sheet")
 
 
 @mutation
@@ -262,9 +254,7 @@ def ballots_cast_beside_candidates(e):
     votes = (e.cols()[:, :-1] * 0.97).astype(int)
     frame = e.frame[[e.unit, *e.groups]].assign(**{"Ballots Cast": e.cols()[:, :-1].sum(axis=1)})
     frame = frame.assign(**{c: votes[:, k] for k, c in enumerate(e.outcomes[:-1])})
-    return frame, type(e.right())(
-        [(e.rows(), np.column_stack([votes, e.total - votes.sum(axis=1)]))], asks="fewer votes"
-    )
+    return frame, type(e.right())([(e.rows(), np.column_stack([votes, e.total - votes.sum(axis=1)]))], asks="ballots")
 
 
 @mutation
@@ -283,7 +273,7 @@ def rows_by_way_of_voting(e):
     for way, share in (("day", 0.5), ("mail", 0.3)):
         votes = (e.frame[e.outcomes] * share).astype(int)
         parts.append(e.frame[[e.unit, *e.groups]].assign(way=way).join(votes))
-    return pd.concat(parts), Refused("the same in all rows of each: people would be counted several times")
+    return pd.concat(parts), Asked("rows_of_units")
 
 
 @mutation
@@ -297,9 +287,7 @@ def numbers_with_words(e):
 @mutation
 def row_of_measures(e):
     rows = lines(e.frame)
-    return joined([rows[0], "," + ",".join(["(number)"] * (len(e.frame.columns) - 1)), *rows[1:]]), e.right(
-        asks="holds no number"
-    )
+    return joined([rows[0], "," + ",".join(["(number)"] * (len(e.frame.columns) - 1)), *rows[1:]]), e.right()
 
 
 @mutation
@@ -312,7 +300,7 @@ def names_of_rows_without_a_header(e):
 def dashes(e):
     frame = e.frame.astype(object)
     frame.loc[3, e.groups[0]] = "-"
-    return frame, Refused("does '-' stand for none or for not known")
+    return frame, Asked("dash")
 
 
 @mutation
@@ -321,7 +309,7 @@ def two_headers_with_two_totals(e):
     frame.insert(1 + len(e.groups), "Total", e.total)
     frame["Total "] = e.total
     top = ["", "People", *[""] * len(e.groups), "Votes", *[""] * len(e.outcomes)]
-    return joined([",".join(top), *lines(frame)]), e.right(asks="treated as a title")
+    return joined([",".join(top), *lines(frame)]), e.right()
 
 
 @mutation
@@ -334,7 +322,7 @@ def contests_by_office_year_and_letter(e):
         **{f"{office}{p}": v[:, k] for office, v in zip(offices, votes) for k, p in enumerate("DR")}
     )
     sides = [(e.rows(), np.column_stack([v, e.total - v.sum(axis=1)])) for v in votes]
-    return frame, type(e.right())(sides, asks="3 contests were found")
+    return frame, type(e.right())(sides, asks="contests")
 
 
 @mutation
@@ -348,7 +336,7 @@ def hidden_sheet_first(e):
         book.save(folder / "votes.xlsx")
         return [folder / "votes.xlsx"]
 
-    return (write, e.right(asks="'Codes', hidden")) if e.name == "races" else None
+    return (write, e.right()) if e.name == "races" else None
 
 
 @mutation
@@ -360,7 +348,7 @@ def long_with_totals(e):
         for side, names in (("row", e.groups), ("col", e.outcomes)):
             rows += [(unit[e.unit], side, name, unit[name]) for name in names]
             rows.append((unit[e.unit], side, "All", sum(unit[name] for name in names)))
-    return pd.DataFrame(rows, columns=["unit", "side", "option", "votes"]), e.right(asks="left out: lines of totals")
+    return pd.DataFrame(rows, columns=["unit", "side", "option", "votes"]), e.right(asks="totals")
 
 
 @mutation

@@ -44,7 +44,7 @@ class Right:
 
     sides: list[tuple[np.ndarray, np.ndarray | None]]
     off: float = 1e-9
-    asks: str = ""  # what `init` must say
+    asks: str = ""  # the key of a question that is asked before
 
 
 @dataclass(frozen=True)
@@ -55,12 +55,19 @@ class Refused:
 
 
 @dataclass(frozen=True)
+class Asked:
+    """A question whose truthful answer is to stop, or to name the columns."""
+
+    key: str
+
+
+@dataclass(frozen=True)
 class Case:
     """A file (or two), made by a mutation of an election, and what must come of it."""
 
     name: str
     write: Callable[[Path], list[Path]] = field(repr=False)
-    expected: Right | Refused
+    expected: Right | Refused | Asked
 
 
 def _election(name: str, seed: int, unit: str, groups: list[str], outcomes: list[str]) -> Election:
@@ -77,7 +84,7 @@ ELECTIONS = (
     _election("races", 5, "ward", ["white", "black", "hispanic"], ["dem", "rep", "green"]),
     _election("adults", 8, "precinct", ["WVAP", "BVAP", "OVAP"], ["Garcia", "O'Neil", "NoVote"]),
 )
-MUTATIONS: dict[str, Callable[[Election], tuple[Any, Right | Refused]]] = {}
+MUTATIONS: dict[str, Callable[[Election], tuple[Any, Right | Refused | Asked]]] = {}
 
 
 def mutation(function: Callable) -> Callable:

@@ -8,10 +8,8 @@ import numpy as np
 import pandas as pd
 
 from corpus.layouts import workbook
-from corpus.made import Election, Refused, Right, csv, mutation
+from corpus.made import Asked, Election, Refused, Right, csv, mutation
 from corpus.mutations import long_frame, with_row
-
-VOTED = "fewer .*: those missing are counted as people who didn't vote"
 
 
 def sides(e: Election) -> list[str]:
@@ -20,7 +18,7 @@ def sides(e: Election) -> list[str]:
 
 def abstaining(e: Election) -> Right:
     """The same margins, where nobody counted those who didn't vote, who then come last."""
-    return e.right(asks=VOTED)
+    return e.right()
 
 
 @mutation
@@ -37,7 +35,7 @@ def turnout_beside_groups_of_all_adults(e):
     if "NoVote" not in e.outcomes:
         return None
     frame = e.frame.drop(columns="NoVote")
-    return frame.assign(turnout=e.cols()[:, :-1].sum(axis=1)), abstaining(e)
+    return frame.assign(turnout=e.cols()[:, :-1].sum(axis=1)), e.right(asks="confirm")
 
 
 @mutation
@@ -52,7 +50,7 @@ def every_count_beside_its_percent(e):
 def counts_in_thousands(e):
     frame = e.frame.copy()
     frame[sides(e)] = (frame[sides(e)] / 1000).round(3)
-    return frame.assign(total=(e.total / 1000).round(3)), Refused("hold counts in thousands or millions")
+    return frame.assign(total=(e.total / 1000).round(3)), Refused("no column says of how many people")
 
 
 @mutation
@@ -73,7 +71,7 @@ def columns_that_are_running_sums(e):
     frame = e.frame.copy()
     for side in (e.groups, e.outcomes):
         frame[side] = frame[side].cumsum(axis=1)
-    return (frame, Refused("are they running sums of the groups")) if len(e.groups) > 2 else None
+    return (frame, Asked("confirm")) if len(e.groups) > 2 else None
 
 
 @mutation
@@ -81,7 +79,7 @@ def a_line_of_totals_that_is_wrong(e):
     sums = e.frame[sides(e)].sum().to_dict()
     sums[e.groups[0]] += 500
     frame = with_row(e.frame, 24, **{e.unit: "Total", **sums})
-    return frame, e.right(asks="is a line of totals, by its name, and not the sum of the others")
+    return frame, e.right(asks="totals")
 
 
 @mutation
@@ -89,14 +87,14 @@ def two_years_below_each_other(e):
     later = e.frame.copy()
     later[e.outcomes] = later[e.outcomes[::-1]].to_numpy()
     both = pd.concat([e.frame.assign(year=2016), later.assign(year=2020)])
-    return both, Refused("people would be counted several times.*or write each year to a file of its own")
+    return both, Asked("rows_of_units")
 
 
 @mutation
 def names_of_windows(e):
     frame = e.frame.copy()
     frame.loc[[0, 1], e.unit] = ["O\u2019Neil\u2019s \u2013 north", "Pe\u00f1a"]
-    return csv(frame.to_csv(index=False).encode("cp1252")), e.right(asks=r"read as Windows-1252 \(cp1252\): row 2 has")
+    return csv(frame.to_csv(index=False).encode("cp1252")), e.right()
 
 
 @mutation
@@ -104,7 +102,7 @@ def headings_over_the_header_of_a_workbook(e):
     top = [None, *["People"] * len(e.groups), *["Votes"] * len(e.outcomes)]
     frame = pd.DataFrame([list(e.frame.columns), *e.frame.to_numpy(dtype=object).tolist()], columns=range(len(top)))
     frame.columns = ["" if t is None or t in top[:k] else t for k, t in enumerate(top)]
-    return workbook({"a": frame}), e.right(asks="treated as a title: 'People Votes'")
+    return workbook({"a": frame}), e.right()
 
 
 @mutation
@@ -126,7 +124,7 @@ def long_with_fewer_votes_in_two_contests(e):
     frame = long_frame(e)
     frame = frame[frame["option"] != "NoVote"]
     both = pd.concat([frame.assign(race="senate"), frame.assign(race="house")])
-    right = Right([(e.rows(), e.cols())] * 2, asks=VOTED)
+    right = Right([(e.rows(), e.cols())] * 2)
     return (both, right) if "NoVote" in e.outcomes else None
 
 
@@ -142,7 +140,7 @@ def long_with_a_mistake_in_two_units(e):
     wrong = frame["unit"].isin(e.frame[e.unit][[4, 9]]) & (frame["option"] == e.outcomes[0])
     frame.loc[wrong, "votes"] += 7
     keep = ~np.isin(np.arange(24), [4, 9])
-    return frame, e.right(keep, asks="have equal sums in all but 2 of 24 units, left out")
+    return frame, e.right(keep, asks="differ")
 
 
 @mutation
@@ -150,7 +148,7 @@ def long_with_sides_that_are_near(e):
     frame = long_frame(e)
     some = (frame["option"] == e.outcomes[0]) & (np.arange(len(frame)) // len(sides(e)) % 2 == 0)
     frame.loc[some, "votes"] += 3
-    return frame, e.right(off=0.1, asks="apart in the median unit and are rescaled")
+    return frame, e.right(off=0.1, asks="near")
 
 
 def flawed_flocks(birds: pd.DataFrame) -> dict[str, tuple[pd.DataFrame, str]]:
@@ -162,7 +160,7 @@ def flawed_flocks(birds: pd.DataFrame) -> dict[str, tuple[pd.DataFrame, str]]:
     return {
         "running_counts": (sums, "counts never fall .* at any of 9 places: they are running sums"),
         "times_without_order": (birds.replace({"week": phases}), "the order of the times in 'week' isn't known: north"),
-        "one_time": (birds[birds["week"] == 1], r"nearest form is counts over time: .*two times or more \('week' has"),
+        "one_time": (birds[birds["week"] == 1], "no form that is known"),
         "swapped_degrees": (swapped, "A latitude is -108.*are longitude and latitude swapped"),
     }
 

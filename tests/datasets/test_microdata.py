@@ -1,7 +1,6 @@
 """Rows of persons: names, missing values, bags with hidden labels."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from sumwise import datasets
@@ -46,16 +45,6 @@ def test_pums_hides_a_label(load):
     np.testing.assert_array_equal(hidden.bags.values[:, 0], source["AGEP"])
     np.testing.assert_array_equal(np.array(hidden.classes)[hidden.labels], source["DPHY"])
     assert list(hidden.bags.ids) == sorted(data.frame["PUMA"].unique())
-
-
-def test_adult_raw_and_coded_agree(load):
-    raw = load("adult_raw").frame
-    coded, domain = load("adult_coded")
-    assert raw["occupation"].isna().sum() > 0
-    assert raw["age"].dtype.kind == "i"
-    assert (raw["income"] == ">50K").sum() == coded["income>50K"].sum()
-    assert domain["age"] == 85
-    assert (coded.max() < pd.Series(domain.sizes)).all()
 
 
 def test_franco_gives_bags_with_counts(load):

@@ -36,9 +36,3 @@ def test_elephant_has_200_bags(load):
 def test_a_bag_with_two_labels_is_refused():
     with pytest.raises(DataError, match="two labels"):
         _labelled(pd.DataFrame([[1, 1, 0.5], [0, 1, 0.5]]))
-
-
-def test_bdr_gamma_published_is_complete(load):
-    frame = load("bdr_gamma_published")
-    assert len(frame) == 183
-    assert frame["test_mse"].notna().all()

@@ -1,7 +1,6 @@
 """Two by two from shares: published truths, and totals that agree."""
 
 import numpy as np
-import pytest
 
 
 def test_matproii_has_the_published_truth(load):
@@ -17,19 +16,3 @@ def test_foreign_illiteracy_is_robinsons_fallacy(load):
     assert (e.cells[:, 0, 0] / e.margins.rows[:, 0] > e.cells[:, 1, 0] / e.margins.rows[:, 1]).mean() > 0.9
     assert e.total is None
     assert e.shares is None
-
-
-@pytest.mark.parametrize(
-    ("name", "n_units"),
-    [("lavoteall", 3262), ("fultongen", 289), ("nj", 493), ("wallace_1968", 1009), ("house_pres_1988", 424)],
-)
-def test_sets_without_truth_have_their_shape(load, name, n_units):
-    e = load(name)
-    assert e.margins.shape == (n_units,)
-    assert (e.margins.n_rows, e.margins.n_cols) == (2, 2)
-    assert e.total is None
-
-
-def test_sets_without_counts_are_shares(load):
-    np.testing.assert_allclose(load("wallace_1968").margins.totals, 1)
-    assert load("wallace_1968").margins.units[0] == "01001"

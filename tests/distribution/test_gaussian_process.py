@@ -18,7 +18,7 @@ def test_predictions_and_spread_are_those_of_conditioning(weighted_bags):
     assert np.allclose(model.predict(weighted_bags[9:]), mean)
     variance = scale * 9 / 8 * (np.diag(cover) + model.noise_ * inflation[9:])  # the mean is estimated too
     settings, model.settings_ = model.settings_, []  # the best setting alone
-    assert np.allclose(model.predict_std(weighted_bags[9:]) ** 2, variance)
+    assert np.allclose(model.predict(weighted_bags[9:], return_std=True)[1] ** 2, variance)
     model.settings_ = settings
 
 
@@ -38,7 +38,7 @@ def test_spread_of_few_bags_averages_over_settings(weighted_bags):
         total = total + setting["weight"] * (scale * (cover + setting["noise"] * inflation[9:]) + (mean - best) ** 2)
     assert sum(setting["weight"] for setting in model.settings_) == pytest.approx(1)
     assert len(model.settings_) > 1
-    assert np.allclose(model.predict_std(weighted_bags[9:]) ** 2, total * 9 / 8)
+    assert np.allclose(model.predict(weighted_bags[9:], return_std=True)[1] ** 2, total * 9 / 8)
 
 
 @pytest.mark.check
@@ -68,7 +68,7 @@ def test_sparse_process_is_the_same_for_the_same_seed():
     train = synthetic.gamma(60, 20, random_state=0)
     options = {"max_bags": 30, "n_inducing": 10, "n_tuning": 25}
     one, two = (BagGaussianProcess(random_state=5, **options).fit(train.bags, train.response) for _ in range(2))
-    assert np.array_equal(one.predict_std(train.bags), two.predict_std(train.bags))
+    assert np.array_equal(one.predict(train.bags, return_std=True)[1], two.predict(train.bags, return_std=True)[1])
 
 
 def test_intervals_cover_as_they_say():
@@ -149,4 +149,4 @@ def test_linear_kernels_and_several_outputs(weighted_bags):
     y = np.column_stack([np.arange(12.0), np.ones(12) + np.arange(12) % 3])
     model = BagGaussianProcess(EmbeddingKernel(LinearEmbedding(), "linear")).fit(weighted_bags, y)
     assert model.predict(weighted_bags).shape == (12, 2)
-    assert (model.predict_std(weighted_bags) > 0).all()
+    assert (model.predict(weighted_bags, return_std=True)[1] > 0).all()

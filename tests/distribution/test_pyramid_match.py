@@ -29,13 +29,17 @@ def test_matches_are_those_of_nested_histograms():
             assert gram[i, j] == pytest.approx(np.mean(columns))
 
 
-def test_counts_and_rescaling():
+def test_counts_of_large_bags_match_more():
     bags = Bags.from_arrays([[0.0, 1.0], [0.0, 0.0, 1.0, 1.0]])
-    counted = PyramidMatchKernel(2, normalize=False).fit(bags).gram(bags)
+    counted = PyramidMatchKernel(2, normalise=False).fit(bags).gram(bags)
     assert np.allclose(counted, [[2, 2], [2, 4]])
-    rescaled = PyramidMatchKernel(2, normalize=False, rescale=True).fit(bags).gram(bags)
-    assert np.allclose(np.diag(rescaled), 1)
-    assert rescaled[0, 1] == pytest.approx(2 / np.sqrt(8))
+
+
+def test_cells_in_the_units_of_the_data_have_side_one():
+    bags = Bags.from_arrays([[0.2, 2.6], [0.9, 5.1], [0.1, 0.3]])
+    kernel = PyramidMatchKernel(scale="data", normalise=False).fit(bags)
+    assert kernel.levels_ == 4  # cells of side 1, 2, 4, 8
+    assert np.allclose(kernel.gram(bags)[0], [2, 1 + 1 / 8, 1 + 1 / 4])
 
 
 def test_values_outside_the_training_range_go_to_the_end_cells():
@@ -48,5 +52,7 @@ def test_bad_settings_are_refused():
     bags = Bags.from_arrays([[0.0, 1.0], [0.2, 0.7]])
     with pytest.raises(DataError, match="levels is 0"):
         PyramidMatchKernel(0).fit(bags)
+    with pytest.raises(DataError, match="scale is 'thesis'"):
+        PyramidMatchKernel(scale="thesis").fit(bags)
     with pytest.raises(DataError, match="decay is 1"):
         PyramidMatchKernel(decay=1.0).fit(bags)

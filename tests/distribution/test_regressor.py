@@ -5,14 +5,12 @@ from sklearn.base import clone
 import brute_distribution as brute
 from sumwise import Bags
 from sumwise.distribution import (
-    BagBoosting,
     BagGaussianProcess,
     BagKernelRidge,
     BagLogistic,
     BagRidge,
     DeepSets,
     LinearEmbedding,
-    SizeMatched,
 )
 from sumwise.distribution.regressor import check_response, warn_remote
 from sumwise.errors import DataError, ModelWarning
@@ -94,9 +92,6 @@ def test_groups_are_left_out_together():
         BagRidge(LinearEmbedding()),
         BagKernelRidge(),
         BagGaussianProcess(),
-        SizeMatched(BagRidge(LinearEmbedding()), n_sizes=1),
-        BagBoosting(max_iter=5, random_state=0),
-        BagBoosting("classification", max_iter=5, random_state=0),
         BagLogistic(LinearEmbedding(), random_state=0),
         DeepSets(max_epochs=2),
         DeepSets(task="classification", max_epochs=2),

@@ -14,7 +14,6 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, check_cv, cro
 
 from sumwise import Bags
 from sumwise.distribution import (
-    BagBoosting,
     BagGaussianProcess,
     BagKernelRidge,
     BagLogistic,
@@ -35,10 +34,10 @@ def data():
 
 
 def test_tags_say_what_an_estimator_is():
-    for regressor in (BagRidge(), BagKernelRidge(), BagGaussianProcess(), DeepSets(), BagBoosting()):
+    for regressor in (BagRidge(), BagKernelRidge(), BagGaussianProcess(), DeepSets()):
         assert is_regressor(regressor)
         assert not is_classifier(regressor)
-    for classifier in (BagLogistic(), DeepSets(task="classification"), BagBoosting("classification")):
+    for classifier in (BagLogistic(), DeepSets(task="classification")):
         assert is_classifier(classifier)
         assert not is_regressor(classifier)
     assert is_regressor(BagLogistic(target="proportions"))

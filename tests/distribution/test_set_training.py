@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from sumwise import Bags
-from sumwise.checkpoint import Checkpoint
 from sumwise.distribution.columns import Columns
 from sumwise.distribution.set_network import Plan
 from sumwise.distribution.set_training import (
@@ -17,6 +16,7 @@ from sumwise.distribution.set_training import (
     fresh_network,
 )
 from sumwise.errors import DataError
+from sumwise.io.checkpoint import Checkpoint
 from sumwise.progress import Progress
 
 torch = pytest.importorskip("torch", reason="networks need torch: pip install 'sumwise[torch]'")

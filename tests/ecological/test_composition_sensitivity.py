@@ -1,49 +1,48 @@
-"""Dependence on composition: what would overturn a finding."""
+"""Shares between the estimate and place-only voting."""
 
 import numpy as np
 import pytest
 
-from sumwise import Margins
-from sumwise.ecological import (
-    EcologicalEM,
-    Goodman,
-    sensitivity,
-    sensitivity_contours,
-)
-from sumwise.errors import DataError, UnknownName
+from sumwise import Margins, synthetic
+from sumwise.ecological import EcologicalEM, place_shares, sensitivity
+from sumwise.errors import DataError
 
 
-def units(slope=0.0, own=0.0, n=200, seed=0):
-    """Two groups; both groups' support rises by `slope` with the first group's share, the first's by `own` more."""
-    rng = np.random.default_rng(seed)
-    x = rng.uniform(0.05, 0.95, n)
-    rows = np.round(np.stack([1000 * x, 1000 * (1 - x)], axis=1))
-    shares = np.stack([0.4 + (slope + own) * x, 0.2 + slope * x], axis=1)
-    yes = np.einsum("ir,ir->i", rows, shares)
-    return Margins(rows, np.stack([yes, rows.sum(axis=1) - yes], axis=1), col_names=["yes", "no"]), rows, shares
+def test_place_only_shares_are_those_if_all_in_a_unit_behaved_alike():
+    m = synthetic.precincts(60, 3, 3, random_state=0).margins
+    x, y = m.row_shares, m.col_shares
+    flat = x @ np.linalg.lstsq(x, y, rcond=None)[0]  # outcomes linear in composition, exactly
+    m = Margins(m.rows, m.totals[:, None] * np.clip(flat, 0, None) / np.clip(flat, 0, None).sum(axis=1, keepdims=True))
+    est = EcologicalEM().fit(m)
+    alike = np.einsum("ir,ic->rc", m.rows, m.col_shares) / m.rows.sum(axis=0)[:, None]
+    np.testing.assert_allclose(place_shares(est, m), alike, atol=0.02)
+    np.testing.assert_array_equal(place_shares(est, m, 0.0), est.shares_)
 
 
-def test_the_tipping_slope_is_the_bias_that_regression_has():
-    m, rows, shares = units(slope=0.3)
-    est = Goodman().fit(m)
-    truth = np.sum(rows * shares, axis=0) / rows.sum(axis=0)
-    row = sensitivity(est, m).iloc[0]
-    assert est.shares_[0, 0] - truth[0] == pytest.approx(0.3 * (1 - row["isolation"]), abs=0.01)
-    gap = sensitivity_contours(est, m, "row0", steps=2, reach=row["tipping"])["gap"]
-    assert gap[0, 0] == pytest.approx(row["gap"])
-    assert gap[1, 1] == pytest.approx(0.0, abs=1e-9)
+def test_totals_of_outcomes_stay_as_they_are():
+    m = synthetic.precincts(40, 3, 2, random_state=1).margins
+    est = EcologicalEM().fit(m)
+    for part in (0.2, 0.7, 1.0):
+        counts = m.rows.sum(axis=0) @ place_shares(est, m, part)
+        np.testing.assert_allclose(counts, m.cols.sum(axis=0))
 
 
-def test_findings_with_a_large_gap_are_robust_and_close_ones_are_not():
-    rng = np.random.default_rng(1)
-    first = rng.integers(100, 900, 60)
-    rows = np.stack([first, 1000 - first], axis=1)
-    yes = rng.binomial(rows[:, 0], 0.93) + rng.binomial(rows[:, 1], 0.47)
-    m = Margins(rows, np.stack([yes, 1000 - yes], axis=1))
-    found = sensitivity(EcologicalEM().fit(m), m)
-    assert found["robust"].tolist() == [True, False]
-    with pytest.raises(UnknownName, match="no group 'nobody'"):
-        sensitivity_contours(EcologicalEM().fit(m), m, "nobody")
-    named = Margins(rows, m.cols, col_names=["A", "NoVote"])
-    with pytest.raises(DataError, match="fewer than two candidates"):
-        sensitivity(EcologicalEM().fit(named), named)
+def test_at_the_tipping_part_two_choices_are_level():
+    m = synthetic.precincts(80, 2, 2, segregation=0.1, base_shares=[[0.8, 0.2], [0.1, 0.9]], random_state=0).margins
+    est = EcologicalEM().fit(m)
+    frame = sensitivity(est, m)
+    assert frame["tipping"].notna().any()
+    for r, part in enumerate(frame["tipping"]):
+        if np.isfinite(part):
+            level = place_shares(est, m, part)[r]
+            assert level[0] == pytest.approx(level[1])
+
+
+def test_parts_outside_0_to_1_and_single_candidates_are_refused():
+    m = synthetic.precincts(20, random_state=0).margins
+    est = EcologicalEM().fit(m)
+    with pytest.raises(DataError, match="part"):
+        place_shares(est, m, 1.5)
+    alone = Margins(m.rows, m.cols, col_names=["Smith", "no vote"])
+    with pytest.raises(DataError, match="candidates"):
+        sensitivity(EcologicalEM().fit(alone), alone)

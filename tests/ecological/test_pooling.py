@@ -5,8 +5,9 @@ import pytest
 
 import sumwise
 from sumwise import Contests, Margins
-from sumwise.ecological import EcologicalEM, error_index, voting_patterns
+from sumwise.ecological import EcologicalEM, error_index
 from sumwise.errors import DataError, UnknownName
+from sumwise.voting import voting_patterns
 
 
 def contest(rng, shares, n_units=40):
@@ -20,7 +21,7 @@ def errors(kind, seed=0, n_contests=8):
     rng = np.random.default_rng(seed)
     common = rng.dirichlet(np.ones(3), 3)
     made = {k: contest(rng, common if kind == "same" else rng.dirichlet(np.ones(3), 3)) for k in range(n_contests)}
-    est = EcologicalEM(n_groups=4).fit(Contests({k: m for k, (m, _) in made.items()}))
+    est = EcologicalEM().fit(Contests({k: m for k, (m, _) in made.items()}))
     sizes = {k: m.rows.sum(axis=0)[:, None] for k, (m, _) in made.items()}
     alone = np.mean([error_index(est[k].alone_ * sizes[k], total) for k, (_, total) in made.items()])
     pooled = np.mean([error_index(est[k].total_, total) for k, (_, total) in made.items()])
@@ -61,18 +62,18 @@ def test_elections_are_pooled_apart():
     rng = np.random.default_rng(4)
     tables = rng.dirichlet(np.ones(3), (2, 3))
     made = {(e, k): contest(rng, tables[e])[0] for e in range(2) for k in range(5)}
-    est = EcologicalEM(n_groups=0).fit(Contests(made, elections={key: key[0] for key in made}))
-    one = EcologicalEM(n_groups=0).fit(Contests({key: m for key, m in made.items() if key[0] == 0}))
+    est = EcologicalEM().fit(Contests(made, elections={key: key[0] for key in made}))
+    one = EcologicalEM().fit(Contests({key: m for key, m in made.items() if key[0] == 0}))
     np.testing.assert_allclose(est[0, 1].shares_, one[0, 1].shares_)
 
 
 def test_the_correction_is_off_for_racial_voting_and_on_when_asked():
     rng = np.random.default_rng(5)
     made = {k: contest(rng, np.array([[0.85, 0.15], [0.3, 0.7]]), 20)[0] for k in range(12)}
-    est = EcologicalEM(n_groups=0).fit(Contests(made))
+    est = EcologicalEM().fit(Contests(made))
     assert est[0].pooling_ != "pooled and corrected"
     assert est[0].correction_distance_ > 1
-    forced = EcologicalEM(n_groups=0, correction=True).fit(Contests(made))
+    forced = EcologicalEM(correction=True).fit(Contests(made))
     assert forced[0].pooling_ == "pooled and corrected"
 
 
@@ -96,10 +97,10 @@ def test_uncertain_groups_widen_intervals_of_pooled_contests(monkeypatch, correc
     common = rng.dirichlet(np.ones(3), 3)
     made = {k: contest(rng, common)[0] for k in range(4)}
     made[0] = Margins(made[0].rows, made[0].cols, row_sd=np.full(made[0].rows.shape, 20.0))
-    method = EcologicalEM(n_groups=2, regression_calibration=corrected)
+    method = EcologicalEM(regression_calibration=corrected)
     noisy = method.fit(Contests(made))[0]
     assert noisy.pooling_ == "pooled"
-    monkeypatch.setattr(EcologicalEM, "_measurement_variance", lambda *_: 0.0)
+    monkeypatch.setattr(EcologicalEM, "_measurement_error", lambda *_: (None, None))
     without = method.fit(Contests(made))[0]
     np.testing.assert_array_equal(noisy.shares_, without.shares_)
     assert (noisy.standard_errors_ > without.standard_errors_).all()

@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_validate
 
-from sumwise import Margins
-from sumwise.ecological import Bounds, Goodman
+from sumwise import Contests, Margins
+from sumwise.ecological import Bounds, EcologicalEM, Goodman, King, MultinomialDirichlet
 from sumwise.ecological.result import EcologicalEstimator, inside
 from sumwise.errors import DataError
 
@@ -58,12 +59,12 @@ def test_unfitted_use_and_bad_level_are_refused():
         Goodman().fit(precincts()).interval(1.5)
 
 
-def test_base_leaves_fit_and_interval_to_the_method():
+def test_base_leaves_fit_to_the_method():
     base = EcologicalEstimator()
     with pytest.raises(NotImplementedError):
         base.fit(precincts())
-    with pytest.raises(NotImplementedError):
-        base._interval(0.95)
+    with pytest.raises(NotFittedError):
+        base.interval(0.95)
 
 
 def test_inside_keeps_shares_off_the_edge():
@@ -86,3 +87,48 @@ def test_prediction_adds_up_and_covers_units_like_those_fitted():
     assert Bounds().fit(train).predict_interval(rest.rows)[0].shape == (100, 2)
     with pytest.raises(DataError, match="groups has 3 columns; the model has 2"):
         est.predict([[1, 2, 3]])
+
+
+METHODS = [
+    EcologicalEM(),
+    EcologicalEM(method="normal", symmetric=True),
+    Goodman(),
+    Bounds(),
+    MultinomialDirichlet(n_draws=20, max_draws=20, n_chains=2),
+]
+
+
+def with_empty_units(m):
+    """The margins with two empty units and one without weight; the others in another order."""
+    order = np.random.default_rng(1).permutation(len(m))
+    rows, cols = ([*side[order][:7], [0] * side.shape[1], *side[order][7:]] for side in (m.rows, m.cols))
+    return Margins([*rows, [0] * m.n_rows], [*cols, [0] * m.n_cols]), order
+
+
+@pytest.mark.filterwarnings("ignore::sumwise.errors.NotConverged")
+@pytest.mark.parametrize("method", METHODS)
+def test_empty_units_and_the_order_of_units_change_nothing(method):
+    m = precincts()
+    more, order = with_empty_units(m)
+    first, second = (clone(method).fit(margins) for margins in (m, more))
+    np.testing.assert_allclose(second.shares_, first.shares_, rtol=0, atol=1e-13)
+    full = more.totals > 0
+    np.testing.assert_allclose(second.cells_[full], first.cells_[order], rtol=0, atol=1e-12)
+    if method.__class__ is not MultinomialDirichlet:  # too few draws for intervals
+        np.testing.assert_allclose(second.interval(), first.interval(), rtol=0, atol=1e-12)
+
+
+def test_empty_units_change_nothing_in_pooled_contests():
+    contests = {k: precincts(seed=k) for k in range(3)}
+    first = EcologicalEM().fit(Contests(contests))
+    second = EcologicalEM().fit(Contests({k: with_empty_units(m)[0] for k, m in contests.items()}))
+    for key in contests:
+        np.testing.assert_allclose(second[key].shares_, first[key].shares_, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(second[key].interval(), first[key].interval(), rtol=0, atol=1e-12)
+
+
+def test_empty_units_change_nothing_for_king():
+    m = precincts()
+    two = Margins(m.rows, np.column_stack([m.cols[:, 0], m.cols[:, 1:].sum(axis=1)]))
+    more = Margins(np.vstack([two.rows, [0, 0]]), np.vstack([two.cols, [0, 0]]))
+    np.testing.assert_array_equal(King(n_draws=50).fit(two).shares_, King(n_draws=50).fit(more).shares_)

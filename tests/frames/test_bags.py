@@ -149,3 +149,12 @@ def test_ids_keep_their_kind():
     assert Bags.from_frame({"g": [1.5, 2.0], "x": [1, 2]}, "g").ids.dtype == float
     days = pa.array([datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)])
     assert Bags.from_frame(pa.table({"g": days, "x": [1, 2]}), "g").ids.dtype == "datetime64[D]"
+
+
+def test_a_boolean_is_two_levels_by_every_door():
+    frame = pd.DataFrame({"b": [1, 1, 2], "member": [True, False, True]})
+    for kind in (frame["member"], frame["member"].astype(object), frame["member"].astype("boolean")):
+        bags = Bags.from_frame(frame.assign(member=kind), bag="b")
+        as_text = Bags.from_frame(frame.assign(member=frame["member"].astype(str)), bag="b")
+        assert [str(level) for level in bags.levels["member"]] == list(as_text.levels["member"]) == ["False", "True"]
+        np.testing.assert_array_equal(bags.values, as_text.values)

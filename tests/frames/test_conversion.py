@@ -5,11 +5,12 @@ import pyarrow as pa
 import pytest
 
 from sumwise import Bags, Margins, frames
-from sumwise.collective import Places
-from sumwise.ecological import Goodman, district_performance, error_index, uncertain_margins
+from sumwise.ecological import Goodman, error_index
 from sumwise.errors import DataError, UnknownName
+from sumwise.flows import Places
 from sumwise.frames import by_names, in_one_order
 from sumwise.proportions import MeanMap
+from sumwise.voting import district_performance, uncertain_margins
 
 DATA = {"a": [1, 2, 3], "b": ["x", "y", "x"]}
 KINDS = {

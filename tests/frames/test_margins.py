@@ -217,3 +217,129 @@ def test_units_with_braces_in_their_names_are_listed_as_they_are():
     frame = pd.DataFrame({"u": ["{}", "b"], "a": [1, 2], "b": [1, 2], "c": [1, 2], "d": [3, 4]})
     with pytest.raises(DataError, match=r"in 2 of 2 units \('{}', 'b'\)\. First: unit '{}' has 4 against 2\."):
         Margins.from_frame(frame, ["a", "b"], ["c", "d"], "u")
+
+
+@pytest.fixture
+def returns():
+    """Three precincts: adults, votes for two candidates, and people who turned out."""
+    return pd.DataFrame(
+        {
+            "p": ["a", "b", "c"],
+            "anglo": [500, 300, 100],
+            "latino": [100, 300, 500],
+            "ruiz": [90, 120, 150],
+            "hale": [200, 100, 40],
+            "cast": [300, 230, 200],
+        }
+    )
+
+
+SIDES = {"rows": ["anglo", "latino"], "unit": "p", "ballots": "cast"}
+
+
+def test_ballots_beyond_the_votes_are_undervotes_and_people_beyond_the_ballots_no_vote(returns):
+    m = Margins.from_frame(returns, cols=["ruiz", "hale"], mismatch="no_vote", **SIDES)
+    assert m.col_names == ("ruiz", "hale", "undervote", "no vote")
+    assert m.cols.tolist() == [[90, 200, 10, 300], [120, 100, 10, 370], [150, 40, 10, 400]]
+    named = Margins.from_frame(
+        returns, cols={"ruiz": "ruiz", "hale": "hale", "blank": None}, mismatch="no_vote", **SIDES
+    )
+    assert named.col_names == ("ruiz", "hale", "blank", "no vote")
+    assert (named.cols == m.cols).all()
+
+
+def test_ballots_that_all_hold_a_vote_add_no_outcome(returns):
+    frame = returns.assign(cast=returns["ruiz"] + returns["hale"])
+    m = Margins.from_frame(frame, cols=["ruiz", "hale"], mismatch="no_vote", **SIDES)
+    assert m.col_names == ("ruiz", "hale", "no vote")
+    voters = frame.assign(anglo=frame["cast"] - 50, latino=50)
+    assert Margins.from_frame(voters, cols=["ruiz", "hale"], **SIDES).col_names == ("ruiz", "hale")
+
+
+def test_shares_of_votes_are_of_the_ballots(returns):
+    frame = returns.assign(ruiz=returns["ruiz"] / returns["cast"], hale=returns["hale"] / returns["cast"])
+    m = Margins.from_frame(frame, cols=["ruiz", "hale"], mismatch="no_vote", **SIDES)
+    np.testing.assert_allclose(m.cols, [[90, 200, 10, 300], [120, 100, 10, 370], [150, 40, 10, 400]])
+
+
+def test_people_without_a_ballot_are_refused_unless_they_are_said_not_to_vote(returns):
+    with pytest.raises(DataError, match=r"Cols don't sum to the total in 3 of 3 units .* has 300 against 600"):
+        Margins.from_frame(returns, cols=["ruiz", "hale"], **SIDES)
+
+
+@pytest.mark.parametrize("votes", [2, 3])
+def test_more_votes_than_ballots_are_refused_and_each_candidate_is_read_alone(returns, votes):
+    frame = returns.assign(ruiz=votes * returns["ruiz"] // 2, vega=returns["cast"] // 2, holt=returns["cast"])
+    several = r"The votes \(ruiz, hale, vega, holt\) exceed 'cast' in 3 of 3 units.* Each voter had several votes"
+    with pytest.raises(DataError, match=several):
+        Margins.from_frame(frame, cols=["ruiz", "hale", "vega", "holt"], mismatch="no_vote", **SIDES)
+    m = Margins.from_frame(frame, cols={"vega": "vega", "not vega": None}, mismatch="no_vote", **SIDES)
+    assert m.cols.tolist() == [[150, 150, 300], [115, 115, 370], [100, 100, 400]]
+
+
+def test_one_unit_with_more_votes_than_ballots_is_named(returns):
+    frame = returns.assign(ruiz=[90, 120, 165])
+    with pytest.raises(
+        DataError, match=r"exceed 'cast' in 1 of 3 units.*unit 'c' has 205 votes against 200 ballots\. H"
+    ):
+        Margins.from_frame(frame, cols=["ruiz", "hale"], mismatch="no_vote", **SIDES)
+
+
+def test_more_votes_than_people_ask_for_votes_per_voter(returns):
+    frame = returns.assign(ruiz=400, hale=300)
+    with pytest.raises(DataError, match="exceed the total in 3 of 3 units.*did each voter have several votes"):
+        Margins.from_frame(frame, ["anglo", "latino"], ["ruiz", "hale"], "p", mismatch="no_vote")
+
+
+@pytest.fixture
+def council():
+    """Four candidates for two seats: every voter has two votes."""
+    return pd.DataFrame(
+        {
+            "Black VAP": [60, 20, 35],
+            "White VAP": [40, 80, 65],
+            "VAP": [100, 100, 100],
+            "Ballots Cast": [30, 40, 36],
+            "Ames": [25, 12, 16],
+            "Boyd": [20, 10, 20],
+            "Cole": [9, 30, 18],
+            "Dunn": [6, 28, 18],
+        }
+    )
+
+
+@pytest.mark.parametrize("mismatch", ["no_vote", "rescale"])
+def test_several_votes_per_ballot_are_refused_though_nobody_named_the_ballots(council, mismatch):
+    with pytest.raises(DataError, match="exceed 'Ballots Cast'.* 2 votes for each ballot"):
+        Margins.from_frame(council, ["Black VAP", "White VAP"], list(council)[4:], mismatch=mismatch)
+    alone = {"Ames": "Ames", "not Ames": None}
+    m = Margins.from_frame(
+        council, ["Black VAP", "White VAP"], alone, ballots="Ballots Cast", mismatch="no_vote", unit=None
+    )
+    assert dict(zip(m.col_names, m.cols.sum(axis=0))) == {"Ames": 53, "not Ames": 53, "no vote": 194}
+
+
+def test_shares_of_adults_are_no_shares_of_votes():
+    frame = pd.DataFrame({"pct_black_vap": [0.6, 0.2], "pct_white_vap": [0.4, 0.8], "a": [10, 20], "b": [20, 10]})
+    frame = frame.assign(total_votes=[30, 30], vap=[100, 90])
+    sides = ["pct_black_vap", "pct_white_vap"], ["a", "b"]
+    with pytest.raises(DataError, match="'total_votes' counts votes"):
+        Margins.from_frame(frame, *sides, total="total_votes")
+    assert Margins.from_frame(frame, *sides, total="vap", mismatch="no_vote").cols[:, 2].tolist() == [70, 60]
+    assert Margins.from_frame(frame, *sides, total="total_votes", rows_in="share").rows[0].tolist() == [18, 12]
+
+
+def test_votes_without_people_are_refused_whatever_mismatch_says():
+    frame = pd.DataFrame({"unit": ["1", "2", "Absentee"], "x": [60, 30, 0], "y": [40, 70, 0]})
+    frame = frame.assign(a=[20, 30, 25], b=[30, 10, 20])
+    for mismatch in ("no_vote", "rescale"):
+        with pytest.raises(DataError, match="'Absentee'.*absentee or early votes"):
+            Margins.from_frame(frame, ["x", "y"], ["a", "b"], unit="unit", mismatch=mismatch)
+
+
+def test_hispanics_beside_races_need_a_total():
+    frame = pd.DataFrame({"White": [60, 50], "Black": [40, 50], "Hispanic": [10, 20], "a": [30, 30], "b": [20, 10]})
+    with pytest.warns(ModelWarning, match="exclude each other"):
+        Margins.from_frame(frame, ["White", "Black", "Hispanic"], ["a", "b"], mismatch="no_vote")
+    exclusive = frame.rename(columns={"White": "NH White", "Black": "NH Black"})
+    Margins.from_frame(exclusive, ["NH White", "NH Black", "Hispanic"], ["a", "b"], mismatch="no_vote")

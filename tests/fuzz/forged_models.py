@@ -162,7 +162,7 @@ def _npy(array: np.ndarray) -> bytes:
 
 def _file(document: dict, members: dict[str, bytes]) -> bytes:
     """A model file with checksums that fit."""
-    from sumwise.storage import archive
+    from sumwise.io.saved import archive
 
     document = {key: value for key, value in document.items() if key != "sha256"}
     document["members"] = {}
@@ -249,9 +249,9 @@ def examples(names: tuple[str, ...] = ()) -> Iterator[tuple[str, bytes, Callable
     """Name, file and use of every estimator, ours and those of scikit-learn that a file may hold; or of some."""
     import sumwise
     from contract import CASES, OWN_CASES, estimators, fitted_once, outputs
-    from storage.test_scikit import PUBLIC
-    from storage.test_scikit import fitted as fitted_scikit
-    from storage.test_scikit import outputs as outputs_of_scikit
+    from saving.test_scikit import PUBLIC
+    from saving.test_scikit import fitted as fitted_scikit
+    from saving.test_scikit import outputs as outputs_of_scikit
 
     def saved(model: Any) -> bytes:
         with tempfile.TemporaryDirectory() as folder:

@@ -58,6 +58,34 @@ def database_bytes(folder: Path) -> bytes:
     return path.read_bytes()
 
 
+def written(write: Callable, path: Path, **options: object) -> bytes:
+    write(path, **options)
+    return path.read_bytes()
+
+
+def spss_bytes(folder: Path) -> bytes:
+    import pyreadstat
+
+    pyreadstat.write_sav(FRAME, folder / "seed.sav")
+    return (folder / "seed.sav").read_bytes()
+
+
+def geojson_bytes() -> bytes:
+    features = [{"type": "Feature", "properties": row, "geometry": None} for row in FRAME.to_dict("records")]
+    return json.dumps({"type": "FeatureCollection", "features": features}).encode()
+
+
+def geopackage_bytes(folder: Path) -> bytes:
+    import sqlite3
+    from contextlib import closing
+
+    with closing(sqlite3.connect(folder / "seed.gpkg")) as con, con:
+        con.execute("CREATE TABLE gpkg_contents (table_name TEXT, data_type TEXT)")
+        con.execute("INSERT INTO gpkg_contents VALUES ('rows', 'attributes')")
+        FRAME.to_sql("rows", con, index=False)
+    return (folder / "seed.gpkg").read_bytes()
+
+
 def bird_bytes(folder: Path) -> bytes:
     from sumwise.readers import BirdFlow, write_birdflow
 
@@ -96,7 +124,7 @@ def model_bytes(folder: Path) -> list[bytes]:
 
 def forged(data: bytes, rng: random.Random) -> bytes:
     """A model file with some values of its document changed and its checksums renewed, as a forger would."""
-    from sumwise.storage import archive
+    from sumwise.io.saved import archive
 
     with zipfile.ZipFile(io.BytesIO(data)) as old:
         members = {name: old.read(name) for name in old.namelist()}
@@ -146,6 +174,11 @@ def seeds(folder: Path) -> dict[str, tuple[str, list[bytes]]]:
         "parquet": (".parquet", [parquet_bytes(f, compression=c) for f, c in frames]),
         "arrow": (".arrow", arrow),
         "database": (".duckdb", [database_bytes(folder)]),
+        "workbook": (".xlsx", [written(FRAME.to_excel, folder / "seed.xlsx")]),
+        "stata": (".dta", [written(FRAME.to_stata, folder / "seed.dta", write_index=False)]),
+        "spss": (".sav", [spss_bytes(folder)]),
+        "geojson": (".geojson", [geojson_bytes()]),
+        "geopackage": (".gpkg", [geopackage_bytes(folder)]),
         "birds": (".hdf5", [bird_bytes(folder)]),
         "records": (".json", [json.dumps(buckets).encode(), b'{"records": [{"bucket": 1}]}']),
         "avro": (".avro", [avro_bytes()]),
@@ -170,11 +203,11 @@ def _sheet(path: Path) -> None:
     from sumwise.aggregate import aggregate
     from sumwise.errors import SumwiseError
     from sumwise.readers import read_margins
-    from sumwise.recognise.profile_file import profile_file
+    from sumwise.schema import Schema
 
     refused = None
     for read in (
-        profile_file,
+        Schema.infer,
         lambda p: read_margins(p, rows=["a", "b"], cols=["y", "n"], unit="unit"),
         lambda p: aggregate(p, ["a", "y"], order=1),
     ):
@@ -199,7 +232,7 @@ def _records(path: Path) -> None:
 
 
 def _problem(path: Path) -> None:
-    from sumwise.study.problem import Problem
+    from sumwise.schema.problem import Problem
 
     Problem.from_file(path)
 
@@ -212,7 +245,9 @@ def _model(path: Path) -> None:
 
 
 READ: dict[str, Callable[[Path], None]] = {
-    **dict.fromkeys(("csv", "gzip", "parquet", "arrow", "database"), _sheet),
+    **dict.fromkeys(
+        ("csv", "gzip", "parquet", "arrow", "database", "workbook", "stata", "spss", "geojson", "geopackage"), _sheet
+    ),
     "birds": _birds,
     "records": _records,
     "avro": _records,

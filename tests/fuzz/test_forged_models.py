@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from contract import estimators
-from storage.test_scikit import PUBLIC
+from saving.test_scikit import PUBLIC
 
 sys.path[:0] = [str(Path(__file__).parent)]
 from forged_models import HARMLESS, examples, forgeries, run, variants  # noqa: E402

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from sumwise import DataError, Domain, NotConverged, Table, Tables, synthetic
-from sumwise.maxent import MaxEntClassifier, SolverOptions, can_support, drop_tied
+from sumwise.maxent import MaxEntClassifier, SolverOptions
 from sumwise.noise import Gaussian, Geometric, Laplace
 
 DOMAIN = Domain({"a": 2, "b": 2})
@@ -72,14 +72,6 @@ def test_withheld_cells_are_nan_and_cost_the_total():
         MaxEntClassifier().fit(pair([[np.nan, 50.0], [100.0, 90.0]], [[np.nan, 20.0], [30.0, 95.0]], Gaussian(4.0)))
 
 
-def test_cells_cut_to_zero_are_noticed_beforehand():
-    drawn = pair([[-7.2, 220.1], [330.4, 455.3]], [[3.0, 105.0], [20.0, 120.0]], Gaussian(6.0))
-    cut = pair([[0.0, 220.1], [330.4, 455.3]], [[3.0, 105.0], [20.0, 120.0]], Gaussian(6.0))
-    assert not any("exactly 0" in reason for reason in can_support(drawn).reasons)
-    assert any("'a' x 'b', 1 of 4 cells" in reason for reason in can_support(cut).reasons)
-
-
-@pytest.mark.parametrize("ask", [MaxEntClassifier().fit, can_support])
 @pytest.mark.parametrize(
     ("given", "words"),
     [
@@ -93,17 +85,15 @@ def test_cells_cut_to_zero_are_noticed_beforehand():
         ),
     ],
 )
-def test_what_is_no_tables_is_refused_by_name(ask, given, words):
+def test_what_is_no_tables_is_refused_by_name(given, words):
     if words is None:
-        ask(given)
+        MaxEntClassifier().fit(given)
         return
     with pytest.raises(DataError, match=words):
-        ask(given)
+        MaxEntClassifier().fit(given)
 
 
-def test_drop_tied_and_empty_penalties_say_what_they_take():
-    with pytest.raises(DataError, match="drop_tied takes Tables; this is of type list"):
-        drop_tied([])
+def test_empty_penalties_say_what_they_take():
     tables = Tables([Table("a", [5.0, 5.0], [1.0, 2.0])], Domain({"a": 2}))
     with pytest.raises(DataError, match="penalty_theta is empty"):
         MaxEntClassifier([]).fit(tables)

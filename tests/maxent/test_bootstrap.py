@@ -15,9 +15,8 @@ from sumwise.maxent.fitted_model import Schema
 from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.loglinear import layout
 from sumwise.maxent.penalties import penalties_of
-from sumwise.maxent.penalty_search import train_quietly
 from sumwise.maxent.sufficient_statistics import sufficient_statistics
-from sumwise.maxent.trainers import Settings, penalties_for
+from sumwise.maxent.trainers import Settings, penalties_for, train
 from sumwise.noise import Gaussian
 
 SHARES = np.array([0.1, 0.2, 0.1, 0.25, 0.15, 0.2])
@@ -191,7 +190,7 @@ def test_a_penalty_that_pulls_elsewhere_is_a_shifted_one(way):
 
     def effects(data, options=None, **settings):
         how = Settings(options=SolverOptions(rescale=False, **(options or {})), **settings)
-        model = train_quietly(data, Schema.of(tables), how, (50.0, 400.0))
+        model = train(data, Schema.of(tables), how, (50.0, 400.0), weigh=False)
         even = [np.full(k, 1.0 / k) for k in found.layout.sizes]
         return np.concatenate(effects_of(found.layout, model.parameters.theta[0], even))
 

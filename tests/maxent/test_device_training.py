@@ -109,4 +109,4 @@ def test_what_does_not_fit_is_named_with_what_to_do(tables):
 
 def test_training_that_diverges_says_so(tables):
     with pytest.raises(DataError, match="diverged within 10 steps"):
-        fitted(tables, device=HERE, step=1e30, step_mu=1e30, precondition=None)
+        fitted(tables, device=HERE, step=1e30, step_mu=1e30, penalty_theta=0.0, penalty_mu=0.0)

@@ -14,8 +14,8 @@ from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.linear_response import LinearResponse
 from sumwise.maxent.options import SolverOptions
 from sumwise.maxent.penalties import usual_penalties
+from sumwise.maxent.resampling import jittered
 from sumwise.maxent.sufficient_statistics import sufficient_statistics
-from sumwise.maxent.thinning import jittered
 from sumwise.maxent.trainers import Settings, penalties_for, train
 from sumwise.noise import Gaussian
 

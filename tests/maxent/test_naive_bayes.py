@@ -49,9 +49,7 @@ def test_training_it_on_correlated_features_peaks_and_then_diverges(people):
     model = MaxEntClassifier(
         0.01,
         engine="tree",
-        options=SolverOptions(
-            solver="steps", precondition="diagonal", step=0.05, decay=0.0, average=False, max_iter=300, tol=0.0
-        ),
+        options=SolverOptions(solver="steps", step=0.05, decay=0.0, average=False, max_iter=300, tol=0.0),
     )
     with pytest.warns(NotConverged):
         model.fit(tables, held_out=(rest, rest[label]))

@@ -8,7 +8,7 @@ import pytest
 from sumwise import DataError, Tables
 from sumwise.aggregate import aggregate
 from sumwise.encoding import Encoding
-from sumwise.maxent import MaxEntClassifier, merge_levels
+from sumwise.maxent import MaxEntClassifier
 from sumwise.maxent.score_sql import DIALECTS
 
 CITY = """ci'ty"; DROP TABLE people; --"""
@@ -42,12 +42,12 @@ def test_duckdb_gives_the_same_probabilities(rows, label):
 
 
 @pytest.mark.filterwarnings("ignore::sumwise.errors.NotConverged")  # how far it got doesn't matter here
-def test_sparse_tables_merged_and_missing_levels():
+def test_sparse_tables_and_missing_levels():
     rng = np.random.default_rng(1)
     frame = pd.DataFrame({"site": rng.integers(0, 200, 700), "page": rng.integers(0, 150, 700), "id": range(700)})
     frame["age"] = frame["site"] % 3
     frame["y"] = rng.integers(0, 2, 700)
-    tables = merge_levels(Tables.from_frame(frame, ["site", "page", "age"], label="y"), "site", min_count=3)
+    tables = Tables.from_frame(frame, ["site", "page", "age"], label="y")
     model = MaxEntClassifier(random_state=0, options={"max_iter": 20, "tol": 9.0, "n_chains": 64}).fit(tables)
     assert model.model_.layout.sparse
     new = frame.head(200).astype({"age": "Int64"})

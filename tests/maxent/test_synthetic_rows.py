@@ -12,7 +12,7 @@ import pytest
 import sumwise
 from sumwise import DataError, Table, Tables, synthetic
 from sumwise.aggregate import aggregate
-from sumwise.maxent import MaxEntClassifier, NaiveBayesTables, SolverOptions
+from sumwise.maxent import MaxEntClassifier, NaiveBayesTables, SolverOptions, skyline
 from sumwise.maxent.synthetic_rows import NO_PROMISE
 from sumwise.noise import Gaussian
 from sumwise.privacy import private_encoding, release
@@ -78,8 +78,10 @@ def test_from_rows_to_synthetic_rows_nothing_is_copied_and_the_promise_is_stated
     report = model.write_sample(tmp_path / "rows.parquet", 2000, noisy, random_state=0)
     sumwise.save(model, tmp_path / "model.sumwise")
     privacy = report.attrs["privacy"]
-    assert privacy.startswith("Differential privacy: epsilon 1, delta 1e-06 (gaussian noise on levels and cut points;")
-    assert "; and epsilon 1, delta 0 (geometric noise;" in privacy
+    assert privacy.startswith(
+        "Differential privacy: epsilon 2, delta 1e-06, by gaussian and geometric noise; the unit is a row. "
+        "Neighbouring data: up to 1 row of one person, added or removed. Rows are drawn from a model"
+    )
     about = json.loads(pq.read_schema(tmp_path / "rows.parquet").metadata[b"sumwise"])
     assert about["privacy"] == report.attrs["privacy"]
     rows = pd.read_parquet(tmp_path / "rows.parquet")
@@ -126,4 +128,23 @@ def test_a_warm_start_from_exact_tables_promises_nothing(promised):
     assert model.fit(released).releases_
     assert len(model.fit(released).releases_) == 1
     model.fit(exact)
+    assert model.fit(released).releases_ == []
+
+
+def test_individuals_beside_released_tables_leave_no_promise(promised, world):
+    """A fit to raw rows, or one that records how it scores them, depends on people whom no release covers."""
+    frame = world[0]
+    _, released, _ = promised
+    names = list(released.domain.attributes)
+    brief = MaxEntClassifier(options=SolverOptions(max_iter=1), random_state=0)
+    assert brief.fit(released, rows=frame[names].head(50)).releases_ == []
+    assert brief.fit(released, held_out=(frame.head(20), frame["label"].head(20))).releases_ == []
+    assert brief.fit(released).releases_
+    assert skyline(released, frame.head(200), frame["label"].head(200)).releases_ == []
+
+
+def test_a_warm_start_from_rows_promises_nothing(promised, world):
+    _, released, _ = promised
+    model = MaxEntClassifier(options=SolverOptions(max_iter=1), warm_start=True, random_state=0)
+    model.fit(released, rows=world[0][list(released.domain.attributes)].head(50))
     assert model.fit(released).releases_ == []

@@ -9,16 +9,14 @@ from sumwise import Tables, load, save
 from sumwise.aggregate import aggregate
 from sumwise.domain import Domain
 from sumwise.encoding import Encoding, held_out_rows
-from sumwise.maxent import BestPair, MaxEntClassifier, NaiveBayesTables, SampledLogistic, TreeAugmentedNaiveBayes
+from sumwise.maxent import BestPair, MaxEntClassifier, NaiveBayesTables, SampledLogistic
 from sumwise.maxent.kernels.loglinear import layout, term_scores
 from sumwise.maxent.tables_classifier import TablesClassifier, codes_of
 
 FRAME = {"a": [0, 0, 1, 1, 0, 1], "b": ["u", "v", "u", "v", "v", "u"], "y": ["no", "no", "yes", "yes", "no", "no"]}
 
 
-@pytest.mark.parametrize(
-    "kind", [BestPair, MaxEntClassifier, NaiveBayesTables, SampledLogistic, TreeAugmentedNaiveBayes]
-)
+@pytest.mark.parametrize("kind", [BestPair, MaxEntClassifier, NaiveBayesTables, SampledLogistic])
 def test_probabilities_sum_to_one_and_classes_keep_their_names(kind):
     model = kind().fit(Tables.from_frame(FRAME, ["a", "b"], label="y"))
     shares = model.predict_proba(pl.DataFrame({"b": ["u", "w"], "a": [1, 0]}))
@@ -33,7 +31,7 @@ def test_the_base_learns_nothing():
         TablesClassifier()._scores(np.zeros((1, 1)))
 
 
-@pytest.mark.parametrize("kind", [BestPair, MaxEntClassifier, NaiveBayesTables, TreeAugmentedNaiveBayes])
+@pytest.mark.parametrize("kind", [BestPair, MaxEntClassifier, NaiveBayesTables])
 def test_encodings_are_kept_with_a_saved_model_and_take_unseen_values(kind, tmp_path):
     rng = np.random.default_rng(0)
     rows = pd.DataFrame({"site": rng.integers(0, 300, 2000), "age": rng.normal(40, 9, 2000)})

@@ -9,6 +9,8 @@ from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.sufficient_statistics import sufficient_statistics
 from sumwise.maxent.training import StepOptions, TrainingState, by_lbfgs, by_steps, start
 
+PACE = 1 / 6, 1 / 3  # of theta and mu, with six tables, three of each attribute
+
 
 @pytest.fixture(scope="module")
 def found():
@@ -25,11 +27,10 @@ def penalties(found):
 
 
 @pytest.mark.check
-@pytest.mark.parametrize("precondition", ["effects", "diagonal"])
-def test_steps_reach_the_optimum_of_the_penalised_likelihood(found, penalties, precondition):
+def test_steps_reach_the_optimum_of_the_penalised_likelihood(found, penalties):
     engine, state = ExactMoments("exact", found), start(found)
     best, *_ = by_lbfgs(found, engine, penalties, start(found).parameters, 2000)
-    rule = StepOptions(penalties, rescale=False, precondition=precondition, decay=0.0, tol=1e-4)
+    rule = StepOptions(penalties, *PACE, rescale=False, decay=0.0, tol=1e-4)
     by_steps(found, engine, rule, state, lambda now: now.n_iter >= 4000)
     expected, reached = (engine.moments(p)[0] for p in (best, state.parameters))
     np.testing.assert_allclose(reached.counts, expected.counts, atol=0.5)
@@ -45,10 +46,10 @@ def test_lbfgs_ends_where_the_gradient_is_zero(found, penalties):
 
 def test_a_course_is_rebuilt_from_its_state(found, penalties):
     engine, state = ExactMoments("exact", found), start(found)
-    by_steps(found, engine, StepOptions(penalties), state, lambda now: now.n_iter >= 7)
+    by_steps(found, engine, StepOptions(penalties, *PACE), state, lambda now: now.n_iter >= 7)
     twin = TrainingState.from_dict(state.to_dict())
     for c in (state, twin):
-        by_steps(found, engine, StepOptions(penalties), c, lambda now: now.n_iter >= 12)
+        by_steps(found, engine, StepOptions(penalties, *PACE), c, lambda now: now.n_iter >= 12)
     assert np.array_equal(state.mean.theta, twin.mean.theta)
     assert state.history == twin.history or np.isnan(state.history["held_out"]).all()
     assert twin.n_iter == 12

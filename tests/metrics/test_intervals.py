@@ -87,6 +87,14 @@ def test_intervals_of_errors_and_r_squared_cover():
     assert (held >= 180).all()
 
 
+def test_error_interval_of_few_units_covers_as_often_as_promised():
+    rng, covered = np.random.default_rng(1), 0
+    for _ in range(600):
+        low, high = mean_error_interval(rng.normal(size=12))
+        covered += low <= np.sqrt(2 / np.pi) <= high
+    assert covered / 600 == pytest.approx(0.95, abs=0.025)  # 2.8 standard errors
+
+
 def test_intervals_of_perfect_predictions_are_points_and_of_one_unit_unbounded():
     assert r_squared_interval([1.0, 2.0], [1.0, 2.0]) == (1.0, 1.0)
     assert mean_error_interval([0.0, 0.0]) == (0.0, 0.0)

@@ -1,12 +1,11 @@
 """The three scores, against the numbers printed in Tables II and III of Sun et al. 2017."""
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from sumwise import Bags
-from sumwise.errors import DataError, UnknownName
-from sumwise.metrics import bag_calibration, compare_polls, majority_hits, pair_order, share_scores, weighted_rmse
+from sumwise.errors import DataError
+from sumwise.metrics import bag_calibration, majority_hits, pair_order, share_scores, weighted_rmse
 
 # mean-emb, AMM, card, exit poll; sizes of the groups from the national exit poll
 SEX = (np.array([[0.57, 0.51, 0.41, 0.44], [0.44, 0.47, 0.45, 0.57]]), [48, 52])
@@ -33,10 +32,6 @@ PRINTED = [
     (RACE, 0, 5, 0.6, 0.08), (RACE, 1, 5, 0.9, 0.06), (RACE, 2, 5, 0.8, 0.11),
     (SCHOOL, 0, 4, 0.83, 0.12), (SCHOOL, 1, 4, 0.67, 0.15), (SCHOOL, 2, 4, 0.67, 0.20),
 ]  # fmt: skip
-
-OURS = pd.DataFrame({"state": [1, 1, 2], "sex": ["m", "f", "m"], "share": [0.4, 0.5, 0.6]})
-OURS["low"], OURS["high"] = OURS["share"] - 0.1, OURS["share"] + 0.1
-THEIRS = pd.DataFrame({"sex": ["f", "m", "m"], "state": ["1", "2", "1"], "share": [0.7, 0.6, 0.44], "size": [3, 2, 1]})
 
 
 @pytest.mark.parametrize(("table", "method", "majority", "order", "rmse"), PRINTED)
@@ -109,30 +104,3 @@ def test_bad_shapes_are_refused():
         bag_calibration(bags, counts, p[:5])
     with pytest.raises(DataError, match="1 bags are empty"):
         bag_calibration(Bags(np.zeros((2, 1)), [0, 0, 2]), [0, 1], [0.5, 0.5])
-
-
-def test_groups_meet_whatever_their_order_and_type():
-    found = compare_polls(OURS, THEIRS, ["state", "sex"])
-    assert found["polled"].tolist() == [0.44, 0.7, 0.6]
-    assert found["weight"].tolist() == [1, 3, 2]
-    assert found["covered"].tolist() == [True, False, True]
-    assert share_scores(found["predicted"], found["polled"], found["weight"])["majority"] == 2
-
-
-def test_groups_on_one_side_are_named_on_both_sides():
-    other = THEIRS.replace({"sex": {"f": "women"}})
-    told = "1 in the prediction alone .*'1, f'.*1 in the poll alone .*'1, women'.*Hint: rename"
-    with pytest.raises(DataError, match=told):
-        compare_polls(OURS, other, ["state", "sex"])
-    assert len(compare_polls(OURS, other, ["state", "sex"], missing="drop")) == 2
-    with pytest.raises(DataError, match="No group by sex is on both sides: predicted 'm'; polls 'Male'. Hint: rename"):
-        compare_polls({"sex": ["m"], "share": [0.1]}, {"sex": ["Male"], "share": [0.1]}, ["sex"], missing="drop")
-
-
-def test_columns_and_shares_are_checked():
-    with pytest.raises(UnknownName, match="column of polls"):
-        compare_polls(OURS, THEIRS.drop(columns="share"), ["state", "sex"])
-    with pytest.raises(DataError, match="predicted has 3 rows for 2 groups by sex.*name the state's column in on="):
-        compare_polls(OURS, THEIRS, ["sex"])
-    with pytest.raises(DataError, match="share of polls"):
-        compare_polls(OURS, THEIRS.assign(share=[0.1, None, 0.2]), ["state", "sex"])

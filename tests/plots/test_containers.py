@@ -5,9 +5,9 @@ import numpy as np
 import pytest
 
 from sumwise import Bags, Estimate, Margins, Tables
-from sumwise.collective import CountsOverTime
 from sumwise.ecological import Bounds
 from sumwise.errors import DataError
+from sumwise.flows import CountsOverTime
 from sumwise.plots import plot_containers
 
 RNG = np.random.default_rng(0)

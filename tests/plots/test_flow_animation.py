@@ -6,13 +6,13 @@ import pytest
 from PIL import Image
 
 from flow_cases import OUTLINES, six_places
-from sumwise import diagnostics
+from sumwise import plots
 from sumwise.errors import DataError
 from sumwise.plots import animate_flows
 
 
 def test_an_animation_has_a_picture_per_step(tmp_path):
-    frames = diagnostics.flow_frames(six_places())
+    frames = plots.flow_frames(six_places())
     path = animate_flows(frames, tmp_path / "season.gif", outlines=OUTLINES, dpi=30)
     with Image.open(path) as picture:
         assert picture.n_frames == 2

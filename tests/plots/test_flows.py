@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sumwise.collective import Counts
-from sumwise.diagnostics import flow_numbers
+from sumwise.plots import flow_numbers
 from sumwise.plots.flows import plot_flows
 
 PLACES = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 2.0]])

@@ -1,10 +1,10 @@
-"""Interval plots: a line per cell, labelled by group and outcome."""
+"""Interval plots: a block of rows per group, a row and a colour per outcome."""
 
 import numpy as np
 
 from sumwise import Margins
-from sumwise.diagnostics import interval_numbers
 from sumwise.ecological import Bounds
+from sumwise.plots import interval_numbers
 from sumwise.plots.intervals import plot_intervals
 
 
@@ -20,8 +20,12 @@ def test_one_line_per_cell():
         "upper_bound": 0 * share + 1,
     }
     ax = plot_intervals({**numbers, "level": 0.9, "groups": ("a", "b"), "outcomes": ("yes", "no")})
-    assert [t.get_text() for t in ax.get_yticklabels()] == ["a: yes", "a: no", "b: yes", "b: no"]
-    assert "90% interval" in [t.get_text() for t in ax.get_legend().get_texts()]
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["a", "b"]
+    assert [t.get_text() for t in ax.texts] == ["yes", "no"]  # named once, in their colours
+    assert "estimate, 90% interval" in [t.get_text() for t in ax.get_legend().get_texts()]
+    places = ax.collections[-1].get_offsets()
+    assert places[:, 0].tolist() == share.ravel().tolist()
+    assert (np.diff(places[:, 1]) < 0).all()
     plt.close("all")
 
 
@@ -29,8 +33,25 @@ def test_bounds_alone_show_no_estimate():
     import matplotlib.pyplot as plt
 
     numbers = interval_numbers(Bounds().fit(Margins([[60, 40]], [[80, 20]])))
-    ax = plot_intervals(numbers)
-    assert [t.get_text() for t in ax.get_legend().get_texts()] == ["bounds"]
-    (marks,) = ax.lines
-    assert sorted(set(marks.get_xdata().round(2))) == [0.0, 0.33, 0.5, 0.67, 1.0]  # ends of the bounds, no point inside
+    for ax in (plot_intervals(numbers), Bounds().fit(Margins([[60, 40]], [[80, 20]])).estimate().plot()):
+        assert [t.get_text() for t in ax.get_legend().get_texts()] == ["bounds"]
+        ends = ax.collections[-1].get_offsets()[:, 0]
+        assert sorted(set(ends.round(2))) == [0.0, 0.33, 0.5, 0.67, 1.0]  # ends of the bounds, no point inside
+    plt.close("all")
+
+
+def test_names_and_rows_lie_inside_the_figure():
+    import matplotlib.pyplot as plt
+
+    from sumwise import Estimate
+
+    share = np.full((2, 3), 0.4)
+    labels = [["people who moved here after 1990", "all others"], ["a candidate with a long name", "b", "no vote"]]
+    ax = Estimate(share, share - 0.1, share + 0.1, 0.95, labels=labels, axes=["group", "outcome"], name="share").plot()
+    ax.figure.canvas.draw()
+    picture = ax.figure.bbox
+    for text in [*ax.get_yticklabels(), *ax.texts, ax.xaxis.label]:
+        box = text.get_window_extent()
+        assert picture.x0 <= box.x0 < box.x1 <= picture.x1, text
+        assert picture.y0 <= box.y0 < box.y1 <= picture.y1, text
     plt.close("all")

@@ -2,7 +2,7 @@
 
 import matplotlib.pyplot as plt
 
-from sumwise.diagnostics import predicted_numbers
+from sumwise.plots import predicted_numbers
 from sumwise.plots.predicted import plot_predicted
 
 

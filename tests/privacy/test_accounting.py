@@ -5,13 +5,19 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
+from scipy.optimize import brentq
 
 from sumwise.errors import DataError
 from sumwise.privacy import accounting
-from sumwise.privacy.accounting import epsilon_of_mu, epsilon_of_rho, gaussian_delta, mu_of_epsilon, rho_of_epsilon
+from sumwise.privacy.accounting import epsilon_of_mu, epsilon_of_rho, gaussian_delta, mu_of_epsilon
 
 pytest.importorskip("opendp", reason="the extra 'privacy' isn't installed")
 PROMISES = [(0.1, 1e-6), (1.0, 1e-6), (10.0, 1e-6), (3.0, 1e-9)]
+
+
+def rho_of_epsilon(epsilon, delta):
+    """The rho that epsilon_of_rho turns into an epsilon."""
+    return brentq(lambda rho: epsilon_of_rho(rho, delta) - epsilon, 1e-9, 1e4, xtol=1e-12)
 
 
 @pytest.mark.parametrize(("epsilon", "mu"), [(0.1, 0.5), (1.0, 0.3), (1.0, 2.0), (5.0, 1.0), (0.0, 0.2)])
@@ -35,11 +41,9 @@ def test_noise_on_the_grid_has_the_delta_of_the_gaussian_mechanism(epsilon, mu):
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), PROMISES)
-def test_conversions_are_inverses_and_ordered(epsilon, delta):
+def test_conversions_are_ordered_and_mu_has_an_inverse(epsilon, delta):
     mu, rho = mu_of_epsilon(epsilon, delta), rho_of_epsilon(epsilon, delta)
     assert epsilon_of_mu(mu, delta) == pytest.approx(epsilon, rel=1e-9)
-    assert epsilon_of_rho(rho, delta) == pytest.approx(epsilon, rel=1e-6)
-    assert epsilon_of_rho(rho, delta) <= epsilon
     assert accounting.loose_rho(epsilon, delta) < rho < mu**2 / 2
 
 

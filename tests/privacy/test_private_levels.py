@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 
 from sumwise.aggregate import aggregate
+from sumwise.aggregate.declared import declared_rows
+from sumwise.encoding import Declaration
 from sumwise.encoding.rules import Cuts
 from sumwise.errors import DataError
 from sumwise.privacy import Budget, PersonBounds, accounting, mechanisms, private_encoding, private_levels, release
@@ -80,30 +82,39 @@ def test_delta_that_was_spent_is_gone(people):
 
 def test_many_rows_of_one_person_are_no_level():
     frame = pd.DataFrame({"town": ["Bern"] * 3000 + ["Alp"] * 3000, "id": [*range(3000), *[-1] * 3000]})
-    encoding = private_encoding(frame, {"town": "levels"}, 1.0, 1e-6, budget=None, person="id")
+    declared = Declaration({"town": "levels"}, person="id")
+    encoding = private_encoding(frame, declared, 1.0, 1e-6, budget=None)
     assert encoding["town"].levels == ("Bern", "other", "missing")
-    with pytest.raises(DataError, match="names persons, has missing values"):
-        private_encoding(frame.assign(id=np.nan), {"town": "levels"}, 1.0, 1e-6, budget=None, person="id")
+    nobody = private_encoding(
+        frame.assign(id=np.nan), declared, 1.0, 1e-6, budget=None
+    )  # rows of no person are left out
+    assert nobody["town"].levels == ("other", "missing")
 
 
 @pytest.mark.parametrize("seed", range(5))
 def test_one_person_changes_no_more_rows_than_stated(seed):
     """Neighbouring data: whatever rows one person adds, and wherever, others keep theirs."""
     rng = np.random.default_rng(seed)
-    frame = pd.DataFrame({"id": rng.integers(0, 6, 30), "x": rng.random(30)})
-    kept = private_levels._first_rows(frame, "id", 3)
-    without = private_levels._first_rows(frame[frame["id"] != 2], "id", 3)
-    assert kept[kept["id"] != 2].equals(without)
-    assert len(kept) - len(without) <= 3
+    frame = pd.DataFrame({"id": rng.integers(0, 6, 30), "x": rng.integers(0, 9, 30)})
+    declared = Declaration({"x": {"kind": "cuts", "at": [5]}}, person="id", max_rows=3)
+
+    def counted(rows):
+        with declared_rows(rows, declared) as engine:
+            pairs = engine.table("SELECT c0, c1 FROM sumwise_source ORDER BY c1, c0").to_pylist()
+        return [tuple(pair.values()) for pair in pairs]
+
+    every, without = counted(frame), counted(frame[frame["id"] != 2].sample(frac=1, random_state=seed))
+    assert [row for row in every if row[1] != "2"] == without
+    assert len(every) - len(without) <= 3
 
 
 @pytest.mark.parametrize(("replace", "rows"), [(False, 1), (True, 2)])
-def test_replaced_rows_go_and_come(people, monkeypatch, replace, rows):
+def test_replaced_rows_go_and_come(monkeypatch, replace, rows):
     seen = []
-    monkeypatch.setattr(private_levels, "_private_quantiles", lambda *a: seen.append(a[-1]) or Cuts("age", (1.0,)))
-    spec = {"age": {"kind": "quantiles", "range": [0, 100]}}
+    monkeypatch.setattr(private_levels, "_noisy_cuts", lambda *a: seen.append(a[-1]) or Cuts("age", (1.0,)))
+    declared = Declaration({"age": {"kind": "quantiles", "range": [0, 100]}})
     loss = private_levels.LevelsLoss.of(1.0, 0.0)
-    private_levels.learned_privately(people, spec, loss, PersonBounds(replace=replace), None)
+    private_levels.learned_rules({"age": {}}, declared, loss, PersonBounds(replace=replace))
     assert seen == [rows]
 
 
@@ -112,14 +123,17 @@ def test_a_row_moves_each_histogram_by_one(monkeypatch, name):
     """Neighbours by brute force: the histograms of a column differ by one in one bin each."""
     noise, seen = mechanisms.mechanism(name), []
     monkeypatch.setattr(type(noise), "add", lambda _, values, __: seen.append(values) or values)
+    declared = Declaration({"x": {"kind": "quantiles", "range": [0, 100]}})
     rng = np.random.default_rng(0)
-    values = pd.Series([*(rng.random(50) * 120), 100.0, np.nan, -5.0])
+    values = pd.Series([*(rng.random(12) * 120), 100.0, np.nan, np.inf, -np.inf, -5.0])
     for i in range(len(values)):
         seen.clear()
         for column in (values, values.drop(i)):
-            private_levels._private_quantiles(column, "x", {"range": [0, 100], "missing": ""}, noise, 1.0, 1)
-        for whole, less in zip(seen[:3], seen[3:]):
-            assert np.abs(whole - less).sum() == (0 if np.isnan(values[i]) else 1)
+            with declared_rows({"x": column}, declared) as engine:
+                counted = private_levels.histograms(engine, declared)
+            private_levels._noisy_cuts(counted["x"], declared.attributes["x"], noise, 1.0, 1)
+        for every, fewer in zip(seen[:3], seen[3:]):
+            assert np.abs(every - fewer).sum() == (0 if np.isnan(values[i]) else 1)
 
 
 def test_a_value_that_many_share_has_a_bin_of_its_own():
@@ -160,17 +174,6 @@ def test_private_encoding_refuses(people, spec, options, words):
         private_encoding(people, {"age": [40]}, 1.0)
 
 
-def test_old_name_of_max_rows_warns_and_means_the_same(monkeypatch):
-    seen = []
-    monkeypatch.setattr(private_levels, "learned_privately", lambda *given, **_: seen.append(given[3].rows))
-    with pytest.warns(DeprecationWarning, match="max_rows"):
-        private_encoding(pd.DataFrame({"x": [1.0]}), {"x": [0.5]}, 1.0, rows_per_person=3, budget=None)
-    private_encoding(pd.DataFrame({"x": [1.0]}), {"x": [0.5]}, 1.0, max_rows=3, budget=None)
-    assert seen == [3, 3]
-    with pytest.raises(DataError, match="both are given"):
-        private_encoding(pd.DataFrame({"x": [1.0]}), {"x": [0.5]}, 1.0, max_rows=3, rows_per_person=1, budget=None)
-
-
 @pytest.mark.parametrize(
     "rule",
     [
@@ -202,14 +205,11 @@ def test_a_range_may_be_of_numpy_numbers(people):
 
 
 def test_the_losses_of_levels_and_tables_add_up_to_the_whole():
-    levels, epsilon, delta = private_levels.split_loss(2.0, 1e-6, 0.25, "epsilon")
+    levels, epsilon, delta = private_levels.split_loss(2.0, 1e-6, 0.25, pure=True)
     assert (levels.epsilon, epsilon, delta) == (0.5, 1.5, 0.0)
-    for unit, whole in (
-        ("mu", lambda e, d: accounting.mu_of_epsilon(e, d) ** 2 / 2),
-        ("rho", accounting.rho_of_epsilon),
-    ):
-        levels, epsilon, delta = private_levels.split_loss(2.0, 1e-6, 0.25, unit)
-        assert levels.delta + delta == pytest.approx(1e-6)
-        assert levels.mu**2 / 2 == pytest.approx(0.25 * whole(2.0, delta))
-        assert levels.mu**2 / 2 + whole(epsilon, delta) == pytest.approx(whole(2.0, delta), rel=1e-6)
-        assert epsilon < 2.0
+    levels, epsilon, delta = private_levels.split_loss(2.0, 1e-6, 0.25, pure=False)
+    every = accounting.mu_of_epsilon(2.0, delta) ** 2
+    assert levels.delta + delta == pytest.approx(1e-6, rel=1e-12)
+    assert levels.mu**2 == pytest.approx(0.25 * every)
+    assert levels.mu**2 + accounting.mu_of_epsilon(epsilon, delta) ** 2 == pytest.approx(every, rel=1e-6)
+    assert epsilon < 2.0

@@ -8,7 +8,6 @@ import pytest
 from sumwise import Domain, Table, Tables
 from sumwise.aggregate import aggregate
 from sumwise.errors import DataError, MissingExtra
-from sumwise.maxent import amount_tables
 from sumwise.noise import Gaussian, Geometric, Laplace, Summed
 from sumwise.privacy import Budget, PersonBounds, mechanisms, plan_release, release
 from sumwise.provenance import Provenance
@@ -97,13 +96,8 @@ def test_neighbours_by_brute_force_reach_the_stated_sensitivity(label, rows, wei
     moved = [vectors([p], label, weighted) for p in chosen]
     other = moved if replace else [[np.zeros_like(v) for v in moved[0]]]
     frame = {"a": [0, 1], "b": [1, 0], "y": [0, 1], "w": [1, 3]}
-    tables = Tables.from_frame(
-        frame,
-        ["a", "b"],
-        None if label is None else "y",
-        weight="w" if weighted else None,
-        domain=Domain({"a": 2, "b": 2}),
-    )
+    weights = {"weight": "w", "max_weight": 3.0} if weighted else {}
+    tables = aggregate(frame, ["a", "b"], None if label is None else "y", domain=Domain({"a": 2, "b": 2}), **weights)
     bounds = PersonBounds(rows, 3 if weighted else None, replace)
     reached = {1: 0.0, 2: 0.0}
     for first in moved:
@@ -111,7 +105,7 @@ def test_neighbours_by_brute_force_reach_the_stated_sensitivity(label, rows, wei
             for u, v in zip(first, second):
                 for order in (1, 2):
                     reached[order] = max(reached[order], float(np.linalg.norm(u - v, order)))
-    assert plan_release(tables, 1.0, bounds=bounds).sensitivities[0] == pytest.approx(reached[1])
+    assert plan_release(tables, 1.0, 0.0, "laplace", bounds).sensitivities[0] == pytest.approx(reached[1])
     assert plan_release(tables, 1.0, 1e-6, "gaussian", bounds).sensitivities[0] == pytest.approx(reached[2])
 
 
@@ -263,7 +257,42 @@ def test_whole_weights_are_not_forgotten(engine, tmp_path):
             release(given, budget=None)
         with pytest.raises(DataError, match="counted with weights"):
             release(given, bounds=1, budget=None)
-        assert release(given, bounds=PersonBounds(weight=100), budget=None)["a"].noise == Geometric(100.0)
+        with pytest.raises(DataError, match="nothing kept rows with larger weights from being counted"):
+            release(given, 1.0, 0.0, "laplace", PersonBounds(weight=100), budget=None)
+
+
+@pytest.mark.parametrize(("bound", "heaviest"), [(2.0, 100.0), (0.5, 0.75), (7.0, 7.5)])
+def test_bounds_on_weights_hold_by_clipping(bound, heaviest):
+    """One heavy row more moves the counts by no more than the bound, and is no reason to refuse."""
+    rows = {"a": [0, 1, 1], "w": [bound / 2, bound, bound]}
+    heavy = {k: [*v, x] for (k, v), x in zip(rows.items(), (0, heaviest))}
+    options = {"order": 1, "weight": "w", "domain": Domain({"a": 2})}
+    for count in (aggregate, Tables.from_frame):
+        for given in (rows, heavy):  # whatever the weights are
+            with pytest.raises(DataError, match=f"count again with max_weight={bound:g}"):
+                plan_release(count(given, ["a"], **options), mechanism="laplace", bounds=PersonBounds(weight=bound))
+    without, with_row = (aggregate(given, ["a"], max_weight=bound, **options) for given in (rows, heavy))
+    assert np.abs(with_row["a"].counts - without["a"].counts).sum() == pytest.approx(bound)
+    for tables in (without, with_row):
+        assert plan_release(tables, mechanism="laplace").sensitivities == (bound,)
+        with pytest.raises(DataError, match="geometric mechanism needs whole counts"):
+            plan_release(tables)  # also where weights happen to be whole
+
+
+def test_tables_that_may_have_withheld_cells_are_refused_whatever_they_have():
+    for rows in ([0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 1]):
+        options = {"suppress_below": 3, "complementary": False}
+        tables = aggregate({"a": rows}, ["a"], order=1, domain=Domain({"a": 2}), **options)
+        with pytest.raises(DataError, match="counted with suppress_below"):
+            plan_release(tables)
+
+
+def test_whether_delta_is_refused_does_not_depend_on_one_row():
+    for n in (999, 1001):
+        tables = aggregate({"a": [0, 1] * (n // 2)}, ["a"], order=1, domain=Domain({"a": 2}))
+        assert plan_release(tables, 1.0, 1e-3, "gaussian").delta == 1e-3
+    with pytest.raises(DataError, match="there are 1,000 rows"):  # the number of rows is known where they are replaced
+        plan_release(tables, 1.0, 1e-3, "gaussian", PersonBounds(replace=True))
 
 
 def test_tables_that_state_nothing_need_bounds():
@@ -379,42 +408,3 @@ def test_counts_beyond_doubles_are_refused():
 def test_numpy_numbers_are_numbers(tables):
     assert plan_release(tables, 1.0, bounds=np.int64(3)).sensitivities == (3, 3, 3)
     assert plan_release(tables, 3.0, split=np.array([1, 1, 4])).losses == pytest.approx((0.5, 0.5, 2))
-
-
-@pytest.mark.parametrize("amounts", [[0.0, 1.0, 1.0, 0.0], [0.0, 0.5, 1.0, 0.0]])
-def test_whether_amounts_are_whole_decides_nothing(amounts):
-    rows = {"a": [0, 1, 0, 1], "b": [0, 0, 1, 1], "y": amounts}
-    tables = amount_tables(rows, ["a", "b"], "y", 0, 1, domain=Domain({"a": 2, "b": 2}))
-    for mechanism, delta in (("laplace", 0.0), ("gaussian", 1e-6)):
-        noisy = release(tables, 1.0, delta, mechanism, budget=None)["a", "b"].label_sums
-        assert not np.array_equal(noisy, np.round(noisy))
-    with pytest.raises(DataError, match="are fractions"):
-        plan_release(tables, 1.0, mechanism="geometric")
-    assert plan_release(tables, 1.0, mechanism="laplace", bounds=2).bounds == PersonBounds(2, weight=1.0)
-    with pytest.raises(DataError, match="how large a weight"):
-        plan_release(tables, 1.0, mechanism="laplace", bounds=PersonBounds(1))
-    stated = replace(tables, provenance=Provenance(amount=(0, 1)))  # as somebody else has summed them
-    noisy = release(stated, 1.0, 1e-6, "gaussian", 1, budget=None)["a", "b"].label_sums
-    assert not np.array_equal(noisy, np.round(noisy))
-
-
-@pytest.mark.parametrize("squares", [True, False])
-@pytest.mark.parametrize("swap", [False, True])
-def test_neighbours_with_amounts_reach_the_stated_sensitivity_and_no_more(squares, swap):
-    """One of three people left out, or replaced by anybody, with amounts far beyond the range."""
-    kinds = [(a, y) for a in range(2) for y in (-1e9, 0.0, 0.3, 2.5, 10.0, 1e9)]
-    rest, domain = [(0, 4.0), (1, 10.0)], Domain({"a": 2})
-
-    def counts(people):
-        frame = {"a": [p[0] for p in people], "y": [p[1] for p in people]}
-        made = amount_tables(frame, ["a"], "y", 0, 10, order=1, squares=squares, domain=domain)
-        sums = np.asarray(made["a"].label_sums)
-        return made, (sums if squares else np.stack([made["a"].counts - sums, sums], axis=-1)).ravel()
-
-    tables, without = counts(rest)
-    moved = [counts([*rest, k])[1] for k in kinds]
-    bounds = PersonBounds(1, weight=1.0, replace=swap)
-    for order, (mechanism, delta) in {1: ("laplace", 0.0), 2: ("gaussian", 1e-6)}.items():
-        reached = max(float(np.linalg.norm(u - v, order)) for u in moved for v in (moved if swap else [without]))
-        stated = plan_release(tables, 1.0, delta, mechanism, bounds, public_levels=True).sensitivities[0]
-        assert stated == pytest.approx(reached)

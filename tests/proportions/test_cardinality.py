@@ -12,7 +12,7 @@ import sumwise
 from sumwise import Bags, synthetic
 from sumwise.errors import DataError, NotConverged
 from sumwise.noise import Gaussian, Geometric, Laplace, Poisson
-from sumwise.proportions import BagKFold, CardinalityClassifier, at_least_one, cardinality, covariance, intervals
+from sumwise.proportions import BagKFold, CardinalityClassifier, at_least_one, cardinality, intervals
 
 COEF = np.array([1.5, -1.0])
 
@@ -83,16 +83,6 @@ def test_weights_and_scaled_totals_are_about_the_same_as_rows():
     np.testing.assert_allclose(scaled.coef_, plain.coef_, atol=1e-6)
 
 
-def test_temper_acts_as_a_power_of_the_likelihood():
-    bags, _, counts = people(100)
-    half = CardinalityClassifier(penalty=1.0, temper=0.5).fit(bags, counts)
-    double = CardinalityClassifier(penalty=2.0).fit(bags, counts)
-    np.testing.assert_allclose(half.coef_, double.coef_, atol=1e-3)
-    weights = np.tile([1.0, 3.0], bags.n_rows // 2)
-    kish = CardinalityClassifier(penalty=1.0, temper=True)
-    assert kish.bag_powers(Bags(bags.values, bags.offsets, weights)) == pytest.approx(0.8)
-
-
 def test_random_intercept_finds_its_scale():
     bags, _, counts = people(300, size=50, own=0.7)
     clf = CardinalityClassifier(penalty=0.1, random_intercept=True).fit(bags, counts)
@@ -104,28 +94,27 @@ def test_random_intercept_finds_its_scale():
     assert np.abs(probs - 0.5).mean() < np.abs(1 / (1 + np.exp(-clf._logits(bags))) - 0.5).mean()
 
 
-@pytest.mark.parametrize("multiclass", ["exact", "ovr", "auto"])
-def test_several_classes(multiclass):
+@pytest.mark.parametrize("multiclass", ["exact", "ovr"])
+def test_several_classes(multiclass, monkeypatch):
+    monkeypatch.setattr(cardinality, "ROUGH_ERROR", -1.0 if multiclass == "ovr" else 1.0)
     rng = np.random.default_rng(2)
     values = rng.normal(size=(2000, 2)) + np.repeat(rng.normal(size=(200, 2)), 10, axis=0)
     labels = (values @ np.array([[2.0, 0, -1], [0, 2.0, -1]]) + rng.gumbel(size=(2000, 3))).argmax(axis=1)
     counts = np.array([np.bincount(part, minlength=3) for part in labels.reshape(200, 10)])
     bags = Bags(values, np.arange(0, 2001, 10))
-    clf = CardinalityClassifier(multiclass=multiclass, penalty=1.0).fit(bags, counts)
+    clf = CardinalityClassifier(penalty=1.0).fit(bags, counts)
     assert np.mean(clf.predict(values) == labels) > 0.72
     assert clf.coef_.shape == (3, 2)
-    assert clf.multiclass_ == {"auto": "exact"}.get(multiclass, multiclass)
+    assert clf.multiclass_ == multiclass
     assert clf.error_ == 0.0
     if multiclass == "ovr":  # each class against the rest, then shares of what they say
         each = 1 / (1 + np.exp(-values @ clf.coef_.T - clf.intercept_))
         np.testing.assert_allclose(clf.predict_proba(values), each / each.sum(axis=1, keepdims=True))
-    if multiclass == "exact":
-        assert clf.starts_[0]["start"] == "mean embedding"
 
 
 def test_weighted_class_counts_of_a_survey():
     data = synthetic.election(60, 50, n_classes=3, n_categorical=2, n_test=2000, random_state=0)
-    clf = CardinalityClassifier(penalty=10.0, temper=True).fit(data.bags, data.totals)
+    clf = CardinalityClassifier(penalty=10.0).fit(data.bags, data.totals)
     accuracy = np.mean(clf.predict(data.test_values) == data.test_labels)
     assert accuracy > np.bincount(data.test_labels).max() / 2000 + 0.03
     np.testing.assert_allclose(clf.predict_counts(data.bags).sum(axis=1), data.totals.sum(axis=1))
@@ -139,28 +128,12 @@ def test_turnout_leaves_a_class_of_non_voters():
     assert clf.predict_proba(bags.values).shape == (400, 3)
 
 
-def test_starts_are_listed_and_the_best_is_kept():
-    bags, _, counts = people(40)
-    clf = CardinalityClassifier(penalty=0.1, n_starts=4).fit(bags, counts)
-    assert [s["start"] for s in clf.starts_] == ["mean embedding", "zero", "random", "random"]
-    assert clf.fit_.objective == max(s["objective"] for s in clf.starts_)
-
-
-def test_automatic_penalty_is_chosen_from_bags():
-    bags, labels, counts = people(60)
-    clf = CardinalityClassifier().fit(bags, counts)
-    assert clf.penalty_search_["best"] in clf.penalty_search_["penalties"]
-    again = CardinalityClassifier(penalty=clf.penalty_).fit(bags, counts)
-    np.testing.assert_allclose(again.coef_, clf.coef_, rtol=1e-2)
-    assert np.mean(clf.predict(bags) == labels) > 0.75
-
-
 def test_automatic_penalty_does_not_depend_on_units():
     bags, _, counts = people(60)
     units = np.array([1000.0, 1.0, 0.01])[: bags.n_features]
     other = Bags(bags.values * units + 5.0, bags.offsets)
     one, two = CardinalityClassifier().fit(bags, counts), CardinalityClassifier().fit(other, counts)
-    np.testing.assert_allclose(two.predict_proba(other), one.predict_proba(bags), atol=1e-3)
+    np.testing.assert_allclose(two.predict_proba(other), one.predict_proba(bags), atol=5e-3)
 
 
 def test_a_penalty_matrix_is_a_change_of_coordinates():
@@ -186,16 +159,10 @@ def test_foreign_classifier_learns_and_is_scored():
     clf = CardinalityClassifier(DecisionTreeClassifier(max_depth=4, random_state=0)).fit(bags, counts)
     assert np.mean(clf.predict(bags) == labels) > 0.7
     assert np.isfinite(clf.score(bags, counts))
+    with pytest.raises(DataError, match="penalty is for the linear model"):
+        CardinalityClassifier(DecisionTreeClassifier(), penalty=1.0).fit(bags, counts)
     with pytest.raises(DataError, match="fitted directly only"):
         CardinalityClassifier(DecisionTreeClassifier(), random_intercept=True).fit(bags, counts)
-
-
-def test_warm_start_continues():
-    bags, _, counts = people(60)
-    clf = CardinalityClassifier(penalty=0.1, warm_start=True).fit(bags, counts)
-    first = clf.fit_.n_iter
-    assert clf.fit(bags, counts).fit_.n_iter < first
-    assert clf.starts_[0]["start"] == "warm"
 
 
 def test_contract_of_scikit_learn(tmp_path):
@@ -248,11 +215,11 @@ def test_separable_bags_are_named():
 @pytest.mark.parametrize(
     ("params", "counts", "words"),
     [
-        ({"multiclass": "all"}, None, "multiclass is 'all'"),
-        ({"solver": "magic"}, None, "solver is 'magic'"),
+        ({"classifier": "quadratic"}, None, "classifier is 'quadratic'"),
+        ({"classifier": None}, None, "classifier is None"),
+        ({"classifier": "fourier"}, None, "for the linear model"),
         ({"penalty": -1.0}, None, "penalty is -1.0"),
         ({"tol": 0.0}, None, "tol is not above zero"),
-        ({"random_intercept": True, "solver": "em"}, None, "fitted directly only"),
         ({"random_intercept": True, "noise": Gaussian(1.0)}, None, "needs exact counts"),
         ({}, np.zeros(5), "Class 1 has no member in any of the 5 bags"),
         ({}, np.full(5, 20), "Class 0 has no member"),
@@ -276,13 +243,13 @@ def test_sample_weight_counts_a_bag_as_often():
     assert score == pytest.approx(weighted.score(bags[order], counts[order]))
     with pytest.raises(DataError, match="negative"):
         CardinalityClassifier().fit(bags, counts, sample_weight=-weights)
-    with pytest.raises(DataError, match="The fit gave bags a sample_weight"):
-        covariance(weighted, bags, counts)
+    with pytest.raises(DataError, match="bags have a sample_weight"):
+        weighted.draws()
     with pytest.raises(DataError, match="All bags have sample_weight 0"):
         CardinalityClassifier().fit(bags, counts, sample_weight=0 * weights)
 
 
-def test_a_bag_of_weight_zero_is_left_out_of_the_search_of_the_penalty_too():
+def test_a_bag_of_weight_zero_is_held_out_nowhere():
     bags, _, counts = people(40)
     usual = CardinalityClassifier().fit(bags[10:], counts[10:])
     weighted = CardinalityClassifier().fit(bags, counts, sample_weight=np.r_[np.zeros(10), np.ones(30)])
@@ -302,35 +269,6 @@ def test_sample_weight_is_routed():
     assert found["test_score"][0] == pytest.approx(one.score(bags[test], counts[test], sample_weight=weights[test]))
 
 
-def test_parts_add_up_to_the_fit_on_all():
-    bags, _, counts = people(120)
-    whole = CardinalityClassifier(penalty=1.0).fit(bags, counts)
-    online = CardinalityClassifier(penalty=1.0)
-    for begin in range(0, 120, 30):
-        online.partial_fit(bags[begin : begin + 30], counts[begin : begin + 30])
-    assert online.n_bags_seen_ == 120
-    error = np.sqrt(np.diag(np.linalg.inv(online.partial_information_)))
-    assert (np.abs(online.theta_[0] - whole.theta_[0]) < 0.7 * error).all()
-    assert online.score(bags, counts) > whole.score(bags, counts) - 0.02
-    one = CardinalityClassifier(penalty=1.0).partial_fit(bags, counts)
-    np.testing.assert_allclose(one.theta_, whole.theta_, atol=2e-3)
-    with pytest.raises(DataError, match="two classes only"):
-        CardinalityClassifier().partial_fit(bags, np.column_stack([counts, bags.sizes - counts, 0 * counts]))
-    with pytest.raises(DataError, match="plain linear classifier only"):
-        CardinalityClassifier(random_intercept=True).partial_fit(bags, counts)
-
-
-@pytest.mark.parametrize("slope", [0.0, 1.0, 30.0])
-def test_a_penalty_is_chosen_with_at_most_eight(slope):
-    rng = np.random.default_rng(1)
-    values = rng.normal(size=(200, 3)) + np.repeat(rng.normal(size=(20, 3)), 10, axis=0)
-    labels = rng.random(200) < 1 / (1 + np.exp(-slope * values[:, 0]))
-    counts = labels.reshape(20, 10).sum(axis=1)
-    for own in (False, True):
-        clf = CardinalityClassifier(random_intercept=own).fit(Bags(values, np.arange(0, 201, 10)), counts)
-        assert 2 <= len(clf.penalty_search_["penalties"]) <= 8
-
-
 @pytest.mark.parametrize(("size", "wanted"), [(30, 0), (100, 1)])
 def test_the_saddlepoint_leads_an_exact_fit_where_exact_inference_is_costly(size, wanted, monkeypatch):
     led, lead = [], cardinality.maximise_by_approximation
@@ -340,5 +278,5 @@ def test_the_saddlepoint_leads_an_exact_fit_where_exact_inference_is_costly(size
     labels = np.digitize(values[:, 0] + rng.logistic(size=6 * size), [-1.0, 1.0])
     counts = np.eye(3, dtype=int)[labels].reshape(6, size, 3).sum(axis=1)
     bags = Bags(values, np.arange(0, 6 * size + 1, size))
-    CardinalityClassifier(multiclass="exact", inference="direct", penalty=0.5).fit(bags, counts)
+    CardinalityClassifier(penalty=0.5).fit(bags, counts)
     assert len(led) == wanted

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from sumwise import Bags
 from sumwise.errors import DataError
 from sumwise.noise import Gaussian, Geometric, Poisson
-from sumwise.proportions import apportion, at_least_one, intervals
-from sumwise.proportions.counts import drop_empty, observe
+from sumwise.proportions import at_least_one, intervals
+from sumwise.proportions.counts import apportion, drop_empty, observe
 
 
 def bags(*sizes, weights=None):

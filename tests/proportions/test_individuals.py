@@ -92,7 +92,7 @@ def test_frames_of_pyarrow_and_polars_are_taken(fitted, people):
 @pytest.mark.filterwarnings("ignore:Stopped after")
 def test_rows_of_a_network_are_calibrated(people):
     bags = Bags.from_frame(people, bag="area", features=["age", "job"])
-    net = CardinalityNetwork((4,), penalty=1.0, max_epochs=2, patience=1, n_members=1, learning_rate=0.1)
+    net = CardinalityNetwork((4,), max_epochs=2, n_members=2)
     rows = net.fit(bags, people.groupby("area")["vote"].sum()).individuals()
     X, y = people[["age", "job"]], people["vote"]
     assert CalibratedClassifierCV(FrozenEstimator(rows)).fit(X, y).score(X, y) > 0.7
@@ -134,3 +134,14 @@ def test_columns_of_text_have_no_coefficients_of_their_own(fitted):
     with pytest.raises(AttributeError, match="Some columns entered as several numbers"):
         _ = fitted.individuals().coef_
     assert not hasattr(fitted.individuals(), "intercept_")
+
+
+def test_a_model_that_is_not_linear_has_no_coefficients_of_rows():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 1))
+    y = (np.abs(X[:, 0]) > 0.7).astype(int)
+    clf = CardinalityClassifier("fourier").fit(Bags(X, np.arange(0, 601, 5)), y.reshape(120, 5).sum(axis=1))
+    assert clf.individuals().score(X, y) > 0.85
+    with pytest.raises(AttributeError, match="not linear"):
+        _ = clf.individuals().coef_
+    assert clf.notebook_finding() is None

@@ -8,8 +8,8 @@ from sklearn.metrics import log_loss
 from sumwise import Bags
 from sumwise.errors import DataError, ModelWarning
 from sumwise.proportions import MeanMap
+from sumwise.proportions.linear import default_penalty
 from sumwise.proportions.mean_map import MomentProblem, mean_map
-from sumwise.proportions.penalty import reference_shape
 from sumwise.proportions.shares import bag_shares
 
 
@@ -63,33 +63,16 @@ def test_equal_shares_are_refused_by_name():
     assert MeanMap(laplacian=True, penalty=1.0).fit(bags, [1, 1, 1]).coef_.shape == (1, 2)
 
 
-@pytest.mark.filterwarnings("ignore:Counts of the bags vary:sumwise.errors.ModelWarning")  # with little smoothness
-def test_smoothness_is_chosen_by_held_out_shares():
-    rng = np.random.default_rng(4)
-    values = rng.normal(size=(400, 2)) + np.repeat(rng.normal(size=(40, 2)), 10, axis=0)
-    labels = rng.random(400) < 1 / (1 + np.exp(-2 * values[:, 0]))
-    bags, counts = Bags(values, np.arange(0, 401, 10)), labels.reshape(40, 10).sum(axis=1)
-    chosen = MeanMap(laplacian=True, penalty=1.0).fit(bags, counts)
-    data, losses = bag_shares(bags, counts), {}
-    for smoothness in (1.0, 1e2, 1e4):
-        clf = MeanMap(laplacian=True, penalty=1.0, smoothness=smoothness).fit(bags, counts)
-        assert clf.smoothness_ == smoothness
-        losses[smoothness] = clf._held_out(clf._parts(data), 1.0)
-        if smoothness == chosen.smoothness_:
-            np.testing.assert_array_equal(clf.coef_, chosen.coef_)
-    assert losses[chosen.smoothness_] == min(losses.values()) < max(losses.values())
-    with pytest.raises(DataError, match="smoothness is 'much'"):
-        MeanMap(laplacian=True, smoothness="much").fit(bags, counts)
-
-
-def test_bags_that_just_identify_the_classes_get_the_reference_penalty():
+def test_the_penalty_of_labels_is_that_of_counts_times_the_members():
     rng = np.random.default_rng(0)
     bags = Bags(rng.normal(size=(80, 2)), np.arange(5) * 20)
-    counts = np.array([[8, 6, 6], [8, 6, 6], [2, 12, 6], [4, 4, 12]])  # without the third or the fourth: rank 2
+    counts = np.array([[8, 6, 6], [8, 6, 6], [2, 12, 6], [4, 4, 12]])
     clf = MeanMap().fit(bags, counts)
-    np.testing.assert_array_equal(clf.penalty_, reference_shape(bags.values))
+    np.testing.assert_allclose(clf.penalty_, 20 * default_penalty(bags.values))
     with pytest.raises(DataError, match="rank 2, below the 3 classes"):
         MeanMap().fit(bags, counts[[0, 1, 2, 2]])
+    with pytest.raises(DataError, match="smoothness is not above zero"):
+        MeanMap(laplacian=True, smoothness=0.0).fit(bags, counts)
 
 
 def test_a_penalty_that_does_not_fit_the_features_is_refused():
@@ -103,7 +86,7 @@ def test_certainty_that_counts_contradict_is_worth_a_warning():
     shares = rng.beta(4, 4, 12)
     labels = rng.random(1200) < np.repeat(shares, 100)
     values = 0.1 * rng.normal(size=(1200, 2)) + np.repeat(shares + 0.05 * rng.normal(size=12), 100)[:, None]
-    with pytest.warns(ModelWarning, match=r"Counts of the bags vary [\d,.e+]+ times .* Hint: .*Calibrated"):
+    with pytest.warns(ModelWarning, match=r"Counts of the bags vary [\d,.e+]+ times .* Hint: Card"):
         clf = MeanMap(penalty=1e-3).fit(Bags(values, np.arange(13) * 100), labels.reshape(12, 100).sum(axis=1))
     assert log_loss(labels, clf.predict_proba(values)) > np.log(2)  # worse than not to know
 

@@ -1,4 +1,4 @@
-"""What the linear rivals share: the penalty from held-out bags, several classes, refusals; one test runs them all."""
+"""What the linear methods for shares have in common: weights, several classes, refusals; one test runs them all."""
 
 # pyright: reportAttributeAccessIssue=false
 # clone is typed as if it could return any container
@@ -12,20 +12,11 @@ from sumwise import Bags
 from sumwise.errors import DataError, NotConverged
 from sumwise.proportions import (
     AlternatingMeanMap,
-    CentralLimitClassifier,
-    EasyLLP,
-    HardEM,
-    InverseCalibration,
-    LabelSampler,
     MeanEmbeddingClassifier,
     MeanMap,
     Oracle,
-    ProportionLossClassifier,
-    ProportionSVM,
     label_bags,
 )
-from sumwise.proportions.share_classifier import _parts
-from sumwise.proportions.shares import bag_shares
 
 RIVALS = {
     "mean embedding": MeanEmbeddingClassifier(),
@@ -48,13 +39,7 @@ def sample(n_bags=60, size=10, n_classes=2, seed=0):
     return bags, counts, labels
 
 
-def noise():
-    """Labels that features say nothing about."""
-    rng = np.random.default_rng(5)
-    return Bags(rng.normal(size=(400, 2)), np.arange(0, 401, 10)), rng.binomial(10, 0.5, size=40)
-
-
-@pytest.mark.filterwarnings("ignore::sumwise.errors.NotConverged")
+@pytest.mark.filterwarnings("ignore::sumwise.errors.NotConverged", "ignore:Counts of the bags vary")
 @pytest.mark.parametrize("name", RIVALS)
 @pytest.mark.parametrize("n_classes", [2, 3])
 def test_rivals_learn_what_can_be_learned(name, n_classes):
@@ -69,21 +54,9 @@ def test_rivals_learn_what_can_be_learned(name, n_classes):
 def test_two_columns_equal_one_count():
     bags, counts, _ = sample(20)
     one, two = (MeanEmbeddingClassifier().fit(bags, c) for c in (counts[:, 1], counts))
-    np.testing.assert_array_equal(one.coef_, two.coef_)
+    np.testing.assert_allclose(one.coef_, two.coef_, rtol=1e-9)
     assert one.predict_counts(bags).shape == (20,)
     assert two.predict_counts(bags).shape == (20, 2)
-
-
-def test_penalty_is_chosen_by_held_out_shares():
-    bags, counts, _ = sample(40)
-    clf = MeanEmbeddingClassifier().fit(bags, counts)
-    losses = {}
-    for factor in (0.1, 1.0, 10.0):
-        model = MeanEmbeddingClassifier(penalty=factor * clf.penalty_)
-        folds = np.random.default_rng(0).permutation(np.arange(40) % 4)
-        losses[factor] = model._held_out(_parts(bag_shares(bags, counts), folds), factor * clf.penalty_)
-    assert losses[1.0] <= min(losses.values()) * 1.001
-    assert clf.penalty_ != pytest.approx(MeanEmbeddingClassifier().fit(*noise()).penalty_)
 
 
 def test_empty_bags_are_left_out_with_a_warning():
@@ -112,17 +85,10 @@ def test_a_fit_that_stops_early_says_so():
 
 WEIGHTED = [
     MeanEmbeddingClassifier(penalty=1.0, tol=1e-6),
-    ProportionLossClassifier(penalty=1.0, tol=1e-6),
-    CentralLimitClassifier(penalty=1.0, tol=1e-6),
     MeanMap(penalty=1.0, tol=1e-6),
     AlternatingMeanMap(penalty=1.0),
     AlternatingMeanMap(penalty=1.0, variant="max"),
-    HardEM(penalty=1.0),
-    EasyLLP(penalty=1.0, tol=1e-6),
-    InverseCalibration(penalty=1.0, tol=1e-5),
-    ProportionSVM(penalty=1.0, tol=1e-4),
     Oracle(penalty=1.0),
-    LabelSampler(penalty=1.0, n_draws=30, n_burn=5),
 ]
 
 
@@ -154,16 +120,10 @@ def test_weights_in_a_graph_of_bags_are_pairs():
     assert np.abs(weighted - repeated).max() < 0.3 * np.abs(plain - repeated).max()  # but for the graph's scale
 
 
-def test_labels_are_drawn_for_whole_bags():
-    bags, counts, _ = sample(n_bags=8)
-    with pytest.raises(DataError, match="not a whole number"):
-        LabelSampler().fit(bags, counts[:, 1], sample_weight=np.full(8, 0.5))
-
-
 def test_weights_are_routed_through_a_search():
     bags, counts, _ = sample(n_bags=20)
     with config_context(enable_metadata_routing=True):
-        model = ProportionLossClassifier().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+        model = MeanEmbeddingClassifier().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
         search = GridSearchCV(model, {"penalty": [0.1, 10.0]}, cv=2)
         search.fit(bags, counts[:, 1], sample_weight=np.linspace(1.0, 2.0, 20))
     assert search.best_params_["penalty"] in (0.1, 10.0)

@@ -6,7 +6,7 @@ import pytest
 from sumwise import Bags
 from sumwise.errors import DataError
 from sumwise.proportions import intervals
-from sumwise.proportions.shares import bag_shares, share_loss
+from sumwise.proportions.shares import bag_shares
 
 
 @pytest.fixture
@@ -35,14 +35,6 @@ def test_part_and_one_class_against_the_rest(bags):
     np.testing.assert_array_equal(part.values, bags.values[2:])
     np.testing.assert_allclose(part.shares, [[0.0, 1 / 3, 2 / 3]])
     np.testing.assert_allclose(data.against(1).shares, [[0.5, 0.5], [2 / 3, 1 / 3]])
-
-
-def test_loss_is_zero_at_the_shares_only(bags):
-    data = bag_shares(bags, [1, 3])
-    right = np.array([0.0, 0.0, 40.0, 40.0, 40.0])
-    assert share_loss(right, data) == pytest.approx(0.0, abs=1e-9)
-    assert share_loss(np.zeros(5), data) == pytest.approx(0.6 * np.log(2))
-    assert share_loss(np.column_stack([np.zeros(5), right]), data) == pytest.approx(0.0, abs=1e-9)
 
 
 def test_ranges_and_absent_classes_are_refused(bags):

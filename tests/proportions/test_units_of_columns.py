@@ -13,13 +13,10 @@ pytestmark = [pytest.mark.check, pytest.mark.filterwarnings("ignore")]
 
 N_BAGS, SIZE = 24, 6
 QUICK = {
-    "CardinalityNetwork": {"max_epochs": 3, "patience": 1, "n_members": 1},
-    "ProportionLossNetwork": {"max_epochs": 3},
-    "MixBag": {"max_epochs": 3},
+    "CardinalityNetwork": {"max_epochs": 3, "n_members": 2},
     "DeepSets": {"max_epochs": 3},
-    "LabelSampler": {"n_draws": 20, "n_burn": 5},
 }
-CENTRED = (proportions.AggregateRegressor, proportions.ClusterSelection, proportions.ProportionLossNetwork)
+CENTRED = (proportions.AggregateRegressor,)
 UNITS = [np.array([unit, 1 / unit, unit]) for unit in (1e-12, 1e-6, 1e6, 1e12)]
 
 
@@ -84,8 +81,7 @@ def test_a_column_far_from_zero_changes_nothing_or_is_refused(model, sample):
     values, _, labels, responses = sample
     offsets, target = np.arange(N_BAGS + 1) * SIZE, target_of(model, labels, responses)
     usual = answer(model, Bags(values, offsets), target)
-    if not isinstance(model, proportions.LabelSampler):  # a chain that rounding leads elsewhere
-        same(answer(model, Bags(values + 1e3, offsets), target), usual, 1e-2)
+    same(answer(model, Bags(values + 1e3, offsets), target), usual, 1e-2)
     far = Bags(values + 1e9, offsets)
     if isinstance(model, CENTRED):
         same(answer(model, far, target), usual)

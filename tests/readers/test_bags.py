@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sumwise import Bags
+from sumwise.aggregate import aggregate_bags
 from sumwise.errors import DataError, SumwiseError, UnknownName
 from sumwise.readers import read_bags
 
@@ -67,7 +68,23 @@ def test_booleans_and_categories_of_a_frame():
     frame = pd.DataFrame({"b": [1, 1], "t": [True, False], "c": pd.Categorical(["x", "y"], ["y", "x"])})
     bags = read_bags(frame, bag="b")
     assert bags.values.tolist() == [[1, 1], [0, 0]]
-    assert bags.levels == {"c": ("y", "x")}
+    assert bags.levels == {"t": (False, True), "c": ("y", "x")}
+
+
+@pytest.mark.parametrize("shown", [str, str.upper, str.lower])
+def test_booleans_are_the_same_two_levels_through_every_door(tmp_path, shown):
+    frame = pd.DataFrame({"b": [1, 1, 2], "x": [1, 2, 3], "t": [False, True, True]})
+    frame.to_parquet(tmp_path / "a.parquet")
+    text = frame.assign(t=[shown(str(t)) for t in frame["t"]])
+    text.to_csv(tmp_path / "a.csv", index=False)
+    expected = Bags.from_frame(frame, "b")
+    assert expected.levels == {"t": (False, True)}
+    for source in (frame, text, tmp_path / "a.parquet", tmp_path / "a.csv"):
+        bags = read_bags(source, bag="b")
+        assert bags.levels == expected.levels
+        assert np.array_equal(bags.values, expected.values)
+    for source in (frame, tmp_path / "a.parquet", tmp_path / "a.csv"):
+        assert aggregate_bags(source, "b", ["x", "t"]) == expected
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,10 @@ import zipfile
 import pytest
 
 from sumwise.errors import DataError, UnknownName
+from sumwise.io.parsers import workbook
 from sumwise.readers import read_margins
 from sumwise.readers.excel import open_excel
+from sumwise.readers.grid import Strict
 
 openpyxl = pytest.importorskip("openpyxl")
 SIDES = {"rows": ["young", "old"], "cols": ["yes", "no"], "unit": "precinct"}
@@ -34,11 +36,10 @@ def book(tmp_path):
 
 
 def test_header_is_found_and_rows_are_counted_as_excel_does(book):
-    sheet = open_excel(book)
+    sheet = open_excel(book, {}, Strict())
     assert sheet.columns == ("precinct", "young", "old", "yes", "no")
     assert sheet.row(0) == "row 4"
-    assert sheet.remarks[0] == "the rows above the header of a.xlsx were treated as a title: 'Results 2020'."
-    assert "the others ('Notes', 'Empty') are not" in sheet.remarks[1]
+    assert sheet.remarks[0] == "row 1 of a.xlsx is treated as a title: 'Results 2020'."
     margins = read_margins(book, **SIDES)
     assert margins.rows.tolist() == [[60, 40], [10, 90]]
     assert margins.units.tolist() == ["007", "B"]
@@ -47,11 +48,11 @@ def test_header_is_found_and_rows_are_counted_as_excel_does(book):
 
 def test_sheets_that_are_not_there_are_refused(book):
     with pytest.raises(UnknownName, match="no sheet 'Vote'. Hint: did you mean 'Votes'"):
-        open_excel(book, "Vote")
+        open_excel(book, {"sheet": "Vote"}, Strict())
     with pytest.raises(DataError, match="has 3 sheets, and no sheet 4"):
-        open_excel(book, 4)
+        open_excel(book, {"sheet": 4}, Strict())
     with pytest.raises(DataError, match="the sheet 'Empty' is empty"):
-        open_excel(book, "Empty")
+        open_excel(book, {"sheet": "Empty"}, Strict())
 
 
 def test_flaws_are_named_by_row(book):
@@ -65,32 +66,32 @@ def test_flaws_are_named_by_row(book):
 def test_what_is_no_workbook_is_refused(tmp_path):
     (tmp_path / "a.xlsx").write_text("a,b\n1,2\n")
     with pytest.raises(DataError, match="is text, and no workbook"):
-        open_excel(tmp_path / "a.xlsx")
+        open_excel(tmp_path / "a.xlsx", {}, Strict())
     (tmp_path / "a.xlsx").write_bytes(bytes(range(256)))
     with pytest.raises(DataError, match="can't be read"):
-        open_excel(tmp_path / "a.xlsx")
+        open_excel(tmp_path / "a.xlsx", {}, Strict())
 
 
 def test_cells_of_a_sheet_without_names(book):
-    assert open_excel(book, header=False).columns[:2] == ("c1", "c2")
+    assert open_excel(book, {"header": False}, Strict()).columns[:2] == ("c1", "c2")
 
 
 def test_a_workbook_that_unpacks_to_anything_is_not_read(book, monkeypatch):
     monkeypatch.setattr("sumwise.readers.excel.FREE_SIZE", 10)
     monkeypatch.setattr("sumwise.readers.excel.EXPANSION", 1)
     with pytest.raises(DataError, match="unpacks to .*; it isn't read"):
-        open_excel(book)
+        open_excel(book, {}, Strict())
 
 
 def test_a_cell_far_away_takes_no_memory(book, monkeypatch):
     made = openpyxl.load_workbook(book)
     made.active["XFD5"] = 1  # the last column; the sheet says that all its rows are that wide
     made.save(book)
-    monkeypatch.setattr("sumwise.readers.excel.MOST_CELLS", 2**14 + 40)  # one wide row
-    assert len(open_excel(book).frame) > 1
-    monkeypatch.setattr("sumwise.readers.excel.MOST_ROWS", 4)
+    monkeypatch.setattr(workbook, "MOST_CELLS", 2**14 + 40)  # one wide row
+    assert workbook.parse(str(book), None, 2**28).num_rows > 1
+    monkeypatch.setattr(workbook, "MOST_ROWS", 4)
     with pytest.raises(DataError, match="more than 4 rows"):
-        open_excel(book)
+        workbook.parse(str(book), None, 2**28)
 
 
 ENTITIES = '<!DOCTYPE l [<!ENTITY a SYSTEM "file:///etc/hostname">]>'
@@ -119,7 +120,7 @@ def test_forged_parts_of_a_workbook_are_refused(book, part, old, new):
         for name, content in parts.items():
             forged.writestr(name, content)
     with pytest.raises(DataError):
-        open_excel(book)
+        open_excel(book, {}, Strict())
 
 
 @pytest.mark.parametrize(
@@ -133,4 +134,47 @@ def test_rows_out_of_order_are_refused_and_not_passed_over(book, number, place):
         for name, content in parts.items():
             forged.writestr(name, content)
     with pytest.raises(DataError, match=f"the sheet 'Votes' has {place}"):
-        open_excel(book)
+        open_excel(book, {}, Strict())
+
+
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ({"D5": "=B5-70"}, r"1 cells of the sheet 'Votes' hold formulas without values. First: D5 \(=B5-70\)"),
+        ({f"{c}{r}": f"=Notes!{c}{r}" for c in "BCDE" for r in (4, 5)}, r"8 cells .* First: B4 \(=Notes!B4\)"),
+        ({"A6": "=1+1", "G9": "=SUM(B4:B5)"}, "2 cells .* First: A6"),
+        ({"F4": openpyxl.worksheet.formula.ArrayFormula("F4:F5", "=B4:B5*2")}, "1 cells .* First: F4"),
+    ],
+)
+def test_formulas_without_values_are_refused(book, cells, said):
+    made = openpyxl.load_workbook(book)
+    for place, formula in cells.items():
+        made["Votes"][place] = formula
+    made.save(book)
+    with pytest.raises(DataError, match=said):
+        open_excel(book, {}, Strict())
+    with pytest.raises(DataError, match="no rows"):  # another sheet's formulas are its own
+        open_excel(book, {"sheet": "Notes"}, Strict())
+
+
+def _with_values(book, values):
+    """The workbook as a program that computes saves it: every formula with a value beside it."""
+    with zipfile.ZipFile(book) as whole:
+        parts = {name: whole.read(name) for name in whole.namelist()}
+    for empty, cached in values.items():
+        assert empty in parts[SHEET].decode()
+        parts[SHEET] = parts[SHEET].replace(empty.encode(), cached.encode())
+    with zipfile.ZipFile(book, "w") as saved:
+        for name, content in parts.items():
+            saved.writestr(name, content)
+
+
+def test_formulas_with_values_are_read(book):
+    made = openpyxl.load_workbook(book)
+    made["Votes"]["E5"] = "=100-30"
+    made["Votes"]["F5"] = '=""'
+    made.save(book)
+    with pytest.raises(DataError, match="2 cells .* First: E5"):
+        open_excel(book, {}, Strict())
+    _with_values(book, {"<f>100-30</f><v></v>": "<f>100-30</f><v>70</v>", '<c r="F5">': '<c r="F5" t="str">'})
+    assert read_margins(book, **SIDES).cols.tolist() == [[55, 45], [30, 70]]

@@ -127,3 +127,14 @@ def test_half_of_a_surrogate_pair_is_refused_and_a_whole_one_read(place, tmp_pat
     path.write_text(whole.replace("\\ude00", ""))
     with pytest.raises(DataError, match="half of a surrogate pair"):
         open_geojson(path)
+
+
+@pytest.mark.parametrize("properties", [[1, 2], "text", 5, True])
+def test_properties_that_are_no_object_are_an_error_of_the_input(tmp_path, capsys, properties):
+    from sumwise.cli import main
+
+    features = [{"type": "Feature", "properties": p, "geometry": None} for p in ({"a": 1}, properties)]
+    path = tmp_path / "x.geojson"
+    path.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
+    assert main(["init", str(path), "--out", str(tmp_path / "p.toml")]) == 2
+    assert "feature 2" in capsys.readouterr().err

@@ -109,7 +109,7 @@ def test_numbers_as_people_write_them(tmp_path):
 def test_a_number_with_two_readings_is_refused_until_told(tmp_path):
     text = "p;a;b\nx;1.234;1.234\n"
     path = put(tmp_path / "x.csv", text)
-    with pytest.raises(DataError, match=r"column 'a' can be read as 1\.234 .* or as 1234 .*First: row 2 has '1\.234'"):
+    with pytest.raises(DataError, match=r"Is 1\.234 a little over 1, or 1234"):
         read_margins(path, rows=["a"], cols=["b"])
     assert read_margins(path, rows=["a"], cols=["b"], decimal=",").totals.tolist() == [1234]
     assert read_margins(path, rows=["a"], cols=["b"], decimal=".").totals.tolist() == [1.234]
@@ -123,7 +123,7 @@ def test_columns_of_one_file_share_a_style(tmp_path, separator):
     sides = {"rows": {"a": "share", "b": None}, "cols": ["votes"], "total": "n"}
     assert read_margins(put(tmp_path / "x.csv", text), **sides).rows.tolist() == [[154.25, 1079.75]]
     clear = 'votes|share|n\n1.234|"12,5%"|1.5\n'.replace("|", separator)
-    with pytest.raises(DataError, match="column 'share' is not a number"):
+    with pytest.raises(DataError, match="is not a number"):
         read_margins(put(tmp_path / "x.csv", clear), **sides)
 
 
@@ -136,7 +136,7 @@ def test_columns_of_one_file_share_a_style(tmp_path, separator):
         (WIDE.replace("5,5,4", "5,,4"), r"column 'white' is missing in 1 of 2 rows\. First: row 3\."),
         (WIDE.replace("5,5,4", "5, ,4"), r"column 'white' is missing in 1 of 2 rows\. First: row 3\."),
         (WIDE.replace("5,5,4", "5,x5,4"), r"column 'white' is not a number in 1 of 2 rows\. First: row 3 has 'x5'"),
-        (WIDE.replace("5,5,4", "5,NA,4"), r"column 'white' is not a number in 1 of 2 rows\. First: row 3 has 'NA'"),
+        (WIDE.replace("5,5,4", "5,NA,4"), r"column 'white' is missing in 1 of 2 rows\. First: row 3"),
         (WIDE.replace("5,5,4", "5,-5,4"), r"column 'white' is negative in 1 of 2 rows\. First: row 3"),
         (WIDE.replace("5,5,4", "5,1e999,4"), r"column 'white' is infinite in 1 of 2 rows\. First: row 3"),
         (WIDE.replace("5,5,4", "5%,5,4"), r"column 'black' has no percent sign"),
@@ -146,7 +146,7 @@ def test_columns_of_one_file_share_a_style(tmp_path, separator):
         (WIDE.replace("5,5,4", "5,5,5"), r"totals|don't sum"),
         (WIDE.replace("02", "01"), r"column 'precinct' repeats a unit \('01'\) in 1 of 2 rows\. First: row 3"),
         (WIDE.replace("02", ""), r"column 'precinct' is missing in 1 of 2 rows\. First: row 3"),
-        (WIDE.replace("white", "black"), r"two columns called 'black' \(row 1, columns 2 and 3\)"),
+        (WIDE.replace("white", "black"), r"two columns called 'black' \(columns 2 and 3\)"),
         (WIDE.replace("white", "wight"), r"no column 'white'"),
         ("a,b;c,d\n", r"may be separated by comma and semicolon"),
     ],

@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 
 from sumwise.errors import DataError
+from sumwise.io.parsers.workbook import cell_text
 from sumwise.readers.files import open_sheet
-from sumwise.readers.sheet import cell_text, column_names, column_values, header_position
+from sumwise.readers.sheet import column_names, column_values, header_position
 
 
 def test_numbers_may_be_missing_where_told():

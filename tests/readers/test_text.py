@@ -154,7 +154,9 @@ def test_zero_bytes_are_refused_by_row(tmp_path):
 def test_windows_1252_is_read_where_its_signs_show_it(tmp_path, name):
     file = found(tmp_path, f"unit,n\n{name},1\nPeña,2\n".encode("cp1252"))
     assert file.encoding == "cp1252"
-    assert encoding_remark(file)[0].endswith(f"was read as Windows-1252 (cp1252): row 2 has {name!r}.")
+    assert encoding_remark(file.path, file.encoding)[0].endswith(
+        f"was read as Windows-1252 (cp1252): row 2 has {name!r}."
+    )
 
 
 @pytest.mark.parametrize(

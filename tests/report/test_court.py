@@ -17,7 +17,7 @@ M = synthetic.precincts(40, 2, 2, random_state=0).margins
 
 @pytest.fixture(scope="module")
 def made():
-    est = EcologicalEM(n_groups=4).fit(M)
+    est = EcologicalEM().fit(M)
     return est, report(est, M)
 
 

@@ -22,7 +22,7 @@ def margins(seed):
 @pytest.mark.check
 def test_one_document_has_every_contest_once():
     m, results = margins(0), {}
-    shares, bounds = EcologicalEM(n_groups=3).fit(m), Bounds().fit(m)
+    shares, bounds = EcologicalEM().fit(m), Bounds().fit(m)
     pages = {est: report(est, m) for est in (shares, bounds)}
     for name, est in {"Mayor <2020>": shares, "Sheriff": shares, "Clerk": bounds}.items():
         results[name] = ContestResult(pages[est], est, {"problem": f"title = '{name}'", "seed": 0})

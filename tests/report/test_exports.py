@@ -23,7 +23,7 @@ def found():
     yes = (0.7 * rows[:, 0] + 0.2 * rows[:, 1]).round()
     names = {"row_names": ["=1+1", "R&D_50%"], "col_names": ["yes", "no"]}
     margins = Margins(rows, np.stack([yes, 500 - yes], axis=1), **names)
-    return report(Goodman(constrained=True, n_bootstrap=5).fit(margins), margins)
+    return report(Goodman(constrained=True).fit(margins), margins)
 
 
 def test_every_table_has_a_sheet_with_numbers_and_no_formulas(found, tmp_path):
@@ -74,6 +74,9 @@ def test_documents_have_a_table_each_with_a_repeated_head(found, tmp_path):
     document = docx.Document(str(export_tables(found, tmp_path / "t.docx")))
     assert len(document.tables) == len({sheet.title for sheet in tables_of(found)})
     assert all("tblHeader" in table.rows[0]._tr.xml for table in document.tables)
+    reasons = [finding["because"] for finding in found.summary["findings"]]
+    assert reasons
+    assert all(any(p.text.endswith(because) for p in document.paragraphs) for because in reasons)
 
 
 def test_tables_that_the_page_cuts_are_whole(found, tmp_path):

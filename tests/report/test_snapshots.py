@@ -15,12 +15,12 @@ import pandas as pd
 import pytest
 
 from sumwise import Bags, Margins, Tables
-from sumwise.collective import CountsOverTime, FlowModel, Movement
 from sumwise.distribution import BagRidge, LinearEmbedding
 from sumwise.ecological import Bounds, EcologicalEM, Goodman, King
+from sumwise.flows import CountsOverTime, FlowModel, Movement
 from sumwise.maxent import BestPair, NaiveBayesTables
 from sumwise.noise import Gaussian
-from sumwise.proportions import EasyLLP, MeanMap
+from sumwise.proportions import CardinalityClassifier, MeanEmbeddingClassifier
 from sumwise.report import report
 
 FOLDER = Path(__file__).parent / "snapshots"
@@ -49,12 +49,12 @@ def ecological(kind):
         return Bounds(), margins(1, lambda x: x), {}
     if kind == "certain":
         return (
-            Goodman(n_bootstrap=10),
+            Goodman(),
             margins(40, lambda x: x),
-            {"compare": [Goodman(constrained=True, n_bootstrap=10)]},
+            {"compare": [Goodman(constrained=True)]},
         )
     if kind == "impossible":
-        return Goodman(n_bootstrap=10), margins(40, lambda x: x**2), {"cautions": ["The totals were rescaled."]}
+        return Goodman(), margins(40, lambda x: x**2), {"cautions": ["The totals were rescaled."]}
     if kind == "abstention":
         return EcologicalEM(), margins(40, lambda x: 0.9 - 0.2 * x, outcomes=("no vote", "yes")), {}
     return (
@@ -70,7 +70,11 @@ def proportions(kind):
     if kind == "subgroups":
         options["groups"] = {"side": np.where(held.values[:, 0] > 0, "right", "left").astype(object)}
         options["truth"] = (held.values[:, 0] > 0).astype(int)
-    return (EasyLLP() if kind == "few bags" else MeanMap()), (held, counts_of(held)), options
+    return (
+        (MeanEmbeddingClassifier() if kind == "few bags" else CardinalityClassifier()),
+        (held, counts_of(held)),
+        options,
+    )
 
 
 def distribution(kind):

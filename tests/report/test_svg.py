@@ -79,7 +79,7 @@ def test_maps_taller_than_wide_keep_room_for_their_labels():
     moves = np.column_stack([-90 - at[:, 0], 38 - at[:, 1]]) / 3
     numbers = {"positions": at, "starts": at, "moves": moves, "counts": np.arange(1.0, len(at) + 1), "title": "week 1"}
     layout: list = []
-    draw("map_flows", numbers, "Flows", 1, "wide", layout)
+    draw("flows", numbers, "Flows", 1, "wide", layout)
     left, _, width, height = layout[0]
     assert left > 0.08  # for the latitudes
     assert width > 0.5

@@ -4,11 +4,12 @@ import pandas as pd
 import pytest
 
 from study_cases import votes
-from sumwise.checkpoint import CachedSteps
 from sumwise.errors import DataError
-from sumwise.study.contests import contest_problems, fit_together, folder_names
+from sumwise.io.checkpoint import CachedSteps
+from sumwise.schema.problem import Problem
+from sumwise.schema.reading.contests import contest_problems
+from sumwise.study.contests import fit_together, folder_names
 from sumwise.study.fitting import compare_folders, fit_problem, read_result, write_page
-from sumwise.study.problem import Problem
 
 TEXT = """
 family = "ecological"

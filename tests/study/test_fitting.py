@@ -19,9 +19,9 @@ from sumwise.aggregate import aggregate
 from sumwise.ecological import EcologicalEM, Goodman
 from sumwise.errors import DataError
 from sumwise.readers.tables_folder import write_tables_folder
-from sumwise.recognise.initialise import suggest_problem
 from sumwise.study.families.ecological import Ecological
 from sumwise.study.fitting import fit_problem, predict_file, read_result, write_page
+from sumwise.study.initialise import suggest_problem
 
 FILES = [
     "estimates.csv",
@@ -54,7 +54,7 @@ def test_result_has_all_files_and_runs_again_to_the_same_bytes(tmp_path):
 
 
 def test_interrupted_run_goes_on_and_ends_the_same(tmp_path, monkeypatch):
-    other_methods = importlib.import_module("sumwise.diagnostics.other_methods")
+    other_methods = importlib.import_module("sumwise.report.other_methods")
     path = ecological(tmp_path, sensitivity="true")
     monkeypatch.setattr(other_methods, "BY_FAMILY", {"ecological": ("EcologicalEM", "Goodman")})  # the quick ones
     fit_problem(path, tmp_path / "whole")

@@ -11,15 +11,15 @@ import pytest
 
 from study_cases import clicks, doses, flocks, people, votes
 from sumwise import load
-from sumwise.recognise.initialise import write_problem
 from sumwise.study.fitting import fit_problem, read_result
+from sumwise.study.initialise import suggest_problem
 
 pytestmark = pytest.mark.check
 
 FRAMES = {"ecological": votes, "proportions": people, "distribution": doses, "maxent": clicks, "collective": flocks}
 KILLED = """
 import os, signal, sys
-from sumwise import checkpoint
+from sumwise.io import checkpoint
 from sumwise.study.fitting import fit_problem
 
 whole, left = checkpoint.Checkpoint.save, [int(sys.argv[3])]
@@ -44,7 +44,7 @@ def killed(problem, out, saves, begun):
 @pytest.mark.parametrize("family", sorted(FRAMES))
 def test_a_fit_that_is_killed_twice_ends_with_the_same_bits(tmp_path, family):
     FRAMES[family]().to_csv(tmp_path / "data.csv", index=False)
-    _, problem = write_problem([tmp_path / "data.csv"], tmp_path / "problem.toml", family)
+    problem = suggest_problem([tmp_path / "data.csv"], tmp_path / "problem.toml", family=family).write()
     fit_problem(problem, tmp_path / "whole")
     assert killed(problem, tmp_path / "again", 1, begun=False) == -signal.SIGKILL
     assert not (tmp_path / "again").exists()

@@ -23,7 +23,7 @@ def test_init_writes_a_problem_and_says_what_comes_next(tmp_path, capsys, monkey
     votes().to_csv("votes.csv", index=False)
     assert main(["init", "votes.csv"]) == 0
     told = capsys.readouterr().out
-    assert told.startswith("ecological: one row per unit")
+    assert told.startswith("ecological")
     assert "Next: sumwise fit problem.toml" in told
     assert 'file = "votes.csv"' in (tmp_path / "problem.toml").read_text()
     assert main(["init", "votes.csv"]) == 2
@@ -44,9 +44,8 @@ def test_init_shows_its_reading_and_what_is_not_used(tmp_path, capsys, monkeypat
     assert main(["init", "votes.csv"]) == 0
     shown = capsys.readouterr().out
     total = votes(12)["young"].sum()
-    assert re.search(rf"group +young .* {total:,.0f}", shown)
+    assert re.search(rf"groups +young .* {total:,.0f}", shown)
     assert "12 units" in shown
-    assert "not used: income: no part of a side; it may be a covariate" in shown
 
 
 @pytest.mark.parametrize(("answer", "code", "written"), [("n\n", 1, False), ("y\n", 0, True)])
@@ -58,6 +57,36 @@ def test_init_asks_on_a_terminal(tmp_path, capsys, monkeypatch, answer, code, wr
     assert main(["init", "votes.csv"]) == code
     assert (tmp_path / "problem.toml").exists() is written
     assert ("Nothing was written" in capsys.readouterr().out) is not written
+
+
+def test_init_leaves_questions_in_the_problem_file_and_takes_answers(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame = votes(12)
+    frame.assign(no=frame["no"] // 2).to_csv("votes.csv", index=False)
+    assert main(["init", "votes.csv", "--yes"]) == 2
+    assert '# fewer = "they did not vote"' in (tmp_path / "problem.toml").read_text()
+    assert "--answer 'fewer=they did not vote'" in capsys.readouterr().out
+    assert main(["fit", "problem.toml", "--out", "result"]) == 2
+    assert "questions are open (confirm, fewer)" in capsys.readouterr().err
+    text = (tmp_path / "problem.toml").read_text()
+    answered = text.replace('# confirm = "yes"', 'confirm = "yes"').replace('# fewer = "they did', 'fewer = "they did')
+    (tmp_path / "problem.toml").write_text(answered)
+    assert main(["fit", "problem.toml", "--out", "result"]) == 0
+    assert 'mismatch = "no_vote"' in (tmp_path / "result" / "problem.toml").read_text()
+    given = ["init", "votes.csv", "--replace", "--answer", "confirm=yes", "--answer"]
+    assert main([*given, "fewer=they did not vote"]) == 0
+    assert main([*given, "fewer=perhaps"]) == 2
+    assert main([*given, "fewer=they did not vote", "--answer", "fewr=yes"]) == 2
+
+
+def test_init_asks_questions_on_a_terminal(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    frame = votes(12)
+    frame.assign(no=frame["no"] // 2).to_csv("votes.csv", index=False)
+    monkeypatch.setattr(init, "_terminal", lambda: True)
+    monkeypatch.setattr("sys.stdin", io.StringIO("7\n2\n2\ny\n"))
+    assert main(["init", "votes.csv"]) == 0
+    assert 'mismatch = "no_vote"' in (tmp_path / "problem.toml").read_text()
 
 
 def test_init_does_not_ask_with_yes(tmp_path, monkeypatch):

@@ -128,7 +128,10 @@ def test_whole_weights_need_a_bound(tables, capsys):
     assert main(["release", "weighted", "--out", "noisy"]) == 2
     assert capsys.readouterr().err.startswith("The tables were counted with weights")
     assert main(["release", "weighted", "--max-rows", "1", "--out", "noisy"]) == 2
-    assert main(["release", "weighted", "--max-weight", "3", "--out", "noisy"]) == 0
+    assert main(["release", "weighted", "--max-weight", "3", "--mechanism", "laplace", "--out", "noisy"]) == 2
+    assert "count again with max_weight=3" in capsys.readouterr().err
+    assert main(["aggregate", "weighted.parquet", *arguments[:-1], "clipped", "--max-weight", "3"]) == 0
+    assert main(["release", "clipped", "--mechanism", "laplace", "--out", "noisy"]) == 0
     assert read_tables_folder("noisy")["a"].noise.scale == pytest.approx(3)
 
 
@@ -189,76 +192,103 @@ def test_aggregate_release_init_and_fit_in_a_row(tables, capsys):
     assert "2 attributes of" in capsys.readouterr().out
 
 
-RULES = """
-[age]
+SCHEMA = """
+label = "ill"
+
+[attributes.age]
 kind = "quantiles"
 bins = 3
 range = [0, 100]
 
-[town]
+[attributes.town]
 kind = "levels"
 """
 
 
-@pytest.mark.parametrize("kind", ["csv", "csv.gz"])
-def test_labels_of_0_and_1_in_a_text_file_are_no_levels_learned(tmp_path, monkeypatch, kind):
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"age": rng.integers(0, 90, 900), "town": "Bern", "ill": rng.integers(0, 2, 900)})
-    frame.to_csv(f"people.{kind}", index=False)
-    (tmp_path / "rules.toml").write_text(RULES)
-    asked = ["release", "--rows", f"people.{kind}", "--encode", "rules.toml", "--label", "ill", "--out", "noisy"]
-    assert run([*asked, "--mechanism", "gaussian", "--delta", "1e-6", "--epsilon", "5"]) == 0
-    assert read_tables_folder("noisy").classes == (0, 1)
-
-
-def test_rows_to_private_tables_in_one_go(tmp_path, monkeypatch, capsys):
+@pytest.fixture
+def people(tmp_path, monkeypatch):
+    """Rows of people, and a schema of them."""
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     towns = ["Alp", *rng.choice(["Bern", "Rome"], 2999)]
-    frame = pd.DataFrame({"age": rng.integers(0, 90, 3000), "town": towns, "ill": rng.integers(0, 2, 3000)})
-    frame.to_parquet("people.parquet")
-    (tmp_path / "rules.toml").write_text(RULES)
-    arguments = ["--rows", "people.parquet", "--encode", "rules.toml", "--label", "ill", "--mechanism", "gaussian"]
-    assert run(["release", *arguments, "--delta", "1e-6", "--epsilon", "2", "--out", "noisy"]) == 0
+    (tmp_path / "schema.toml").write_text(SCHEMA)
+    return pd.DataFrame({"age": rng.integers(0, 90, 3000), "town": towns, "ill": rng.integers(0, 2, 3000)})
+
+
+GAUSSIAN = ["--mechanism", "gaussian", "--delta", "1e-6", "--epsilon", "2"]
+
+
+@pytest.mark.parametrize("kind", ["csv", "csv.gz", "parquet"])
+def test_rows_to_private_tables_in_one_go(people, kind):
+    name = f"people.{kind}"
+    people.to_parquet(name) if kind == "parquet" else people.to_csv(name, index=False)
+    arguments = ["--rows", name, "--schema", "schema.toml", *GAUSSIAN]
+    assert run(["release", *arguments, "--out", "noisy"]) == 0
     noisy = read_tables_folder("noisy")
+    assert noisy.classes == (0, 1)
     assert noisy.domain.levels("town") == ("Bern", "Rome", "other", "missing")
     assert len(noisy.encoding["age"].edges) == 2
-    assert "Alp" not in (tmp_path / "noisy" / "encoding.json").read_text()
-    with open("people.parquet.budget.json") as file:
-        assert [e["what"] for e in json.load(file)["entries"]] == ["levels of people.parquet", "release to noisy"]
-    losses = [(r.get("of"), r["delta"]) for r in noisy.provenance.releases]
-    assert losses == [("levels and cut points", pytest.approx(2e-7)), (None, pytest.approx(9e-7))]
+    with open("noisy/encoding.json") as file:
+        assert "Alp" not in file.read()
+    with open(f"{name}.budget.json") as file:
+        assert [e["what"] for e in json.load(file)["entries"]] == ["release to noisy"] * 2
+    assert [(r["epsilon"], r["delta"]) for r in noisy.provenance.releases] == [(2.0, 1e-6)]
     for other in ([], ["--budget", "other.json"]):  # spent, or another than the first
-        assert run(["release", *arguments, "--delta", "1e-6", "--epsilon", "2", "--out", "again", *other]) == 2
-    assert sorted(os.listdir()) == [".people.parquet.budget.json.lock", "noisy", "people.parquet",
-                                    "people.parquet.budget.json", "rules.toml"]  # fmt: skip
+        assert run(["release", *arguments, "--out", "again", *other]) == 2
+    assert sorted(os.listdir()) == [f".{name}.budget.json.lock", "noisy", name, f"{name}.budget.json", "schema.toml"]
+
+
+def test_a_row_of_other_types_changes_no_type_and_prints_nothing(people, capsys):
+    """One row more once made numbers into text, or ended the release after the charge."""
+    schema = SCHEMA.replace('kind = "levels"', 'kind = "levels"\nvalues = [1, 2, 3]')
+    for name, more in (("plain", []), ("odd", [{"age": "forty", "town": "x9", "ill": "perhaps"}])):
+        pd.concat([people.assign(town=2), pd.DataFrame(more)]).to_csv(f"{name}.csv", index=False)
+        with open("schema.toml", "w") as file:
+            file.write(schema)
+        capsys.readouterr()
+        assert run(["release", "--rows", f"{name}.csv", "--schema", "schema.toml", "--out", name]) == 0
+        assert not {"forty", "x9", "perhaps"} & set(capsys.readouterr().out.split())
+        assert read_tables_folder(name).domain.levels("town") == (1, 2, 3, "other", "missing")
+
+
+def test_a_plan_for_rows_looks_at_none_of_them(people, capsys):
+    assert run(["release", "--rows", "nowhere.csv", "--schema", "schema.toml", *GAUSSIAN, "--plan", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["release"]["epsilon"] == 2.0
+    assert sorted(os.listdir()) == ["schema.toml"]
 
 
 @pytest.mark.parametrize(
-    ("given", "line"),
+    ("old", "new", "given", "line"),
     [
-        (["--label", "state"], "Levels, classes or cut points of 'state' were read from the rows"),
-        (["--label", "il"], "There is no column 'il'"),
-        (["--label", "ill", "--delta", "0.1"], "delta is 0.1"),
-        (["--label", "ill", "--level-share", "1"], "--level-share is 1."),
+        ('"ill"', '"il"', [], "There is no column 'il'"),
+        ('"ill"', '"age"', [], "Column 'age' is declared twice."),
+        ("[0, 100]", "[5, 5]", [], "Attribute 'age' needs a range"),
+        ("label", "lable", [], "There is no key of a declaration 'lable'"),
+        ("", "", ["--delta", "0.1"], "delta is 0.1"),
+        ("", "", ["--level-share", "1"], "level_share is 1."),
+        ("", "", ["--max-rows", "2"], "--max-rows, --max-weight and --public-levels are for tables."),
     ],
 )
-def test_nothing_is_spent_on_levels_of_a_release_that_is_refused(tmp_path, monkeypatch, capsys, given, line):
-    monkeypatch.chdir(tmp_path)
-    frame = {"age": [30, 40] * 9, "town": ["Bern"] * 18, "ill": [0, 1] * 9, "state": ["good", "bad"] * 9}
-    pd.DataFrame(frame).to_parquet("people.parquet")
-    (tmp_path / "rules.toml").write_text(RULES)
-    arguments = ["--rows", "people.parquet", "--encode", "rules.toml", "--mechanism", "gaussian", "--delta", "1e-6"]
-    assert run(["release", *arguments, "--out", "noisy", *given]) == 2
+def test_nothing_is_spent_on_rows_whose_release_is_refused(people, capsys, old, new, given, line):
+    people.to_parquet("people.parquet")
+    with open("schema.toml", "w") as file:
+        file.write(SCHEMA.replace(old, new, 1) if old else SCHEMA)
+    assert (
+        run(["release", "--rows", "people.parquet", "--schema", "schema.toml", *GAUSSIAN, "--out", "noisy", *given])
+        == 2
+    )
     assert line in capsys.readouterr().err
     assert not os.path.exists("people.parquet.budget.json")
 
 
-def test_tables_can_be_chosen_privately(tables):
-    arguments = ["--select", "tree", "--delta", "1e-6", "--epsilon", "5", "--out", "noisy"]
-    assert main(["release", "tables", *arguments]) == 0
-    assert len(read_tables_folder("noisy")) == 6 + 5
+def test_a_file_whose_quotes_do_not_pair_up_is_refused_before_anything_is_spent(people, capsys):
+    people.to_csv("people.csv", index=False)
+    with open("people.csv", "a") as file:
+        file.write('40,"Secret,1\n')
+    assert run(["release", "--rows", "people.csv", "--schema", "schema.toml", *GAUSSIAN, "--out", "noisy"]) == 2
+    assert "Secret" not in (said := capsys.readouterr().err)
+    assert "pair up" in said
+    assert not os.path.exists("people.csv.budget.json")
 
 
 @pytest.mark.parametrize(
@@ -266,7 +296,7 @@ def test_tables_can_be_chosen_privately(tables):
     [
         (["--out", "noisy"], "Give a folder of tables, or --rows."),
         (["tables", "--rows", "rows.parquet", "--out", "noisy"], "Give a folder of tables, or --rows."),
-        (["--rows", "rows.parquet", "--plan"], "--plan needs tables."),
+        (["--rows", "rows.parquet", "--plan"], "--rows and --schema go together."),
     ],
 )
 def test_rows_and_tables_are_not_mixed(tables, capsys, arguments, line):
@@ -280,9 +310,7 @@ def test_the_index_of_a_pandas_frame_is_no_attribute(tables):
     frame = pd.read_parquet("rows.parquet")
     frame[frame["a"] == frame["a"].iloc[0]].to_parquet("some.parquet")
     assert main(["aggregate", "some.parquet", "--label", "click", "--out", "some"]) == 0
-    assert main(["release", "--rows", "some.parquet", "--label", "click", "--epsilon", "1", "--out", "noisy"]) == 0
-    for folder in ("some", "noisy"):
-        assert not [a for a in read_tables_folder(folder).domain.attributes if a.startswith("__index")]
+    assert not [a for a in read_tables_folder("some").domain.attributes if a.startswith("__index")]
 
 
 def test_two_folders_of_the_same_rows_have_one_ledger(tables, capsys):
@@ -301,15 +329,16 @@ def test_two_folders_of_the_same_rows_have_one_ledger(tables, capsys):
     assert not os.path.exists("more")
 
 
-def test_links_to_rows_and_copies_of_them_have_no_ledger_of_their_own(tables, capsys):
+def test_links_to_rows_and_copies_of_them_have_no_ledger_of_their_own(people, capsys):
     """Other tables of the same rows are other data to a ledger that knows tables alone."""
+    people.to_parquet("rows.parquet")
     os.symlink("rows.parquet", "link.parquet")
     shutil.copy("rows.parquet", "copy.parquet")
-    options = ["--label", "click", "--epsilon", "1"]
-    assert main(["release", "--rows", "rows.parquet", "--out", "noisy", *options]) == 0
-    for name, why in (("link", "has 0 left"), ("copy", "is another than the one that these data, or")):
+    options = ["--schema", "schema.toml", *GAUSSIAN]
+    assert run(["release", "--rows", "rows.parquet", "--out", "noisy", *options]) == 0
+    for name, why in (("link", "would bring the total to"), ("copy", "is another than the one that these data, or")):
         capsys.readouterr()
-        assert main(["release", "--rows", f"{name}.parquet", "--order", "1", "--out", name, *options]) == 2
+        assert run(["release", "--rows", f"{name}.parquet", "--order", "1", "--out", name, *options]) == 2
         assert why in capsys.readouterr().err
         assert not os.path.exists(name)
 
@@ -321,13 +350,3 @@ def test_parts_that_were_added_ask_for_rows_per_person(tables, capsys):
     assert "--max-rows" in capsys.readouterr().err
     assert main(["release", "both", "--replace", "--max-rows", "2", "--out", "noisy"]) == 0
     assert read_tables_folder("noisy").tables[0].label_noise.scale == pytest.approx(4 * 15)  # two rows, out and in
-
-
-def test_old_name_of_max_rows_warns_and_means_the_same(tables, capsys):
-    capsys.readouterr()
-    assert main(["release", "tables", "--plan", "--rows-per-person", "3", "--json"]) == 0
-    said = capsys.readouterr()
-    assert "--rows-per-person is now called --max-rows" in said.err
-    assert json.loads(said.out)["tables"][0]["sensitivity"] == 3
-    assert main(["release", "tables", "--plan", "--rows-per-person", "3", "--max-rows", "2"]) == 2
-    assert "both are given" in capsys.readouterr().err

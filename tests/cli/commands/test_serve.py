@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import socket
 
-import pytest
+import uvicorn
 
 from study_cases import ecological
 from sumwise.cli import main
 from sumwise.study.fitting import fit_problem
-
-uvicorn = pytest.importorskip("uvicorn", reason="the extra 'serve' isn't installed")
 
 
 def interrupted(self, sockets=None):

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import warnings
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
 from collective_cases import random_tree
-from sumwise import Table, Tables
+from sumwise import Domain, Table, Tables
+from sumwise.collective import TreeModel, map_counts
 from sumwise.collective.kernels.dual_counts import maximise_dual
 from sumwise.collective.kernels.nonlinear_bp import feasible_nlbp, naive_nlbp
 from sumwise.collective.kernels.proximal_counts import Run
 from sumwise.collective.observations import observe
-from sumwise.noise import Poisson
+from sumwise.noise import Gaussian, Poisson
 
 
 def problem_of(seed, rate=1.0):
@@ -50,3 +54,22 @@ def test_strong_evidence_does_not_make_it_diverge():
     found = feasible_nlbp(Run(seen.problem, seen.loss, 1e-4, 2000))
     best = maximise_dual(seen.problem, 1e-9)
     assert found.objective == pytest.approx(best.objective, rel=1e-3)
+
+
+@pytest.mark.parametrize("sd", [0.5, 3.0, 40.0])
+def test_line_searched_steps_converge_linearly_as_proved(sd):
+    """A generalised conditional gradient: the excess falls by 1 - min(1/2, sd^2 / (4 n T)) a step, at least."""
+    rng = np.random.default_rng(0)
+    n, times, cells = 50.0, 4, 3
+    names = [f"t{k}" for k in range(times)]
+    domain = Domain(dict.fromkeys(names, cells))
+    model = TreeModel(domain, list(pairwise(names)), dict.fromkeys(pairwise(names), rng.normal(size=(cells, cells))))
+    seen = [Table(a, n * rng.dirichlet(np.ones(cells)) + rng.normal(0, sd, cells), noise=Gaussian(sd)) for a in names]
+    tables = Tables(seen, domain, n=n)
+    best = map_counts(model, tables, tol=1e-12).objective
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        excess = map_counts(model, tables, method="nlbp", tol=1e-9, max_iter=200).history["objective"] - best
+    factor = 1.0 - min(0.5, sd**2 / (4.0 * n * times))
+    assert (excess[1:] <= factor * excess[:-1] + 1e-6).all()
+    assert excess[-1] < 1e-3 * excess[0]

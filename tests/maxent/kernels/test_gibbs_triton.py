@@ -9,7 +9,7 @@ import pytest
 
 CODE = """
 import numpy as np, torch
-from sumwise.maxent.kernels import contrastive_device, gibbs_device
+from sumwise.maxent.kernels import gibbs_device
 from sumwise.maxent.kernels.gibbs_plan import Jump
 from sumwise.maxent.kernels.loglinear import layout
 
@@ -29,13 +29,6 @@ for n_classes, tables, more in [(2, pairs, {"jumps": (jump,)}), (3, [(0, 1, 2), 
         halves = [gibbs_device.sweep_halves(chains, plan, *given) for _ in range(2)][-1]
         found.append([chains.codes, chains.labels, *(x for half in halves for x in half[:2])])
     print(all(torch.equal(a, b) for a, b in zip(*found)))
-    values, weight = torch.rand((2, lay.n_cells)), torch.rand((2, lay.n_cells))
-    lines, centred = contrastive_device.centring_lines(lay, torch.as_tensor), []
-    for kernels in (None, plan.kernels):
-        centred.append(values.clone())
-        problem = contrastive_device.Problem(lay, *[None] * 5, 1.0, lines, kernels)
-        contrastive_device.without_means(centred[-1], weight, problem)
-    print(torch.allclose(*centred, atol=1e-6) and not torch.allclose(centred[0], values, atol=1e-3))
 """
 
 
@@ -43,4 +36,4 @@ for n_classes, tables, more in [(2, pairs, {"jumps": (jump,)}), (3, [(0, 1, 2), 
 def test_kernels_draw_and_count_as_plain_operations_do():
     environment = {**os.environ, "TRITON_INTERPRET": "1"}
     done = subprocess.run([sys.executable, "-c", CODE], capture_output=True, text=True, env=environment)
-    assert done.stdout.split() == ["True"] * 4, done.stderr
+    assert done.stdout.split() == ["True"] * 2, done.stderr

@@ -11,7 +11,7 @@ import pytest
 from study_cases import people
 from sumwise import Bags
 from sumwise.errors import DataError
-from sumwise.proportions import CardinalityClassifier, MeanMap
+from sumwise.proportions import CardinalityClassifier, MeanEmbeddingClassifier
 from sumwise.report import report
 
 
@@ -28,13 +28,19 @@ def case(n_bags=24):
 def test_findings_contrast_subgroups_and_check_against_labels():
     data, labels, options = case()
     model = CardinalityClassifier(penalty=1.0).fit(*data)
-    found = report(model, data, truth=labels, compare=[MeanMap()], **options)
+    found = report(model, data, truth=labels, compare=[MeanEmbeddingClassifier()], **options)
     assert found.title == "Share of yes by sex"
     assert "but not which ones" in found.summary["lead"][0]
     assert found.findings[0].startswith("Share of “yes” where sex is f: ")
     assert "labels are known here" in " ".join(found.summary["checked"])
     text = str(found.summary["sections"])
-    for words in ("Is the model identifiable?", "Cross-validation over bags", "MeanMap", "against the labels", "AUC"):
+    for words in (
+        "Is the model identifiable?",
+        "Cross-validation over bags",
+        "MeanEmbeddingClassifier",
+        "against the labels",
+        "AUC",
+    ):
         assert words in text
 
 
@@ -83,7 +89,7 @@ def test_no_difference_is_a_finding_where_no_effect_is_answerable():
 def test_counts_are_needed():
     data, _, _ = case()
     with pytest.raises(DataError, match="give .bags, counts."):
-        report(MeanMap().fit(*data), data[0])
+        report(MeanEmbeddingClassifier().fit(*data), data[0])
 
 
 def test_those_whose_level_is_missing_are_no_finding():

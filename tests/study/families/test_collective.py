@@ -10,15 +10,15 @@ import pytest
 
 from study_cases import flocks, study
 from sumwise import load
-from sumwise.collective import Movement
 from sumwise.errors import DataError
+from sumwise.flows import Movement
 from sumwise.noise import Geometric, Laplace, NegativeBinomial, Poisson
 from sumwise.readers import BirdFlow, write_birdflow
-from sumwise.recognise.initialise import suggest_problem
+from sumwise.schema.opened import is_birdflow
+from sumwise.schema.problem import Problem
 from sumwise.study.families import study_of
 from sumwise.study.fitting import fit_problem, predict_file
-from sumwise.study.problem import Problem
-from sumwise.study.sources import is_birdflow
+from sumwise.study.initialise import suggest_problem
 
 TEXT = """family = "collective"
 [data]
@@ -81,7 +81,7 @@ def test_every_key_reaches_the_model(tmp_path):
     assert sorted(model.seasons_) == [2020, 2021]
     one = model.seasons_[2020]
     assert isinstance(one.noise_, NegativeBinomial)
-    np.testing.assert_array_equal(one.noise_.rate, 0.5)
+    np.testing.assert_array_equal(one.noise_.rate, 1.0)  # the same effort everywhere
     assert one.mask_.all()
     assert made.places.area is not None
     assert set(made.details["regions"]) == {"e", "w"}
@@ -163,8 +163,8 @@ def test_counts_at_several_times_are_predicted_time_by_time(tmp_path):
         counted = frame[frame["week"] == time].set_index("site")["birds"]
         mine = found[found["time"] == time].set_index("place")
         np.testing.assert_allclose(mine["now"], counted.loc[mine.index])
-        moved = model.predict(mine["now"].to_numpy(), time if time < 3 else None)  # no step begins at the last time
-        np.testing.assert_allclose(mine["next"], moved)
+        ahead = model.forecast(mine["now"].to_numpy(), time if time < 3 else None)  # no step begins at the last time
+        np.testing.assert_allclose(mine["next"], ahead.values[0])
 
 
 def test_result_predicts_the_next_step(tmp_path):
@@ -245,17 +245,19 @@ def test_init_reads_files_that_nobody_prepared(tmp_path):
     frame = frame.assign(survey_date=days[frame["week"] - 1]).drop(columns=["week", "site"])
     frame = frame[(frame["birds"] > 0) & (frame["survey_date"] != days[2])]
     frame.assign(species="rewbla").sample(frac=1, random_state=0).to_csv(tmp_path / "survey.csv", index=False)
-    found = suggest_problem([tmp_path / "survey.csv"], tmp_path / "a.toml").guess
+    answers = {"absent": "nobody was there", "times": "estimate the missing times"}
+    found = suggest_problem([tmp_path / "survey.csv"], tmp_path / "a.toml", answers).schema
+    assert found.questions == ()
     assert found.columns == {"time": "survey_date", "count": "birds", "lon": "longitude", "lat": "latitude"}
     assert (found.data["absent"], found.data["times"]) == ("zero", "regular")
     wide = flocks(5).pivot_table(index="site", columns="week", values="birds").add_prefix("week0").reset_index()
     wide.to_csv(tmp_path / "wide.csv", index=False)
     flocks(5)[["site", "x", "y"]].drop_duplicates().to_csv(tmp_path / "sites.csv", index=False)
-    found = suggest_problem([tmp_path / "wide.csv", tmp_path / "sites.csv"], tmp_path / "b.toml").guess
+    found = suggest_problem([tmp_path / "wide.csv", tmp_path / "sites.csv"], tmp_path / "b.toml").schema
     assert found.columns["times"] == [f"week0{k}" for k in range(1, 6)]
     tall = flocks(5).pivot_table(index="week", columns="site", values="birds").reset_index()
     tall.to_csv(tmp_path / "tall.csv", index=False)
-    found = suggest_problem([tmp_path / "tall.csv", tmp_path / "sites.csv"], tmp_path / "c.toml").guess
+    found = suggest_problem([tmp_path / "tall.csv", tmp_path / "sites.csv"], tmp_path / "c.toml").schema
     assert found.columns["places"] == sorted(set(flocks(5)["site"]))
 
 

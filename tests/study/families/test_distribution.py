@@ -35,18 +35,18 @@ def test_regression_predicts_bags_it_has_not_seen(tmp_path):
     assert np.corrcoef(told["actual"], told["predicted"])[0, 1] > 0.9
     inside = (told["low"] <= told["actual"]) & (told["actual"] <= told["high"])
     assert inside.mean() >= 0.95
-    assert "cross-validation" in made.why
+    assert made.model.weights_["constant"] < 0.1
 
 
 def test_classes_are_predicted_as_such(tmp_path):
-    frame = samples()
+    frame = samples(size=100)  # a bag's mean to within 0.1: classes are clear
     frame["dose"] = np.where(frame["dose"] > 0, "high", "low")
     told = (
         study(tmp_path, frame, TEXT.replace('family = "distribution"', 'family = "distribution"\nmethod = "means"'))
         .report()
         .frames["estimates"]
     )
-    assert (told["actual"] == told["predicted"]).mean() > 0.85
+    assert (told["actual"] == told["predicted"]).mean() > 0.9
     assert told.columns.tolist()[-2:] == ["score(high)", "score(low)"]
     frame["dose"] = np.array(["a", "b", "c"])[frame["sample"] % 3]
     made = study(tmp_path, frame, TEXT.replace('family = "distribution"', 'family = "distribution"\nmethod = "means"'))

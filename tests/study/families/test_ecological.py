@@ -147,7 +147,7 @@ def test_the_report_says_what_an_opponent_would_ask(tmp_path):
         "two random halves of the units",
         "Does behaviour vary with composition?",
         "converged",
-        "covered 97.3%",
+        "95% intervals covered",
         "tomography",
         "whatever the model",
         "Goodman",
@@ -172,7 +172,9 @@ def test_rescaled_totals_are_a_caution(tmp_path):
     frame.to_csv(tmp_path / "votes.csv", index=False)
     made = study(tmp_path, text, run=True)
     assert "differ in 1 of 40 units" in made.cautions[0]
-    assert made.report().summary["lead"][1] == made.cautions[0]
+    lead = made.report().summary["lead"]
+    assert "if the model of Goodman is right, and for nothing else" in lead[1]
+    assert lead[2] == made.cautions[0]
 
 
 def test_prediction_takes_the_long_file_that_was_fitted(tmp_path):

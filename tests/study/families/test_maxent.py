@@ -9,12 +9,11 @@ import pytest
 from study_cases import study
 from sumwise import Tables, load, synthetic
 from sumwise.aggregate import aggregate
-from sumwise.diagnostics import class_margin
 from sumwise.encoding import Encoding
 from sumwise.errors import DataError
-from sumwise.maxent import NaiveBayesTables
 from sumwise.noise import Gaussian
 from sumwise.readers import write_tables, write_tables_folder
+from sumwise.report.level_shares import class_margin
 from sumwise.study import Problem, study_of
 from sumwise.study.fitting import fit_problem, predict_file
 
@@ -115,58 +114,6 @@ def test_a_problem_file_says_the_noise_of_cells(tmp_path):
 def test_bad_problems_are_told(tmp_path, change, told):
     with pytest.raises(DataError, match=told):
         study(tmp_path, rows(), TEXT.replace(*change), fit=False)
-
-
-AMOUNTS = """family = "maxent"
-[data]
-file = "data.csv"
-low = 0
-high = 20
-[columns]
-amount = "visits"
-attributes = ["a", "b"]
-categorical = ["a", "b"]
-"""
-
-
-def visits(n=2000):
-    rng = np.random.default_rng(3)
-    frame = pd.DataFrame({"a": rng.integers(0, 3, n), "b": rng.integers(0, 2, n)})
-    return frame.assign(visits=rng.poisson(1.0 + frame["a"] * frame["b"]))
-
-
-def test_amounts_from_rows_and_from_a_folder(tmp_path):
-    visits().to_csv(tmp_path / "data.csv", index=False)
-    (tmp_path / "p.toml").write_text(AMOUNTS)
-    found = fit_problem(tmp_path / "p.toml", tmp_path / "r")
-    assert found["method"] == "MaxEntRegressor"
-    assert any("R squared" in f["line"] for f in found["findings"])
-    assert "BestPair" not in str(found)
-    predicted = predict_file(tmp_path / "r", tmp_path / "data.csv")
-    assert predicted.columns.tolist() == ["row", "expected visits", "low", "high"]
-    means = visits().assign(found=predicted["expected visits"]).groupby(["a", "b"])[["visits", "found"]].mean()
-    assert (means["visits"] - means["found"]).abs().max() < 0.5
-    made = study(tmp_path, visits(), AMOUNTS, fit=False)
-    write_tables_folder(made.tables, tmp_path / "tables")
-    (tmp_path / "q.toml").write_text('family = "maxent"\n[data]\nfile = "tables"\n')
-    again = study_of(Problem.from_file(tmp_path / "q.toml"))
-    again.read()
-    assert again.choose()[0] == "MaxEntRegressor"
-    with pytest.raises(DataError, match="are of an amount"):
-        NaiveBayesTables().fit(again.tables)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "words"),
-    [
-        ("high = 20\n", "", "Amounts need high"),
-        ('amount = "visits"', 'amount = "visits"\nlabel = "a"', "both a label and an amount"),
-        ("[data]", 'method = "BestPair"\n[data]', "are of an amount, and the method is BestPair"),
-    ],
-)
-def test_amounts_that_do_not_fit_are_refused(tmp_path, old, new, words):
-    with pytest.raises(DataError, match=words):
-        study(tmp_path, visits(200), AMOUNTS.replace(old, new), fit=False)
 
 
 @pytest.mark.parametrize("encoded", [False, True])

@@ -68,7 +68,7 @@ def test_counts_in_a_second_file_are_scaled_and_matched(tmp_path):
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (('label = "vote"', ""), "names no label, and .data. no counts_file"),
+        (('label = "vote"', ""), "names no label and no counts"),
         (('bag = "area"', 'bag = "sex"'), "There are 2 bags"),
         (('label = "vote"', 'label = "vot"'), "line 7: .*no column 'vot'. Hint: did you mean 'vote'"),
         (('label = "vote"', 'label = "vote"\nfeatures = ["ag"]'), "line 8: .*no column 'ag'"),

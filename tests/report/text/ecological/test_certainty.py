@@ -9,7 +9,7 @@ from sumwise import Margins, synthetic
 from sumwise.ecological import EcologicalEM, Goodman
 from sumwise.report import report
 
-QUICK = {"constrained": True, "n_bootstrap": 20}
+QUICK = {"constrained": True}
 
 
 @pytest.mark.filterwarnings("ignore:Goodman's estimate leaves")
@@ -19,7 +19,7 @@ def test_behaviour_that_varies_with_composition_comes_first():
 
     def of(yes):
         m = Margins(np.column_stack([young, 1000 - young]), np.column_stack([yes, 1000 - yes]))
-        return report(Goodman(n_bootstrap=20).fit(m), m).summary
+        return report(Goodman().fit(m), m).summary
 
     found = of((1000 * x**2).astype(int))
     assert "Read with caution: group behaviour appears to vary with the composition" in found["lead"][-1]
@@ -36,7 +36,6 @@ def test_other_methods_are_fitted_compared_and_missed_by_name():
     text = str(found.summary["sections"])
     assert "Other methods on the same data" in text
     assert "methods" in [f.plot for f in found.figures]
-    assert "other methods agree" in str(found.summary["findings"]) or "Other methods differ" in str(found.summary)
 
 
 def test_methods_are_compared_by_candidates_where_some_did_not_vote():
@@ -44,7 +43,7 @@ def test_methods_are_compared_by_candidates_where_some_did_not_vote():
     rows = rng.integers(50, 500, (40, 2))
     cols = rng.multinomial(rows[:, 0], [0.3, 0.28, 0.42]) + rng.multinomial(rows[:, 1], [0.1, 0.45, 0.45])
     m = Margins(rows, cols, row_names=["a", "b"], col_names=["Ames", "Voss", "no vote"])
-    est, other = EcologicalEM(n_groups=2).fit(m), Goodman().fit(m)
+    est, other = EcologicalEM().fit(m), Goodman().fit(m)
     other.shares_ = np.array([[0.6, 0.3, 0.1], [0.1, 0.5, 0.4]])  # the first choice is the same, "no vote" is not
     items = [
         item
@@ -74,14 +73,5 @@ def test_reports_say_how_an_error_of_the_groups_was_taken():
     cols = rows @ [[0.7, 0.3], [0.2, 0.8]]
     m = Margins(rows, cols, row_sd=np.full(rows.shape, 5.0))
     for kind, words in (("classical", "taken as classical"), ("berkson", "taken as Berkson error")):
-        made = report(EcologicalEM(n_groups=2, row_error=kind).fit(m), m).summary
+        made = report(EcologicalEM(row_error=kind).fit(m), m).summary
         assert words in str(made["sections"])
-
-
-def test_few_units_that_widen_intervals_are_said():
-    groups = np.array([[52, 48], [50, 50], [47, 53], [45, 55]]) * 10
-    margins = Margins(groups, groups[:, ::-1] // 2 + 250)
-    text = str(EcologicalEM().fit(margins).report(margins).summary)
-    assert "4 units with these compositions hardly identify the shares of groups: the intervals are 2.4 times" in text
-    spread = Margins(np.column_stack([np.arange(100, 900, 10), np.arange(900, 100, -10)]), np.full((80, 2), 500))
-    assert "hardly identify" not in str(EcologicalEM().fit(spread).report(spread).summary)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from sumwise import Margins, synthetic
-from sumwise.diagnostics import is_abstention
 from sumwise.ecological import Bounds, EcologicalEM, King
+from sumwise.nonvoting import is_abstention
 from sumwise.report import report
 
 

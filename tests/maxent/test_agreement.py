@@ -1,0 +1,75 @@
+"""A fitted model is tested where it is returned: label totals, one-way tables by class, calibration."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from maxent_settings import classifier
+from sumwise import NotConverged, Table, Tables, synthetic
+from sumwise.maxent import MaxEntClassifier
+from sumwise.noise import Gaussian
+
+
+def coin_flips(n_attributes, rate, n=8000, levels=3):
+    rng = np.random.default_rng(n_attributes)
+    names = [f"a{i}" for i in range(n_attributes)]
+    rows = dict(zip(names, rng.integers(0, levels, (n_attributes, n)))) | {"y": (rng.random(n) < rate).astype(int)}
+    return rows, Tables.from_frame(rows, names, label="y")
+
+
+@pytest.mark.parametrize(
+    ("n_attributes", "rate"),
+    [
+        (5, 0.5),
+        (16, 0.06),
+        pytest.param(30, 0.01, marks=pytest.mark.check),
+        pytest.param(40, 0.3, marks=pytest.mark.check),
+    ],
+)
+def test_independent_labels_are_predicted_at_their_rate(n_attributes, rate):
+    rows, tables = coin_flips(n_attributes, rate)
+    model = MaxEntClassifier(random_state=0).fit(tables)
+    counted = np.mean(rows["y"])
+    assert model.predict_proba(rows)[:, 1].mean() == pytest.approx(counted, rel=0.05)
+    assert model.sample(20_000, random_state=0)["y"].mean() == pytest.approx(counted, rel=0.1)
+    assert model.fit_.rate[1] == pytest.approx(counted)
+    assert model.fit_.expected_rate[1] == pytest.approx(counted, rel=0.05)
+    assert model.fit_.converged
+
+
+def test_a_fit_that_misses_its_tables_says_so():
+    """Steps that are too long leave the label's total; what is tested is what is returned."""
+    _, tables = coin_flips(16, 0.06)
+    with pytest.warns(NotConverged):
+        model = classifier(step=0.2, step_mu=0.2, max_iter=60, random_state=0).fit(tables)
+    assert not model.fit_.converged
+    assert model.fit_.miss > 1
+    assert model.fit_.worst_miss >= model.fit_.miss
+    drawn = model.sample(20_000, random_state=0)["y"].mean()
+    assert model.fit_.expected_rate[1] == pytest.approx(drawn, abs=0.02)
+
+
+def test_moments_are_those_of_the_returned_parameters_also_after_refitting_to_noise():
+    world = synthetic.rows(20_000, sizes=[4, 3, 5, 2, 6, 3, 4], rate=0.3, correlation=0.4, random_state=1)
+    exact, rng = world.tables(), np.random.default_rng(0)
+    noisy = [
+        Table(t.attributes, *(v + rng.normal(0, 30, v.shape) for v in (t.counts, t.label_sums)), noise=Gaussian(30.0))
+        for t in exact
+    ]
+    model = classifier(engine="gibbs", random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NotConverged)
+        model.fit(Tables(noisy, exact.domain, label=exact.label, n=20_000))
+    drawn = model.sample(50_000, random_state=1)[exact.label].mean()
+    assert model.fit_.expected_rate[1] == pytest.approx(drawn, abs=0.01)
+
+
+def test_slope_is_one_where_scores_are_as_the_tables_say():
+    world = synthetic.rows(20_000, sizes=[4, 3, 5], rate=0.3, random_state=1)
+    fit = MaxEntClassifier(1e-6).fit(world.tables()).fit_
+    assert fit.slope == pytest.approx(1.0, abs=0.05)
+    shrunk = MaxEntClassifier(1e4).fit(world.tables()).fit_
+    assert shrunk.slope > 1.2
+    assert fit.miss < 0.1
+    assert fit.chains == 0

@@ -1,0 +1,159 @@
+"""Audit: pipelines on neighbouring rows succeed or fail alike, say the same, and write files of the same names.
+
+A pair of data sets differs in one row, which is added, left out, or changed to hostile values. What is compared is all
+that is not noise: success, message, exit code, standard output and error, file names, shapes, and types of levels.
+"""
+
+import csv
+import json
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sumwise.cli import main
+from sumwise.encoding import Declaration
+from sumwise.privacy import Budget, private_encoding, release_rows
+
+COLUMNS = ("id", "age", "town", "code", "ill", "kind", "w")
+HOSTILE = (
+    *("", " ", "x9", "forty", "NaN", "nan", "inf", "-inf", "1e308", "-1e400", "9" * 400, "1.0", "01", "0x10", "1_000"),
+    *("٣", "٪", "2024-01-01", "true", "FALSE", "other", "missing", "None", "it's", '"', 'a"b', "a,b", "x\ny", "x\r\ny"),
+    *("\x00", "\ufeff", "é", "-1", "0", "1", "2", "3", "2.5", "1e3", "12:30", "[]", "#", "\t", ";", "|", "y" * 70_000),
+)
+OBJECTS = (*HOSTILE, None, 0, 1, -1, 2.5, float("inf"), 10**30, True, (1, 2), {"a": 1}, pd.NaT, "\udcff", b"\xff", 1j)
+ASKED = {
+    "age": {"kind": "quantiles", "bins": 3, "range": [0, 120]},
+    "town": {"kind": "levels", "max_levels": 5},
+    "code": {"kind": "levels", "values": [1, 2, 3]},
+}
+LABELS = ({"label": "ill"}, {"label": "kind", "classes": ["a", "b", "c"]}, {})
+BOUNDS = ({}, {"person": "id", "max_rows": 2}, {"person": "id", "weight": "w", "max_weight": 2.0})
+
+
+def rows(rng, n=12):
+    parts = rng.integers(0, 4, n), rng.integers(0, 99, n), rng.choice(["Bern", "Rome"], n), rng.integers(1, 4, n)
+    outcomes = rng.integers(0, 2, n), rng.choice(list("abc"), n), rng.random(n)
+    return [[v.item() for v in row] for row in zip(*parts, *outcomes)]
+
+
+def neighbour(rng, given, values):
+    """The rows with one of them added, left out or changed."""
+    hostile = [values[i] if rng.random() < 0.6 else given[0][c] for c, i in enumerate(rng.integers(0, len(values), 7))]
+    at, rest = int(rng.integers(0, len(given))), list(given)
+    how = rng.integers(0, 4)
+    if how == 0:
+        return [*rest[:at], hostile, *rest[at:]]
+    if how == 1:
+        return rest[:at] + rest[at + 1 :]
+    return [*rest[:at], hostile, *rest[at + 1 :]] if how == 2 else [*rest, hostile]
+
+
+def declaration(rng):
+    more = LABELS[rng.integers(len(LABELS))] | BOUNDS[rng.integers(len(BOUNDS))]
+    return Declaration({**ASKED, "old": {"kind": "cuts", "column": "age", "at": [40]}}, **more)
+
+
+def in_python(rng):
+    """Shapes, types and errors of a release of frames, on both sides."""
+    base = rows(rng, int(rng.integers(1, 12)))
+    declared = declaration(rng)
+    mechanism = "gaussian" if declared.weight else ("gaussian", "geometric")[rng.integers(2)]
+    return [
+        seen(lambda r=r: shown(release_rows(frame(r), declared, 1.0, 1e-6, mechanism, Budget(1.0, 1e-6), order=1)))
+        for r in (base, neighbour(rng, base, OBJECTS))
+    ]
+
+
+def frame(given):
+    """A frame whose columns have the type that all their values have, if they have one."""
+    columns = {c: [row[i] for row in given] for i, c in enumerate(COLUMNS)}
+    kinds = {c: {object if v == 10**30 else type(v) for v in values} for c, values in columns.items()}
+    plain = {c: kinds[c].pop() if len(kinds[c]) == 1 else object for c in columns}
+    dtype = {c: kind if kind in (int, float, bool) else object for c, kind in plain.items()}
+    return pd.DataFrame({c: pd.Series(values, dtype=dtype[c]) for c, values in columns.items()})
+
+
+def levels_in_python(rng):
+    base = rows(rng, int(rng.integers(1, 12)))
+    sides = (base, neighbour(rng, base, OBJECTS))
+    return [seen(lambda r=r: sorted(private_encoding(frame(r), ASKED, 1.0, 1e-6, None).rules)) for r in sides]
+
+
+def shown(tables):
+    """What doesn't depend on noise: attributes, label, classes, kinds of noise, promise, kinds of public levels."""
+    levels = [type(v).__name__ for v in tables.domain.levels("code")]
+    noise = [(t.attributes, type(t.noise).__name__, t.counts.dtype.name) for t in tables]
+    return noise, tables.label, tables.classes, tables.provenance.releases, levels, tables.n
+
+
+def seen(work):
+    try:
+        return work()
+    except Exception as error:  # every class of error counts
+        return type(error).__name__, str(error)
+
+
+def by_command(rng, folder, capsys):
+    """Exit code, output and file names of the command on CSV files, on both sides."""
+    base = rows(rng, int(rng.integers(1, 12)))
+    declared = {"label": "ill", "person": "id", "max_rows": 2} if rng.random() < 0.5 else {"label": "ill"}
+    return [
+        _command(folder / side, r, declared, capsys) for side, r in (("a", base), ("b", neighbour(rng, base, HOSTILE)))
+    ]
+
+
+def _command(folder, given, declared, capsys):
+    folder.mkdir(parents=True)
+    os.environ["SUMWISE_STATE"] = f"{folder}-state"  # ledgers of other pairs may be of equal rows, as of none
+    with open(folder / "rows.csv", "w", newline="", encoding="utf-8") as out:
+        csv.writer(out).writerows([COLUMNS, *given])
+    lines = [f"{k} = {json.dumps(v)}" for k, v in declared.items()]
+    lines += [
+        f"attributes.{a} = {{{', '.join(f'{k} = {json.dumps(v)}' for k, v in asked.items())}}}"
+        for a, asked in ASKED.items()
+    ]
+    (folder / "schema.toml").write_text("\n".join(lines), "utf-8")
+    given = ["--rows", "rows.csv", "--schema", "schema.toml", "--mechanism", "gaussian", "--delta", "1e-6"]
+    code = main(
+        [
+            "release",
+            *(str(folder / v) if "." in v and "1e" not in v else v for v in given),
+            "--out",
+            str(folder / "out"),
+        ]
+    )
+    said = capsys.readouterr()
+    names = sorted(str(p.relative_to(folder)) for p in folder.rglob("*"))
+    return code, said.out.replace(str(folder), "."), said.err.replace(str(folder), "."), names
+
+
+@pytest.fixture(autouse=True)
+def own_state(tmp_path, monkeypatch):
+    monkeypatch.setenv("SUMWISE_STATE", str(tmp_path / "state"))
+
+
+def audit(n, seed, tmp_path, capsys):
+    rng = np.random.default_rng(seed)
+    for i in range(n):
+        kind = i % 4
+        pair = (
+            in_python(rng)
+            if kind < 2
+            else levels_in_python(rng)
+            if kind == 2
+            else by_command(rng, tmp_path / str(i), capsys)
+        )
+        assert pair[0] == pair[1], i
+        assert pair[0][0] != "DataError", pair[0]  # the pipelines work
+        assert kind != 3 or pair[0][0] == 0
+
+
+def test_pipelines_on_neighbours_differ_by_noise_alone(tmp_path, capsys):
+    audit(16, 0, tmp_path, capsys)
+
+
+@pytest.mark.long
+def test_pipelines_on_2000_neighbours_differ_by_noise_alone(tmp_path, capsys):
+    audit(2000, 1, tmp_path, capsys)

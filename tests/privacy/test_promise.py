@@ -1,0 +1,85 @@
+"""One composed promise stands in every artefact of a release."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sumwise import DataError, load, save
+from sumwise.aggregate import aggregate
+from sumwise.encoding import Declaration
+from sumwise.maxent import NaiveBayesTables
+from sumwise.privacy import Budget, release, release_rows
+from sumwise.provenance import Promise
+from sumwise.readers import write_tables_folder
+
+pytest.importorskip("opendp", reason="the extra 'privacy' isn't installed")
+
+
+@pytest.fixture(scope="module")
+def noisy():
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"id": np.arange(900), "age": rng.integers(0, 90, 900), "ill": rng.integers(0, 2, 900)})
+    ages = {
+        "age": {"kind": "quantiles", "bins": 3, "range": [0, 100]},
+        "old": {"kind": "cuts", "column": "age", "at": [60]},
+    }
+    declared = Declaration(ages, label="ill", person="id", max_rows=2)
+    return release_rows(rows, declared, 3.0, 1e-6, "gaussian", Budget(3.0, 1e-6))
+
+
+def test_tables_model_report_and_files_state_the_same_promise(noisy, tmp_path):
+    promise = noisy.provenance.promise
+    assert (promise.epsilon, promise.delta, promise.unit) == (3.0, 1e-6, "a person")
+    model = NaiveBayesTables().fit(noisy)
+    assert model.promise == promise
+    save(model, tmp_path / "model.sumwise")
+    assert load(tmp_path / "model.sumwise").promise == promise
+    write_tables_folder(noisy, tmp_path / "noisy")
+    facts = json.loads((tmp_path / "noisy" / "summary.json").read_text())
+    assert facts["provenance"]["promise"] == json.loads(json.dumps(promise.describe()))
+    assert str(promise) in model.report(noisy).json()
+
+
+def test_several_releases_add_up():
+    one = {"mechanism": "geometric", "epsilon": 0.5, "neighbours": "up to 1 row"}
+    two = {"mechanism": "gaussian", "epsilon": 1.0, "delta": 1e-6, "neighbours": "up to 3 rows"}
+    promise = Promise.of([one, two])
+    assert (promise.epsilon, promise.delta, promise.mechanisms) == (1.5, 1e-6, ("geometric", "gaussian"))
+    assert promise.neighbours == "up to 1 row; and up to 3 rows"
+    assert Promise.of([]) is None
+    assert Promise.of([{"of": "levels and cut points", "epsilon": 1.0}]) is None
+
+
+def test_public_declarations_are_counted_and_learned_ones_are_not():
+    rows = {"age": ["17", "forty", "70", None], "w": [5.0, 1.0, -1.0, 1.0]}
+    declared = Declaration({"age": {"kind": "cuts", "at": [18]}}, weight="w", max_weight=2.0)
+    tables = aggregate(rows, declared, order=1)
+    assert tables["age"].counts.tolist() == [2.0, 0.0, 2.0]  # 17 with its weight clipped; forty and None are missing
+    assert release(tables, 1.0, mechanism="laplace", budget=None).provenance.promise.epsilon == 1.0
+    with pytest.raises(DataError, match="learned privately"):
+        aggregate(rows, Declaration({"age": {"kind": "quantiles", "range": [0, 99]}}), order=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"epsilon": 0.0}, "epsilon is 0.0"),
+        ({"mechanism": "gaussian"}, "delta is 0.0"),
+        ({"subsets": [("age", "place")]}, "There is no attribute 'place'"),
+        ({"order": 2}, "No table is asked for"),
+    ],
+)
+def test_a_plan_of_rows_refuses_before_rows_are_read(options, words):
+    declared = Declaration({"age": {"kind": "quantiles", "range": [0, 99]}})
+    with pytest.raises(DataError, match=words):
+        release_rows("nowhere.csv", declared, **{"order": 1, "budget": None, **options})
+
+
+def test_rows_of_any_values_have_a_fingerprint(tmp_path, monkeypatch):
+    monkeypatch.setenv("SUMWISE_STATE", str(tmp_path / "state"))
+    rows = pd.DataFrame({"age": pd.Series([1, "\udcff", None, (1, 2)], dtype=object)})
+    budget = Budget(1.0, path=tmp_path / "budget.json")
+    release_rows(rows, {"age": {"kind": "cuts", "at": [3]}}, 1.0, budget=budget, order=1)
+    assert budget.left == 0

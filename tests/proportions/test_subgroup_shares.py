@@ -1,0 +1,185 @@
+"""Shares of subgroups: against sums by hand, with intervals, given counts, and refusals."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from sumwise import Bags, synthetic
+from sumwise.errors import DataError, UnknownName
+from sumwise.proportions import CardinalityClassifier, MeanEmbeddingClassifier, subgroups
+
+
+@pytest.fixture(scope="module")
+def data():
+    return synthetic.election(80, 30, n_classes=3, n_categorical=2, mean_weight=1, weight_spread=0, random_state=0)
+
+
+@pytest.fixture(scope="module")
+def clf(data):
+    return MeanEmbeddingClassifier().fit(data.bags, data.counts)
+
+
+@pytest.fixture(scope="module")
+def exact(data):
+    return CardinalityClassifier("linear").fit(data.bags, data.counts)
+
+
+def by_hand(data, clf, hard=False):
+    p = clf.predict_proba(data.test_values)
+    p = np.eye(3)[p.argmax(axis=1)] if hard else p
+    return np.stack([p[data.test_codes["race"] == g].mean(axis=0) for g in range(5)])
+
+
+def test_shares_are_means_by_hand(data, clf):
+    races = {"race": data.test_codes["race"]}
+    np.testing.assert_allclose(subgroups(clf, data.test_values, races).shares, by_hand(data, clf))
+    hard = subgroups(clf, data.test_values, races, prediction="hard")
+    np.testing.assert_allclose(hard.shares, by_hand(data, clf, True))
+    nation = subgroups(clf, data.test_values)
+    np.testing.assert_allclose(nation.shares[0], clf.predict_proba(data.test_values).mean(axis=0))
+    assert nation.groups["people"].tolist() == [10_000]
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars", "bags"])
+def test_frames_and_bags_give_the_same(data, clf, kind):
+    frame = pd.DataFrame(data.bags.values, columns=list(data.bags.features))
+    frame["state"], frame["heavy"] = data.states[data.bags.bag_index], np.arange(len(frame)) % 7
+    if kind == "bags":
+        found = subgroups(clf, data.bags, {"state": frame["state"]}, weights=frame["heavy"].to_numpy())
+    else:
+        given = frame if kind == "pandas" else pl.from_pandas(frame)
+        found = subgroups(clf, given, ["state"], weights="heavy")
+    p = clf.predict_proba(data.bags) * frame[["heavy"]].to_numpy()
+    sums = pd.DataFrame(p).groupby(frame["state"]).sum().to_numpy()
+    np.testing.assert_allclose(found.shares, sums / sums.sum(axis=1, keepdims=True), atol=1e-12)
+    assert found.groups["people"].sum() == frame["heavy"].sum()
+
+
+def test_features_are_found_by_their_number(data, clf):
+    frame = pd.DataFrame(data.bags.values, columns=list(data.bags.features))
+    assert len(subgroups(clf, frame)) == 1
+    frame["group"] = 1
+    assert len(subgroups(clf, frame, "group")) == 1
+    frame["other"] = 2
+    assert len(subgroups(clf, frame, "group")) == 1  # columns have names
+    with pytest.raises(DataError, match="aren't those that the classifier was fitted to"):
+        subgroups(clf, frame.rename(columns={data.bags.features[0]: "z"}), "group")
+    plain = LogisticRegression().fit(data.bags.values, data.bags.values[:, 0] > 0)
+    with pytest.raises(DataError, match="aren't those"):
+        subgroups(plain, frame, "group")
+
+
+def test_bags_group_by_id_and_by_level():
+    frame = pd.DataFrame({"area": list("aabb"), "sex": list("fmfm"), "age": [1.0, 2.0, 3.0, 4.0]})
+    bags = Bags.from_frame(frame, bag="area")
+    model = LogisticRegression().fit(bags.values, [0, 1, 0, 1])
+    assert subgroups(model, bags, ["bag"]).groups["bag"].tolist() == ["a", "b"]
+    assert subgroups(model, bags, ["sex"]).groups["sex"].tolist() == ["f", "m"]
+
+
+def test_two_party_share_leaves_the_others_out(data, clf):
+    found = subgroups(clf, data.test_values, {"race": data.test_codes["race"]}, classes=data.classes)
+    shares = by_hand(data, clf)
+    table = found.two_party("D", "R")
+    np.testing.assert_allclose(table["share"], shares[:, 1] / (shares[:, 0] + shares[:, 1]))
+    np.testing.assert_allclose(table["voters"], table["people"] * (shares[:, 0] + shares[:, 1]))
+    with pytest.raises(UnknownName):
+        found.two_party("D", "Green")
+
+
+def test_nobody_votes_by_hard_prediction():
+    model = LogisticRegression().fit([[0.0], [1.0], [9.0]], [0, 1, 2])
+    found = subgroups(model, [[9.0], [9.5]], prediction="hard").two_party(1, 0)
+    assert np.isnan(found["share"]).all()
+    assert found["voters"].tolist() == [0.0]
+
+
+def test_shares_and_intervals_come_from_the_same_draws(data, exact, clf):
+    race = {"race": data.test_codes["race"][:500]}
+    rows = data.test_values[:500]
+    found = subgroups(exact, rows, race, n_draws=200)
+    low, high = found.interval(0.9)
+    assert ((low <= found.shares) & (found.shares <= high)).all()
+    np.testing.assert_allclose(found.shares, found.draws.mean)
+    np.testing.assert_allclose(found.shares.sum(axis=1), 1.0)
+    table = found.two_party(1, 0)
+    assert (table["low"] < table["share"]).all()
+    assert (table["share"] < table["high"]).all()
+    assert set(found.to_frame().columns) == {"race", "rows", "people", "class", "share", "low", "high"}
+    again = subgroups(exact, rows, race, n_draws=200)
+    np.testing.assert_array_equal(again.draws.values, found.draws.values)
+    heavy = subgroups(exact, rows, race, weights=np.full(500, 100.0), n_draws=200)
+    assert np.mean(np.subtract(*heavy.interval())) > np.mean(np.subtract(*found.interval()))  # narrower
+    with pytest.raises(DataError, match="no interval"):
+        subgroups(clf, rows, race).interval()
+
+
+def test_counts_fix_the_shares_of_whole_bags(data, exact):
+    whole = subgroups(exact, data.bags, ["bag"], counts=data.counts, n_draws=40)
+    np.testing.assert_allclose(whole.shares, data.counts / 30, atol=1e-8)
+    low, high = whole.interval()
+    np.testing.assert_allclose(high - low, 0.0, atol=1e-6)
+    race = {"race": data.codes["race"]}
+    given = subgroups(exact, data.bags, race, counts=data.counts, n_draws=40)
+    free = subgroups(exact, data.bags, race, n_draws=40)
+    assert np.mean(np.subtract(*given.interval())) > np.mean(np.subtract(*free.interval()))  # minus the width
+
+
+def test_labels_given_counts_vary_as_in_enumeration():
+    from itertools import product
+
+    from sumwise.proportions.members import gather
+    from sumwise.proportions.subgroup_shares import _deviation
+
+    rng = np.random.default_rng(0)
+    p = rng.uniform(0.2, 0.8, 12)
+    labels = np.array([y for y in product([0, 1], repeat=12) if sum(y) == 5])
+    weight = np.prod(np.where(labels == 1, p, 1 - p), axis=1)
+    weight /= weight.sum()
+    q = weight @ labels
+    share = labels[:, :6].mean(axis=1)
+    true = np.sqrt(weight @ (share - weight @ share) ** 2)
+    members = gather(Bags(np.zeros((12, 1)), [0, 12]), {"g": np.arange(12) >= 6}, None, None)
+    assert _deviation(members, np.column_stack([1 - q, q]))[0, 1] == pytest.approx(true, rel=0.05)
+
+
+def test_own_intercepts_widen_the_shares_of_labels():
+    data = synthetic.election(
+        60, 20, n_categorical=1, region_effect=1.0, mean_weight=1, weight_spread=0, n_test=10, random_state=0
+    )
+    counts = data.counts[:, 1]
+    clf = CardinalityClassifier(penalty=1.0, random_intercept=True).fit(data.bags, counts)
+    assert clf.intercept_scale_ > 0.4
+    found = subgroups(clf, data.bags, ["bag"])
+    low, high = found.interval()
+    truth = counts / 20
+    assert np.mean((low[:, 1] <= truth) & (truth <= high[:, 1])) > 0.85
+
+
+def test_nonsense_is_refused(data, clf):
+    rows = data.test_values[:20]
+    with pytest.raises(DataError, match="Counts belong to bags"):
+        subgroups(clf, rows, counts=[3])
+    with pytest.raises(DataError, match="2 names for 3 classes"):
+        subgroups(clf, rows, classes=["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"by": {"Hispanic in Illinois": np.zeros(6, bool)}}, "1 of 2 subgroups by 'Hispanic in Illinois' have"),
+        ({"weights": np.zeros(6)}, "All 6 weights are zero: there is nobody.*Hint: give positive"),
+        ({"by": {"g": list("aabbbb")}, "weights": [0, 0, 1, 1, 1, 1]}, "zero in 1 of 2 subgroups. First: g 'a'. Hint"),
+        ({"weights": np.ones(5)}, "5 weights for 6 individuals. Hint: give one per row"),
+        ({"by": {"g": list("ab")}}, "'g' has 2 labels for 6 individuals. Hint: give one per row"),
+    ],
+)
+def test_bad_input_is_told_with_what_where_how_much_and_what_to_do(given, told):
+    rng = np.random.default_rng(0)
+    bags = Bags(rng.normal(size=(40, 1)), np.arange(0, 41, 4))
+    clf = CardinalityClassifier(penalty=1.0).fit(bags, [1, 2, 3, 1, 2, 3, 1, 2, 3, 2])
+    with pytest.raises(DataError, match=told) as caught:
+        subgroups(clf, np.ones((6, 1)), **given)
+    assert caught.value.hint

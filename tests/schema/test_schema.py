@@ -1,0 +1,127 @@
+"""Schema: inferred, answered, written and read back, with the same container by every door."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from study_cases import flocks, people, votes
+from sumwise import Schema
+from sumwise.errors import DataError
+from sumwise.schema import NAME, STOP
+
+
+def results(individuals):
+    """Voters and yes votes of every area."""
+    counted = individuals.groupby("area")["vote"].agg(voters="size", yes=lambda v: (v == "yes").sum())
+    return counted.reset_index()
+
+
+@pytest.mark.parametrize("suffix", ["csv", "csv.gz", "tsv", "parquet", "feather", "frame"])
+def test_file_and_frame_give_the_same_container(tmp_path, suffix):
+    frame = votes(12)
+    path = tmp_path / f"votes.{suffix}"
+    write = {"parquet": frame.to_parquet, "feather": frame.to_feather, "frame": lambda p: None}
+    write.get(suffix, lambda p: frame.to_csv(p, index=False, sep="\t" if suffix == "tsv" else ","))(path)
+    source = frame if suffix == "frame" else path
+    margins = Schema.infer(source).read(source)
+    np.testing.assert_array_equal(margins.rows, frame[["young", "old"]])
+    assert margins.units.tolist() == frame["precinct"].tolist()
+
+
+def test_questions_have_options_and_no_default():
+    frame = votes(12)
+    frame["no"] //= 2
+    schema = Schema.infer(frame)
+    assert [q.key for q in schema.questions] == ["confirm", "fewer"]
+    assert schema.questions[1].options[0] == STOP
+    assert NAME in schema.questions[0].options
+    with pytest.raises(DataError, match="questions are open"):
+        schema.read(frame)
+    answered = Schema.infer(frame, {"confirm": "yes", "fewer": "they did not vote"})
+    assert answered.read(frame).col_names[-1] == "no vote"
+    with pytest.raises(DataError, match="was answered|answered with"):
+        Schema.infer(frame, {"confirm": "yes", "fewer": STOP})
+
+
+@pytest.mark.parametrize("named", [{}, {"precinct": ["p"]}, {"contest": ["A", "B"], "district": [1, 2]}])
+def test_options_in_rows_of_one_unit_are_refused(named):
+    rows = {"side": ["row", "row", "col", "col"], "option": ["young", "old", "yes", "no"], "votes": [30, 20, 26, 24]}
+    n_units = max(map(len, named.values()), default=1)
+    frame = pd.DataFrame({k: v * n_units for k, v in rows.items()} | {k: np.repeat(v, 4) for k, v in named.items()})
+    with pytest.raises(DataError, match="only one unit"):
+        Schema.infer(frame)
+
+
+def test_columns_can_be_named():
+    frame = votes(12).rename(columns={"young": "a", "old": "b", "yes": "c", "no": "d"})
+    frame["c"] += 3
+    schema = Schema.infer(frame, {"columns.groups": "a,b", "columns.outcomes": ["c", "d"]})
+    assert [q.key for q in schema.questions] == ["near"]
+
+
+def test_a_problem_file_of_a_schema_is_the_schema():
+    schema = Schema.infer(votes(12))
+    again = Schema.from_toml(schema.to_toml())
+    assert (again.family, again.columns, again.data) == (schema.family, schema.columns, schema.data)
+
+
+@pytest.mark.parametrize(
+    ("columns", "answers"),
+    [
+        (["area", "voters", "yes"], {}),
+        (["area", "yes"], {"target": "yes is the count"}),
+        (["area", "share"], {"target": "share is the share"}),
+        (["area", "yes", "no"], {}),
+    ],
+)
+def test_counts_of_positives_are_counts(columns, answers):
+    individuals = people(24, 20)
+    known = results(individuals).assign(share=lambda d: d["yes"] / d["voters"], no=lambda d: d["voters"] - d["yes"])
+    sources = [individuals.drop(columns="vote"), known[columns]]
+    schema = Schema.infer(sources, answers)
+    assert schema.family == "proportions"
+    assert schema.questions == ()
+    counts = schema.read(sources)[1]
+    np.testing.assert_allclose(counts, known["no"] if "no" in columns else known["yes"])
+
+
+def test_counts_of_positives_in_the_file_of_individuals_are_counts():
+    individuals = people(24, 20)
+    frame = individuals.drop(columns="vote").merge(results(individuals), on="area")
+    schema = Schema.infer(frame)
+    assert schema.family == "proportions"
+    np.testing.assert_array_equal(schema.read(frame)[1], results(individuals)["yes"])
+
+
+def test_a_boolean_is_two_levels_from_file_and_frame(tmp_path):
+    frame = people(24, 20).assign(member=lambda d: d.index % 2 == 0)
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    bags = [Schema.infer(source).read(source)[0] for source in (frame, tmp_path / "a.csv")]
+    assert bags[0].levels["member"] == bags[1].levels["member"] == ("False", "True")
+    np.testing.assert_array_equal(bags[0].values, bags[1].values)
+
+
+def test_effort_is_asked_about():
+    frame = flocks(5, 3).assign(minutes=lambda d: 30 + d.index % 7)
+    assert "effort" in [q.key for q in Schema.infer(frame).questions]
+    assert Schema.infer(frame, {"effort": "yes"}).columns["effort"] == "minutes"
+
+
+def test_more_votes_than_ballots_are_asked_about():
+    frame = votes(12)
+    people_of = frame["young"] + frame["old"]
+    frame = frame.assign(Smith=frame["yes"] + 3, Jones=people_of - 5, Lee=people_of // 2, Ballots=people_of)
+    schema = Schema.infer(frame.drop(columns=["yes", "no"]))
+    assert {"more", "confirm"} & {q.key for q in schema.questions}
+
+
+def test_votes_without_people_are_asked_about():
+    frame = pd.concat([votes(12), pd.DataFrame([{"precinct": "ABS", "young": 0, "old": 0, "yes": 900, "no": 700}])])
+    assert "nobody" in [q.key for q in Schema.infer(frame).questions]
+
+
+def test_answers_to_no_question_are_refused():
+    with pytest.raises(DataError, match="no question 'fewr'"):
+        Schema.infer(votes(12), {"fewr": "they did not vote"})
