@@ -13,7 +13,7 @@ random bags of 100, by llp-learn and ours, ten draws of bags; a logistic regress
 
 Python systems are installed when they are first used, each in an environment under .cache/others; R packages must be
 installed (``R_LIBS`` or .cache/others/R), and BirdFlowPy checked out as .cache/others/BirdFlowPy. A system's imports
-are measured apart. Scripts that run in those environments are in benchmarks/others.
+are measured apart. Scripts that run in those environments are in benchmarks/rivals.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ ROOT = HERE.parent
 RESULTS = HERE / "results" / "beside_others.json"
 DATA = Path(os.environ.get("SUMWISE_DATA", ROOT.parent / "shared" / "data"))
 OTHERS = ROOT / ".cache" / "others"
-SCRIPTS = HERE / "others"
+SCRIPTS = HERE / "rivals"
 WRAPPER = """
 import json, resource, subprocess, sys
 done = subprocess.run(sys.argv[1:], capture_output=True, text=True)
@@ -218,7 +218,7 @@ def blackbirds(folder: Path, _draw: int, _mbi: Path | None) -> Iterator[tuple[st
     command = [python, str(SCRIPTS / "birdflow_year.py"), str(OTHERS / "BirdFlowPy"), str(path)]
     imports = [python, "-c", "import haiku, optax, scipy.spatial"]
     yield "BirdFlow, 600 steps", System([*command, str(folder / "flows.npz"), "600"], imports)
-    imports = "from sumwise.collective import FlowModel, Places"
+    imports = "from sumwise.flows import FlowModel, Places"
     yield "sumwise, FlowModel", ours(imports, BIRDS + SCORES, str(path), str(HERE))
 
 
@@ -321,7 +321,7 @@ def bags(folder: Path, draw: int, _: Path | None) -> Iterator[tuple[str, System]
     for method in ("EM", "DLLP", "MixBag"):
         command = [sys.executable, str(SCRIPTS / "llp_learn_bags.py"), method]
         yield f"llp-learn, {method}", System([*command, str(path)], command, learn)
-    for method in ("MeanMap()", "ProportionLossNetwork()", "CardinalityClassifier()"):
+    for method in ("MeanMap()", "CardinalityNetwork()", "CardinalityClassifier()"):
         name = method.split("(")[0]
         imports = f"from sumwise.proportions import {name}"
         yield f"sumwise, {name}", ours(imports, BAGS.format(method=method) + BAG_SCORES, str(path))

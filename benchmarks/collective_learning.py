@@ -32,7 +32,6 @@ from pathlib import Path
 
 import numpy as np
 from collective_parts.birds import LARGE, SEED, SMALL, flat, learn, timed, years_of
-from collective_parts.figures import draw_courses, draw_mobility, draw_scatter
 from collective_parts.plugin import plugin, rare
 from collective_parts.printing import show
 from collective_parts.sensitivity import sensitivity
@@ -187,7 +186,6 @@ def part_scatter(given):
         row = {"counts": name, "mean error": float(np.abs(x - truth).mean()), "least": float(x.min())}
         points = [[float(truth[k]), round(float(x[k]), 1)] for k in shown]
         yield row | {"correlation": float(np.corrcoef(x, truth)[0, 1]), "points": points}
-    draw_scatter(truth, found, given.folder / "collective_learning_scatter.png")
 
 
 def part_sensitivity(given):
@@ -283,19 +281,6 @@ def summarise(path):
     path.write_text(json.dumps(held, indent=1, default=float))
 
 
-def draw(name, rows, folder):
-    """The figures of a part."""
-    if name == "learning":
-        chosen = [r for r in rows if r["seed"] == SEED and (r["side"], r["weights"]) in [(a, w[0]) for a, w in FIGURE]]
-        draw_courses(chosen, folder / "collective_learning_24de.png")
-    elif name == "esteps":
-        for figure, weight in (("26", 0.5), ("27", 5.0)):
-            chosen = [r for r in rows if r["weights"] == weight and r["side"] > 2]
-            draw_courses(chosen, folder / f"collective_learning_{figure}.png")
-    elif name == "mobility":
-        draw_mobility(rows, folder / "collective_learning_mobility.png")
-
-
 def keep(path, name, row, same):
     """Write a row into the file, in place of one with the same settings; returns all rows of the part."""
     held = json.loads(path.read_text()) if path.exists() else {}
@@ -337,7 +322,6 @@ def main():
             print("; ".join(told), flush=True)
             rows = keep(path, name, row | {"commit": run_record()["commit"]}, same)
         show(title, rows)
-        draw(name, rows, given.folder)
     for other in given.merge:
         for name, (_, same, _) in PARTS.items():
             for row in json.loads(other.read_text()).get(name, []):

@@ -18,7 +18,8 @@ from time import process_time
 import numpy as np
 import pandas as pd
 
-from sumwise.collective import FlowModel, Places
+from sumwise.flows import FlowModel, Places
+from sumwise.flows.kernels.raking import raked
 from sumwise.noise import Exact, Laplace, Poisson
 
 ROOT = Path(__file__).parents[1]
@@ -46,9 +47,21 @@ def off_diagonal(estimate, truth):
 
 def estimate(places, totals, noise, n, moves=None):
     """Flows from home to work, and the movement that was learned."""
-    model = FlowModel(places, noise=noise, size=n, tol=1e-6)
+    model = FlowModel(places, noise=noise, size=n)
     model.fit(np.stack(totals), times=["home", "work"], moves=moves)
     return np.asarray(model.steps_[0][0]), model.movements_[0]
+
+
+def noisy(places, totals, seed, n):
+    """Flows from totals with noise for privacy."""
+    rng = np.random.default_rng(seed)
+    return estimate(places, [Laplace(100.0).sample(t, rng) for t in totals], Laplace(100.0), n)
+
+
+def gravity(places, totals):
+    """Flows by size and distance alone: a doubly constrained gravity model with the usual power of -2."""
+    far = np.maximum(places.moves(), 0.5 * places.unit)
+    return raked(far**-2.0, *totals)
 
 
 def main():
@@ -74,17 +87,15 @@ def main():
         )
         print(rows[-1], flush=True)
 
-    add("totals, distance and staying", [estimate(plain, totals, Exact(), n)])
-    add("totals, distance, staying and area", [estimate(places, totals, Exact(), n)])
-    noisy, sampled = [], []
-    for seed in range(DRAWS):
-        rng = np.random.default_rng(seed)
-        seen = [Laplace(100.0).sample(t, rng) for t in totals]
-        noisy.append(estimate(places, seen, Laplace(100.0), n))
-        sample = rng.binomial(truth.astype(int), 0.01).astype(float)
-        sampled.append(estimate(places, totals, Exact(), n, {("home", "work"): (sample, Poisson(0.01))}))
-    add("totals with Laplace noise of scale 100", noisy)
-    add("totals and the moves of a 1% sample", sampled)
+    add("totals", [estimate(plain, totals, Exact(), n)])
+    add("gravity model, power -2", [(gravity(plain, totals), "given")])
+    add("totals with Laplace noise of scale 100", [noisy(plain, totals, seed, n) for seed in range(DRAWS)])
+    for rate in (0.01, 0.001):
+        drawn = [np.random.default_rng(seed).binomial(truth.astype(int), rate).astype(float) for seed in range(DRAWS)]
+        ipf = [(raked(sample, *totals), "raked sample") for sample in drawn]
+        add(f"iterative proportional fitting of a {rate:.1%} sample", ipf)
+        moves = [{("home", "work"): (sample, Poisson(rate))} for sample in drawn]
+        add(f"totals and the moves of a {rate:.1%} sample", [estimate(plain, totals, Exact(), n, m) for m in moves])
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], check=False, capture_output=True, text=True, cwd=ROOT
     ).stdout.strip()

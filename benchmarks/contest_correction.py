@@ -43,7 +43,7 @@ def election_facts(pooling=True, **settings):
     warnings.simplefilter("ignore")
     known = {(c.dataset, c.district): c for c in datasets.contests()}
     contests = Contests({k: c.margins for k, c in known.items()}, elections={k: k[0] for k in known})
-    fits = {k: EcologicalEM(n_groups=0, **settings).fit(c.margins) for k, c in known.items()}
+    fits = {k: EcologicalEM(**settings).fit(c.margins) for k, c in known.items()}
     facts, strength = {}, {}
     for election in sorted({k[0] for k in known}):
         ids = [k for k in known if k[0] == election]
@@ -145,13 +145,21 @@ def train(folder, folds=FOLDS, n_jobs=None):
 
 
 def report(folder, results=RESULTS, **settings):
-    """Errors and coverage with everything learned on the other elections."""
-    from contest_coverage import measure
+    """Errors of each election with the network learned on the others; `ecological_intervals.py` has the coverage."""
+    from sumwise.ecological import error_index
+    from sumwise.ecological.correction import corrected_table, resemblance
 
     begin = time.process_time()
-    facts, strength, truth, contests = election_facts(**settings)
+    facts, strength, truth, _ = election_facts(**settings)
     seconds = time.process_time() - begin
-    result = measure(folder, facts, strength, truth, contests)
+    result = {}
+    for election in sorted(strength):
+        ids, known = [k for k in facts if k[0] == election], dict(np.load(folder / f"{election}.npz"))
+        distance = float(np.median(resemblance([facts[k] for k in ids], known)))
+        tables = {"alone": {k: facts[k].table for k in ids}}
+        tables["corrected"] = {k: corrected_table(facts[k], known) for k in ids}
+        row = {name: np.mean([error_index(each[k], truth[k]) for k in ids]) for name, each in tables.items()}
+        result[election] = row | {"contests": len(ids), "distance": distance}
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True, cwd=HERE
     ).stdout.strip()

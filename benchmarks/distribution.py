@@ -25,8 +25,8 @@ from pathlib import Path
 from distribution.cells import Store, run
 from distribution.clouds import clouds_cells, instances_cells
 from distribution.election import dimension_cells, election_cells, subgroups_cells
-from distribution.figures import draw
 from distribution.gamma import gamma_cells, variable_cells
+from distribution.law import law_cells
 from distribution.population import ridge_cells, statistics_cells
 from distribution.regions import gaussian_cells
 from distribution.tables import TABLES, show, with_stored
@@ -39,6 +39,7 @@ SECTIONS = {
     "ridge": ridge_cells,
     "gamma": gamma_cells,
     "variable": variable_cells,
+    "law": law_cells,
     "gaussian": gaussian_cells,
     "clouds": clouds_cells,
     "instances": instances_cells,
@@ -96,7 +97,6 @@ def main():
     script = "python benchmarks/distribution.py"
     made["runs"] = before.get("runs", {}) | {n: run_record() | {"command": f"{script} {n} --full"} for n in changed}
     path.write_text(json.dumps(made, indent=1) + "\n", "utf-8")
-    draw(tables, RESULTS)
 
 
 if __name__ == "__main__":

@@ -38,19 +38,18 @@ from sumwise.ecological import (
     King,
     MultinomialDirichlet,
     aggregation_bias_test,
-    decisive_groups,
-    district_performance,
     error_index,
-    homogeneous_units,
     influence,
-    polarised_voting,
     segregation,
     sensitivity,
-    turnout,
-    two_stage_turnout,
     validate,
 )
-from sumwise.ecological.calibration import CHOSEN_ON
+from sumwise.voting import (
+    decisive_groups,
+    district_performance,
+    homogeneous_units,
+    polarised_voting,
+)
 
 RESULTS = Path(__file__).parent / "results" / "ecological.json"
 
@@ -59,30 +58,21 @@ def contests(every):
     """Every contest by our methods, and the published scores of the same contests."""
     chosen = datasets.contests()[::every]
     EcologicalEM().fit(chosen[0].margins)
-    quick = validate(EcologicalEM(n_groups=0), chosen)
+    quick = validate(EcologicalEM(), chosen)
     ours = validate(EcologicalEM(), chosen)
     print(ours.to_text())
     published = datasets.published_ei_scores()
     keys = {(c.dataset, c.district) for c in chosen}
     published = published[[key in keys for key in zip(published["dataset"], published["district"])]]
     mean = published.groupby(["method", "dataset", "district"], as_index=False)[["EI_V", "runtime_s"]].mean()
-    mean["half"] = np.where(mean["dataset"].isin(CHOSEN_ON), "chosen on", "reported")
-    table = mean.pivot_table(index="method", columns="half", values="EI_V")
-    table["all"] = mean.groupby("method")["EI_V"].mean()
-    table["seconds"] = mean.groupby("method")["runtime_s"].mean()
+    table = mean.groupby("method")[["EI_V", "runtime_s"]].mean()
+    table.columns = ["all", "seconds"]
     frame = ours.frame
-    halves = frame.groupby("chosen")["index"].mean()
-    row = [
-        halves.get(True, np.nan),
-        halves.get(False, np.nan),
-        frame["index"].mean(),
-        quick.frame["seconds_fit"].mean(),
-    ]
-    table.loc["sumwise EcologicalEM"] = row
+    table.loc["sumwise EcologicalEM"] = row = [frame["index"].mean(), quick.frame["seconds_fit"].mean()]
     table = table.sort_values("all")
     print("\nMean error index, published scores on the same contests (their seconds are of their machine):")
     print(table.to_string(float_format="%.3f"))
-    print(f"\nSeconds per contest: {row[3]:.3f} point estimates, {frame['seconds'].mean():.3f} with intervals")
+    print(f"\nSeconds per contest: {row[1]:.3f} point estimates, {frame['seconds'].mean():.3f} with intervals")
     return {"table": table.reset_index().to_dict("records"), "summary": ours.summary().to_dict("records")}
 
 
@@ -129,7 +119,7 @@ def chile(_):
     """The scale test: a fit with intervals, and intervals of every unit."""
     m = datasets.chile_2021(mismatch="rescale").margins
     small = m[:5000]
-    EcologicalEM(n_groups=2, max_iter=2).fit(small) if len(small) else None
+    EcologicalEM(max_iter=2).fit(small) if len(small) else None
     begin, wall = time.process_time(), time.perf_counter()
     est = EcologicalEM().fit(m)
     fitted = time.process_time() - begin
@@ -256,33 +246,11 @@ def two_by_two(_, seed=0):
     return found | {"files": scores}
 
 
-def turnout_ways(_):
-    """Turnout and choice among voters by one stage and by two, against simulated truth."""
-    rows = []
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        voted, choice = rng.uniform(0.3, 0.8, 3), rng.dirichlet([2, 2, 1], 3)
-        shares = np.column_stack([voted[:, None] * choice, 1 - voted])
-        sizes = [rng.multinomial(rng.integers(400, 1500), rng.dirichlet([1.5, 1.5, 1])) for _ in range(80)]
-        cells = np.array([[rng.multinomial(x, rng.dirichlet(40 * p)) for x, p in zip(row, shares)] for row in sizes])
-        m = Margins(cells.sum(axis=2), cells.sum(axis=1), col_names=["A", "B", "C", "NoVote"])
-        total = cells.sum(axis=0)
-        cast = total[:, :3].sum(axis=1)
-        truths = cast / total.sum(axis=1), total[:, :3] / cast[:, None]
-        for found in (turnout(EcologicalEM().fit(m)), two_stage_turnout(m)):
-            for name, estimate, true in zip(("turnout", "choice"), (found.turnout, found.choice), truths):
-                error = float(np.abs(estimate.values - true).mean())
-                row = {"way": found.method, "what": name, "error": error, "covered": estimate.covers(true).mean()}
-                rows.append(row | {"width": float(np.diff(estimate.interval, axis=0).mean())})
-    table = pd.DataFrame(rows).groupby(["way", "what"]).mean().reset_index()
-    return show("turnout", table.to_dict("records"))
-
-
 def many(_):
     """Fifty contests of a thousand precincts: pooled, with every table of polarised voting, of units and of doubts."""
     base = synthetic.precincts(1000, 3, 4, random_state=0).base_shares
     contests = {k: synthetic.precincts(1000, 3, 4, base_shares=base, random_state=k).margins for k in range(50)}
-    EcologicalEM(n_groups=2).fit(contests[0])
+    EcologicalEM().fit(contests[0])
     begin, wall = time.process_time(), time.perf_counter()
     est = EcologicalEM().fit(Contests(contests))
     fitted = time.process_time() - begin
@@ -332,7 +300,7 @@ def many_files(_):
 def pooled(every):
     """CPU seconds of all contests at once, pooled, with intervals; errors are in contest_correction.json."""
     known = {(c.dataset, c.district): c for c in datasets.contests()[::every]}
-    EcologicalEM(n_groups=0).fit(next(iter(known.values())).margins)
+    EcologicalEM().fit(next(iter(known.values())).margins)
     contests = Contests({k: c.margins for k, c in known.items()}, elections={k: k[0] for k in known})
     rows = []
     for correction in ("auto", False):
@@ -344,17 +312,6 @@ def pooled(every):
             {"contests": len(known), "correction": str(correction), "used": ", ".join(used), "CPU seconds": seconds}
         )
     return show("pooled", rows)
-
-
-def robust(every):
-    """Of first choices that `sensitivity` calls robust, how many are right; its limit was chosen on three elections."""
-    found = []
-    for c in datasets.contests()[::every]:
-        table = sensitivity(EcologicalEM(n_groups=0).fit(c.margins), c.margins)
-        right = [c.margins.col_names[k] for k in c.total.argmax(axis=1)] == table["first choice"]
-        found.append(pd.DataFrame({"chosen on": c.dataset in CHOSEN_ON, "robust": table["robust"], "right": right}))
-    table = pd.concat(found).groupby(["chosen on", "robust"])["right"].agg(["mean", "size"]).reset_index()
-    return show("robust", table.to_dict("records"))
 
 
 def with_bias(seed, bias, n_units=300, n_rows=3, n_cols=3):
@@ -374,18 +331,18 @@ def with_bias(seed, bias, n_units=300, n_rows=3, n_cols=3):
     return Margins(cells.sum(axis=2), cells.sum(axis=1), covariates=z[:, None]), cells.sum(axis=0)
 
 
-def covariates(_):
-    """Aggregation bias that a covariate explains: without and with it, calibrated and model only; 200 simulations.
+COVARIATE_SHAPES = ((300, 3, 3), (100, 2, 2), (150, 4, 3))  # units, groups, outcomes
 
-    The numbers of model-only intervals (`calibration.MODEL_CHANCE`) were chosen on even seeds: figures are of odd ones.
-    """
+
+def covariates(_):
+    """Aggregation bias that a covariate explains: without and with it, with and without contextual effects."""
     rows = []
     for bias, seed in itertools.product((0.0, 0.5, 1.0), range(1, 134, 2)):
         m, total = with_bias(seed, bias, *COVARIATE_SHAPES[seed // 2 % 3])
         true = total / total.sum(axis=1, keepdims=True)
-        for used, calibrated in ((None, True), ("all", True), ("all", False)):
+        for used, context in ((None, True), ("all", True), ("all", False)):
             begin = time.process_time()
-            est = EcologicalEM(covariates=used, calibrated=calibrated).fit(m)
+            est = EcologicalEM(covariates=used, context=context).fit(m)
             low, high = est.interval(0.95)
             row = {"bias": bias, "covariates": str(used), "intervals": est.interval_kind}
             row |= {"index": error_index(est.total_, total), "width": (high - low).mean()}
@@ -393,31 +350,6 @@ def covariates(_):
             rows.append(row | {"CPU seconds": time.process_time() - begin})
     table = pd.DataFrame(rows).groupby(["bias", "covariates", "intervals"]).mean().reset_index()
     return show("covariates", table.to_dict("records"))
-
-
-def model_only(_):
-    """Parts of errors on the even seeds of `covariates`, and the numbers of model-only intervals that fit them."""
-    parts = []
-    for bias, seed in itertools.product((0.0, 0.5, 1.0), range(0, 134, 2)):
-        m, total = with_bias(seed, bias, *COVARIATE_SHAPES[seed // 2 % 3])
-        est = EcologicalEM(covariates="all").fit(m)
-        error = est.shares_ - total / total.sum(axis=1, keepdims=True)
-        parts.append(np.stack([error, est.error_parts_["chance"]]).reshape(2, -1))
-    error, chance = np.concatenate(parts, axis=1)
-    found = []
-    for least in (0.0, 0.001, 0.002, 0.004, 0.008):
-        low, high = 0.1, 10.0
-        for _ in range(40):  # the factor of chance at which 95 percent are covered
-            middle = (low * high) ** 0.5
-            sd = np.sqrt((middle * chance) ** 2 + least**2)
-            low, high = (middle, high) if np.mean(np.abs(error) < 1.96 * sd) < 0.95 else (low, middle)
-        density = np.mean(-0.5 * (error / sd) ** 2 - np.log(sd))
-        row = {"chance": middle, "least": least, "mean sd": sd.mean()}
-        found.append(row | {"log density": density})
-    return show("model_only", sorted(found, key=lambda row: -row["log density"])[:8])
-
-
-COVARIATE_SHAPES = ((300, 3, 3), (100, 2, 2), (150, 4, 3))  # units, groups, outcomes
 
 
 def power(_):
@@ -517,16 +449,13 @@ PARTS = {
     "raw": raw,
     "units": units,
     "two_by_two": two_by_two,
-    "turnout": turnout_ways,
     "many": many,
     "many_files": many_files,
-    "robust": robust,
     "pooled": pooled,
     "covariates": covariates,
     "power": power,
     "row_error": lambda _: row_error(),
     "berkson": berkson,
-    "model_only": model_only,
 }
 
 

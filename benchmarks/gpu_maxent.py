@@ -50,6 +50,11 @@ def drawn_rows(sizes, n: int, seed: int, device: str, rate: float = 0.1):
     return codes, labels.to(torch.int32)
 
 
+def paces(lay) -> contrastive.Moments:
+    """Steps of mu and of theta, as the classifier's defaults."""
+    return contrastive.Moments(min(5.0 / lay.n_terms, 1.0 / len(lay.levels)), 1.0 / lay.n_terms)
+
+
 class Training:
     """Tables of drawn rows, chains and parameters on a device: what `MaxEntClassifier(device=...)` trains."""
 
@@ -65,7 +70,7 @@ class Training:
         penalty[0], penalty[1, : lay.n_cells], penalty[1, lay.n_cells :] = PENALTIES[0], PENALTIES[2], PENALTIES[1]
         self.problem = steps.Problem(
             lay, data, torch.ones_like(data), penalty, data + 1.0, torch.tensor([1 - rate, rate], device=device),
-            float(n_rows), steps.centring_lines(lay, lambda x: torch.as_tensor(x, device=device)), self.plan.kernels,
+            float(n_rows),
         )  # fmt: skip
         params = torch.zeros_like(data)
         log = torch.log(data[0, lay.n_cells :].clamp(min=0.5))
@@ -89,8 +94,7 @@ class Training:
     def step(self) -> None:
         """One iteration: sweep, expected tables, update."""
         halves = self.sweep(self.cells())
-        size, share = 1.0 / (1.0 + 0.02 * self.t), 9.0 / (9.0 + self.t)
-        pace = steps.Pace(0.2, 0.15, size, "effects", True, keep=0.9, first=self.t == 0, share=share)
+        pace = steps.Pace(*paces(self.layout), 1.0, True, keep=0.9, first=self.t == 0, share=9.0 / (9.0 + self.t))
         self.scores.append(steps.take_step(self.problem, self.state, halves, pace))
         self.t += 1
 
@@ -167,7 +171,7 @@ def reference(device: str, n_chains: int, seed: int = 0) -> dict[str, float]:
 def exact_course(lay, problem, n_steps: int) -> np.ndarray:
     """Theta after the same steps on enumerated moments, in float64 on the CPU."""
     data, penalty = (x.double().cpu().numpy() for x in (problem.data, problem.penalty))
-    shares, n, lines = problem.shares.double().cpu().numpy(), problem.n, contrastive.centring(lay)
+    shares, n, pace = problem.shares.double().cpu().numpy(), problem.n, paces(lay)
     target, cost = contrastive.Moments(data[0], data[1:]), contrastive.Moments(penalty[0], penalty[1:])
     mu, theta, offset = np.zeros(lay.n_params), np.zeros((1, lay.n_params)), np.log(shares[1] / shares[0])
     mu[lay.n_cells :] = np.log(np.maximum(data[0, lay.n_cells :], 0.5))
@@ -176,15 +180,12 @@ def exact_course(lay, problem, n_steps: int) -> np.ndarray:
         cells = [loglinear.spread(lay, x) for x in (mu, theta)]
         p = loglinear.enumerate_cells(lay, loglinear.log_weights(*cells), np.array([0.0, offset])).cells
         model = contrastive.Moments(n * loglinear.project(lay, p.sum(axis=0)), n * loglinear.project(lay, p[1:]))
-        raw, size = contrastive.gradients(target, model, True), 1.0 / (1.0 + 0.02 * t)
+        raw = contrastive.gradients(target, model, True)
         slope = contrastive.Moments(raw.counts + 2 * cost.counts * mu, raw.sums + 2 * cost.sums * theta)
-        go, h = contrastive.steps(slope, target, usual, cost, True), contrastive.curvature(target, usual, cost)
-        moved = ((mu, go.counts, h.counts, cost.counts, 0.2), (theta[0], go.sums[0], h.sums[0], cost.sums[0], 0.15))
-        for now, step, weight, own, fast in moved:
-            slow = contrastive.shared_pace(weight, own, len(lay.terms), fast)
-            now[:] -= size * contrastive.preconditioned(lay, lines, step, weight, slow, fast, np.ones_like(weight))
+        move = contrastive.steps(slope, target, usual, cost, pace)
+        mu, theta = mu - move.counts, theta - move.sums
         expected = model.sums[0, : lay.starts[1]].sum() / n
-        offset += 0.15 * size * 2 * (shares[1] - expected) / (shares[0] * shares[1])
+        offset += pace.sums * (shares[1] - expected) / (shares[0] * shares[1]) * 2
         mean += 9.0 / (9.0 + t) * (theta - mean)
         usual = contrastive.Moments(*(0.9 * u + 0.1 * m for u, m in zip(usual, model)))
     return mean[0]

@@ -3,10 +3,8 @@
     python benchmarks/growth.py                    # all, about six CPU minutes
     python benchmarks/growth.py ecological levels  # some; the others keep what the file says
     python benchmarks/growth.py --between          # sizes around every switch between methods: growth_between.json
-    python benchmarks/growth.py --foreseen         # memory at sizes where nothing was tuned, against what was foreseen
     python benchmarks/growth.py king --repeats 3 --out a.json; python benchmarks/growth.py --merge a.json
     python benchmarks/growth.py --show             # what the file says
-    python benchmarks/growth.py --page             # writes the table into docs/explanation/scale.md
 
 Every size runs in a process of its own on one thread, after a small fit of the same kind that loads what was compiled;
 where it had to compile, it runs again.
@@ -36,19 +34,16 @@ from run_record import run_record
 
 RESULTS = Path(__file__).parent / "results" / "growth.json"
 BETWEEN = Path(__file__).parent / "results" / "growth_between.json"
-FORESEEN = Path(__file__).parent / "results" / "growth_foreseen.json"
-PAGE = Path(__file__).parents[1] / "docs" / "explanation" / "scale.md"
 HOUR, ROOM = 3600.0, 20e9  # what a fit may take on this machine, in CPU seconds and bytes
 BEYOND = {
     "ecological": "slower in proportion",
     "king": "slower in proportion; memory holds draws of every precinct",
-    "proportions": '`engine="spark"`, or `partial_fit` part by part',
+    "proportions": "fewer rows, or a part of the bags",
     "bag_size": 'slower in proportion; `engine="spark"`',
     "ridge": "slower in proportion",
     "kernel_ridge": "landmarks from 2,048 bags on; refused with the size where similarities don't fit",
     "process": "inducing bags from 2,000 on; refused with the size where similarities don't fit",
     "network": "slower in proportion; refused with the size",
-    "share_network": "slower in proportion; refused with the size",
     "sum_network": "slower in proportion; refused with the size",
     "deep_sets": "slower in proportion; memory is that of the largest step",
     "flows": "slower in proportion until memory is full",
@@ -71,7 +66,7 @@ def ecological(n: int) -> Callable[[], Any]:
     from sumwise.ecological import EcologicalEM
 
     margins = synthetic.precincts(n, n_rows=3, n_cols=3, random_state=0).margins
-    return lambda: EcologicalEM(random_state=0).fit(margins)
+    return lambda: EcologicalEM().fit(margins)
 
 
 def king(n: int) -> Callable[[], Any]:
@@ -128,15 +123,7 @@ def network(n: int) -> Callable[[], Any]:
     from sumwise.proportions import CardinalityNetwork
 
     bags, counts = labelled_bags(n, 100)
-    return lambda: CardinalityNetwork(penalty=1.0, max_epochs=3, n_members=2).fit(bags, counts)
-
-
-def share_network(n: int) -> Callable[[], Any]:
-    """The same bags: three epochs of one network on shares."""
-    from sumwise.proportions import ProportionLossNetwork
-
-    bags, counts = labelled_bags(n, 100)
-    return lambda: ProportionLossNetwork(max_epochs=3).fit(bags, counts)
+    return lambda: CardinalityNetwork((64,), max_epochs=3, n_members=2).fit(bags, counts)
 
 
 def sum_network(n: int) -> Callable[[], Any]:
@@ -157,8 +144,8 @@ def deep_sets(n: int) -> Callable[[], Any]:
 
 def flows(n: int) -> Callable[[], Any]:
     """A year of 52 weeks on n cells, moves to the eight neighbours."""
-    from sumwise.collective import Movement, Places
-    from sumwise.collective.flow_problem import FlowProblem
+    from sumwise.flows import Movement, Places
+    from sumwise.flows.flow_problem import FlowProblem
     from sumwise.noise import Gaussian
 
     side, weeks, people = round(np.sqrt(n)), 52, 1e7
@@ -296,7 +283,6 @@ FAMILIES: dict[str, tuple[Callable[[int], Callable[[], Any]], str, tuple[int, ..
     "kernel_ridge": (kernel_ridge, "bags of 100", (500, 2_000, 8_000, 32_000)),
     "process": (process, "bags of 100", (500, 2_000, 8_000, 32_000)),
     "network": (network, "bags of 100, three epochs", (125, 500, 2_000, 8_000)),
-    "share_network": (share_network, "bags of 100, three epochs", (250, 1_000, 4_000, 16_000)),
     "sum_network": (sum_network, "bags of 100, sums", (25, 100, 400, 1_600)),
     "deep_sets": (deep_sets, "bags of 100, three epochs", (500, 2_000, 8_000, 32_000)),
     "flows": (flows, "places", (400, 1_600, 6_400, 25_600)),
@@ -324,30 +310,6 @@ SWITCHES: dict[str, tuple[int, ...]] = {
 """Sizes between and beyond those of the table, on both sides of every switch between methods."""
 
 
-ODD: dict[str, tuple[int, ...]] = {
-    "ecological": (17_300, 61_000),
-    "king": (1_700, 5_300),
-    "proportions": (700, 2_900),
-    "bag_size": (1_900, 7_300),
-    "ridge": (1_300, 11_000),
-    "kernel_ridge": (1_300, 3_100, 11_000),
-    "process": (1_300, 3_100, 11_000),
-    "network": (300, 1_300),
-    "share_network": (700, 2_900),
-    "sum_network": (60, 700),
-    "deep_sets": (1_300, 11_000),
-    "flows": (2_500, 10_000),
-    "dense_flows": (144, 400),
-    "features": (7, 26, 33),
-    "levels": (450, 1_700, 4_300, 6_100),
-    "dense_levels": (220, 640),
-    "rows": (900_000, 3_300_000),
-    "many_levels": (500, 850, 2_300),
-    "order": (17, 33),
-}
-"""Sizes at which nothing was tuned, where foreseen memory is compared with what is taken."""
-
-
 def measure(name: str, size: int) -> dict[str, float]:
     """CPU seconds and bytes of one fit in this process."""
     make, _, sizes = FAMILIES[name]
@@ -359,33 +321,10 @@ def measure(name: str, size: int) -> dict[str, float]:
         resident = status("VmRSS")
         Path("/proc/self/clear_refs").write_text("5", "ascii")
         began = process_time()
-        kept, foreseen = with_foreseen(fit)
+        kept = fit()
         seconds = process_time() - began
     del kept
-    found = {"size": size, "cpu_s": round(seconds, 3), "bytes": status("VmHWM") - resident, "before": resident}
-    return found | {"foreseen": foreseen}
-
-
-class Recorder(float):
-    """Free memory without end, which keeps the largest size that is compared with it."""
-
-    most = 0.0
-
-    def __lt__(self, n_bytes: float) -> bool:
-        self.most = max(self.most, float(n_bytes))
-        return False
-
-
-def with_foreseen(work: Callable[[], Any]) -> tuple[Any, float]:
-    """What work returns, and the most bytes that `sumwise.memory` foresaw for one of its parts."""
-    from sumwise import memory
-
-    real, free = memory.available_bytes, Recorder("inf")
-    memory.available_bytes = lambda: free  # type: ignore[assignment, return-value]
-    try:
-        return work(), free.most
-    finally:
-        memory.available_bytes = real
+    return {"size": size, "cpu_s": round(seconds, 3), "bytes": status("VmHWM") - resident, "before": resident}
 
 
 def status(field: str) -> int:
@@ -409,7 +348,7 @@ def alone(name: str, size: int) -> dict[str, float]:
 def repeated(name: str, size: int, repeats: int) -> dict[str, float]:
     """Medians of so many measurements, and how far apart the seconds were."""
     runs = [alone(name, size) for _ in range(repeats)]
-    middle = {key: float(np.median([run[key] for run in runs])) for key in ("cpu_s", "bytes", "before", "foreseen")}
+    middle = {key: float(np.median([run[key] for run in runs])) for key in ("cpu_s", "bytes", "before")}
     seconds = [run["cpu_s"] for run in runs]
     spread = {"repeats": repeats, "spread": round(max(seconds) / max(min(seconds), 1e-3), 2)}
     return {"size": size, **middle, **spread}
@@ -447,8 +386,6 @@ def merge(results: dict[str, Any], more: dict[str, Any]) -> None:
             after["step"] = round(after["cpu_s"] / max(before["cpu_s"], 0.01) / (after["size"] / before["size"]), 2)
         for m in found:
             m["mib"] = m["bytes"] / 2**20
-            if m.get("foreseen"):
-                m["foreseen_ratio"] = round(m["foreseen"] / m["bytes"], 2)
         results["families"][name] = known | summarised(name, FAMILIES[name][1], found)
     runs = [m for part in results["families"].values() for m in part["measured"]]
     results["commit"] = ", ".join(sorted({m.get("commit", "unknown") for m in runs}))
@@ -490,44 +427,11 @@ def summarised(name: str, grows: str, found: list[dict[str, float]]) -> dict[str
     }
 
 
-def table(results: dict[str, Any]) -> str:
-    """The table of the page; every figure carries its place in the file."""
-
-    def quoted(value: float, path: str, form: str) -> str:
-        return f"{value:{form}}<!--growth.json families/{path} {form}-->"
-
-    lines = ["| what grows | sizes | CPU seconds | time ~ | MiB | memory ~ | largest here | beyond |", "|---" * 8 + "|"]
-    for name, found in results["families"].items():
-        measured = found["measured"]
-        cells = [
-            f"{found['grows']} (`{name}`)",
-            ", ".join(f"{m['size']:,}" for m in measured),
-            ", ".join(quoted(m["cpu_s"], f"{name}/measured/{i}/cpu_s", ".2f") for i, m in enumerate(measured)),
-            quoted(found["time"], f"{name}/time", ".2f"),
-            ", ".join(quoted(m["mib"], f"{name}/measured/{i}/mib", ".0f") for i, m in enumerate(measured)),
-            quoted(found["memory"], f"{name}/memory", ".2f"),
-            f"{quoted(found['largest'], f'{name}/largest', ',.0f')} ({found['limit']})",
-            found["beyond"],
-        ]
-        lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join([*lines, "", f"All of it at commit {results['commit']}."])
-
-
-def write_page(results: dict[str, Any]) -> None:
-    """Put the table between its marks in the page."""
-    begin, end = "<!-- growth table -->", "<!-- end of growth table -->"
-    before, _, rest = PAGE.read_text("utf-8").partition(begin)
-    _, _, after = rest.partition(end)
-    PAGE.write_text(f"{before}{begin}\n{table(results)}\n{end}{after}", "utf-8")
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("names", nargs="*", choices=[[], *FAMILIES], default=[])
     parser.add_argument("--show", action="store_true")
-    parser.add_argument("--page", action="store_true")
     parser.add_argument("--between", action="store_true")
-    parser.add_argument("--foreseen", action="store_true")
     parser.add_argument("--sizes", type=int, nargs="+", help="these sizes alone")
     parser.add_argument("--repeats", type=int, default=1)
     parser.add_argument("--out", type=Path, help="where to write, for parts that are measured elsewhere")
@@ -538,14 +442,14 @@ def main() -> None:
     if given.one:
         print(json.dumps(measure(given.one[0], int(given.one[1]))))
         return
-    kind = "--between" if given.between else "--foreseen" if given.foreseen else ""
-    out = given.out or {"": RESULTS, "--between": BETWEEN, "--foreseen": FORESEEN}[kind]
-    sizes = {"": {name: found[2] for name, found in FAMILIES.items()}, "--between": SWITCHES, "--foreseen": ODD}[kind]
+    kind = "--between" if given.between else ""
+    out = given.out or {"": RESULTS, "--between": BETWEEN}[kind]
+    sizes = {"": {name: found[2] for name, found in FAMILIES.items()}, "--between": SWITCHES}[kind]
     for part in given.merge:
         results = read(out)
         merge(results, read(part))
         out.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
-    for name in () if given.show or given.page or given.merge else given.names or sizes:
+    for name in () if given.show or given.merge else given.names or sizes:
         wanted = tuple(given.sizes or sizes[name])
         facts = {
             "command": f"python benchmarks/growth.py {kind}".strip(),
@@ -553,11 +457,6 @@ def main() -> None:
         }
         run(name, wanted, given.repeats, out, facts)
     results = read(out)
-    if given.page:
-        results["families"] = {name: results["families"][name] for name in FAMILIES if name in results["families"]}
-        merge(results, results)
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n", "utf-8")
-        write_page(results)
     show(results)
 
 

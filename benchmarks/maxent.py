@@ -33,7 +33,6 @@ from sumwise.maxent import (
     NaiveBayesTables,
     SampledLogistic,
     SolverOptions,
-    TreeAugmentedNaiveBayes,
     skyline,
 )
 from sumwise.maxent.kernels import gibbs
@@ -143,7 +142,6 @@ def table4() -> list[dict]:
             top, penalty, top_cpu = best_skyline(task)
             naive = max(score(NaiveBayesTables(penalty=p).fit(task.tables), task) for p in (16, 64, 256, 1024, 4096))
             pair = BestPair().fit(task.tables)
-            tan = max(score(TreeAugmentedNaiveBayes(s).fit(task.tables), task) for s in (5, 20, 100, 500))
             drawn, _ = fitted(SampledLogistic(MaxEntClassifier(), random_state=0), task)
             out.append(
                 {
@@ -152,7 +150,6 @@ def table4() -> list[dict]:
                     "skyline": top,
                     "naive Bayes": naive,
                     "best pair": score(pair, task),
-                    "TAN": tan,
                     "drawn rows": score(drawn, task),
                     "AUC": auc(task.y_test, model.predict_proba(task.test)),
                     "steps": model.fit_.n_iter,
@@ -270,7 +267,7 @@ def training_curves(settings: dict[str, dict], task_of, at=(25, 50, 100, 200), s
     """Test scores by step, means over seeds of the chains (and of `task_of`), with standard errors."""
     out = []
     for name, options in settings.items():
-        held = np.array([training_curve(options, task_of(seed), max(at), seed) for seed in seeds])
+        held = np.array([training_numbers(options, task_of(seed), max(at), seed) for seed in seeds])
         mean, middle, error = held.mean(axis=0), np.median(held, axis=0), spread_of(held)  # a seed may diverge
         out.append({"setting": name, **{f"step {t}": float(mean[t - 1]) for t in at}})
         show(out[-1:], head=len(out) == 1)
@@ -283,7 +280,7 @@ def training_curves(settings: dict[str, dict], task_of, at=(25, 50, 100, 200), s
     return out
 
 
-def training_curve(options: dict, task: Task, steps: int, seed: int) -> np.ndarray:
+def training_numbers(options: dict, task: Task, steps: int, seed: int) -> np.ndarray:
     """Test score after every step of one fit."""
     given = MaxEntClassifier(random_state=seed, options=SolverOptions(max_iter=steps, tol=0.0, **options))
     model, _ = fitted(given, task, held_out=(task.test, task.y_test))
@@ -298,7 +295,7 @@ def spread_of(draws: np.ndarray) -> np.ndarray | None:
 def rescale(seeds=range(10), names=("paper", "ours", "diagonal")) -> list[dict]:
     """Figure 2: the rescaled gradient on Adult, with the paper's steps and with ours; ten seeds of the chains."""
     paper = {"preset": "paper", "n_chains": 10_000}
-    diagonal = {"precondition": "diagonal", "average": False, "decay": 0.0}
+    diagonal = {"average": False, "decay": 0.0}
     settings = {}
     for name, options in {"paper": paper, "ours": {}, "diagonal": diagonal}.items():
         if name not in names:
@@ -346,7 +343,7 @@ def halves(made) -> Task:
 def steps(seeds=range(10)) -> list[dict]:
     """Figure 3: a larger step on mu, on ten sets of synthetic rows of the challenge's shape."""
     k = 36
-    plain = {"precondition": "diagonal", "average": False, "decay": 0.0}
+    plain = {"average": False, "decay": 0.0}
     settings = {
         "both 1/K": {**plain, "step": 1 / k, "step_mu": 1 / k},
         "mu 5/K": {**plain, "step": 1 / k, "step_mu": 5 / k},

@@ -1,6 +1,6 @@
-"""Features of many levels: two that nearly agree, what sparse tables save, and merging from tables alone.
+"""Features of many levels: two that nearly agree, and what sparse tables save.
 
-Usage: python benchmarks/maxent_large.py [PART ...] with PART among twins, defaults, memory, merging, filled (default:
+Usage: python benchmarks/maxent_large.py [PART ...] with PART among memory, filled (default:
 all); `filled:60000:5` is the last with so many rows and five seeds from the fifth on.
 Rows come from `synthetic`, so nothing is downloaded. Prints tables, and writes benchmarks/results/maxent_large.json.
 Scores are NLLH on as many fresh rows as were counted, which choose nothing. CPU seconds are of one thread.
@@ -19,7 +19,7 @@ from maxent import Task, fitted, score, show
 from sumwise import Domain, Table, Tables, synthetic
 from sumwise.aggregate import aggregate
 from sumwise.encoding import Encoding
-from sumwise.maxent import MaxEntClassifier, SolverOptions, drop_tied, merge_levels
+from sumwise.maxent import MaxEntClassifier, SolverOptions
 from sumwise.sparse_table import SparseTable
 
 RESULTS = Path(__file__).parent / "results" / "maxent_large.json"
@@ -50,42 +50,6 @@ def twins(n: int, levels: int, seed: int = 0) -> Task:
 def kept(task: Task, names) -> Task:
     tables = [t for t in task.tables if set(t.attributes) <= set(names)]
     return Task(Tables(tables, task.tables.domain.project(names), classes=(0, 1)), *task[1:])
-
-
-def twins_part() -> list[dict]:
-    """Two features of 1,000 levels that agree in 95% of 100,000 rows, among twelve others."""
-    out = []
-    for seed in range(3):
-        task = twins(N, LEVELS, seed)
-        names = list(task.tables.domain.attributes)
-        row: dict = {"seed": seed}
-        sets = {"neither": names[:-2], "both": names, "drop_tied": list(drop_tied(task.tables).domain.attributes)}
-        for told, here in sets.items():
-            model, cpu = fitted(MaxEntClassifier(**CHAINS), kept(task, here))
-            row |= {told: score(model, task), f"{told} cpu_s": cpu}
-        plain, _ = fitted(MaxEntClassifier(**CHAINS).set_params(options__shrink_large=False), task)
-        out.append({**row, "both, plain penalties": score(plain, task)})
-        show(out[-1:], head=len(out) == 1)
-    mean = {k: float(np.mean([r[k] for r in out])) for k in out[0] if k != "seed"}
-    show([{"seed": "mean", **mean}], head=False)
-    return out
-
-
-def defaults() -> list[dict]:
-    """The same two features at all default settings, both against neither; fits that the results hold stay."""
-    known = json.loads(RESULTS.read_text()).get("defaults", []) if RESULTS.exists() else []
-    lines = {line["seed"]: line for line in known}
-    for seed in range(3):
-        task, line = twins(N, LEVELS, seed), lines.setdefault(seed, {"seed": seed})
-        names = list(task.tables.domain.attributes)
-        for told, here in {"neither": names[:-2], "both": names}.items():
-            if told in line:
-                continue
-            model, cpu = fitted(MaxEntClassifier(random_state=0), kept(task, here))
-            line |= {told: score(model, task), f"{told} steps": model.fit_.n_iter, f"{told} cpu_s": cpu}
-            keep("defaults", list(lines.values()))
-        show([line])
-    return list(lines.values())
 
 
 def peak(held: str) -> dict:
@@ -119,33 +83,6 @@ def memory() -> list[dict]:
         code = f"{here}; import json, maxent_large as m; print(json.dumps(m.peak({held!r})))"
         done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, check=True)
         out.append(json.loads(done.stdout.splitlines()[-1]))
-        show(out[-1:], head=len(out) == 1)
-    return out
-
-
-def merging() -> list[dict]:
-    """One feature of 1,000 levels made smaller, from tables alone or when rows are counted; seed 0."""
-    task = twins(N, LEVELS)
-    names = list(task.tables.domain.attributes)[:-1]
-    task, big, out = kept(task, names), names[-1], []
-    tables = task.tables
-    half = float(np.median(tables[names[0], big].counts.sum(axis=0)))
-    frame = task.train.assign(y=task.y_train)
-    first, second = (
-        Tables.from_frame(f, names, label="y", domain=tables.domain) for f in (frame[: N // 5], frame[N // 5 :])
-    )
-    ways = {
-        "as counted": tables,
-        "levels below the median count to other": merge_levels(tables, min_count=half),
-        **{f"50 levels, by {by}": merge_levels(tables, max_levels=50, by=by) for by in ("label", "features", "both")},
-        "80% of rows as counted": second,
-        "80%, 50 levels by label, learned on 20%": merge_levels(second, max_levels=50, by="label", learn_from=first),
-        "80%, target encoding learned on 20%": encoded(frame, names, {"kind": "target"}, np.arange(N // 5)),
-        "hashed into 50": encoded(frame, names, {"kind": "hash", "cells": 50}, None),
-    }
-    for told, here in ways.items():
-        model, cpu = fitted(MaxEntClassifier(**CHAINS), Task(here, *task[1:]))
-        out.append({"feature": told, "levels": here.domain[big], "NLLH": score(model, task), "cpu_s": cpu})
         show(out[-1:], head=len(out) == 1)
     return out
 
@@ -222,7 +159,7 @@ def encoded(frame, names: list, rule: dict, held_out) -> Tables:
     return aggregate(rest, names, label="y", encoding=encoding)
 
 
-PARTS = {"twins": twins_part, "defaults": defaults, "memory": memory, "merging": merging, "filled": filled}
+PARTS = {"memory": memory, "filled": filled}
 
 
 def keep(part: str, lines: list[dict]) -> None:

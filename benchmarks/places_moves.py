@@ -14,7 +14,8 @@ of a sum. `moves, ignoring noise` is the paper's baseline. With `--plain` EM is 
 acceleration, from the baseline for moves and from random tables for places; with `--plain-step nlbp` its E step is 50
 rounds of belief propagation (Algorithm 2), which doesn't settle at the kinks of Laplace noise.
 Else EM runs until an iteration lowers F by less than 1e-6 of all that was gained, twice in a row, at most
-`--iterations`; whether it got there is counted. places_em.py is the same EM for all draws at once, on a GPU.
+`--iterations`; whether it got there is counted. collective_parts/places_em.py is the same EM
+for all draws at once, on a GPU.
 `--observed` measures noisy places as they are, without a fit. Seeds 4000 on were used for nothing else.
 Every fit is written to benchmarks/results/places_moves.json as soon
 as it is there.
@@ -56,8 +57,8 @@ SAME = ("size", "plain", "step", "b", "seed", "from")
 HALF = "node MAE, half of the steps"
 KINDS = ("moves", "places", "places, own noise", "places, as Laplace")
 MADE = (
-    "python benchmarks/places_moves.py --size middle large; --plain 250; python benchmarks/places_em.py --device cuda "
-    "(size paper; --plain 250); below their F: python benchmarks/places_direct.py --device cuda --size middle paper"
+    "python benchmarks/places_moves.py --size middle large; --plain 250; collective_parts/places_em.py --device cuda "
+    "(size paper; --plain 250); below their F: collective_parts/places_direct.py --device cuda --size middle paper"
 )
 
 

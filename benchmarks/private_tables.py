@@ -4,14 +4,10 @@ Usage: python benchmarks/private_tables.py [--data adult] [--attributes N] [--ep
        [--first N] [--ways ...] [--simulated] [--cut width:10] [--mbi FOLDER] [--compare FILE ...]
 
 --simulated draws the noise of releases by seed in place of OpenDP, and counts without DuckDB, for machines that have
-neither. Ways: ``pairs`` (Gaussian noise on all pairs), ``geometric`` (on all pairs), ``adaptive`` and ``tree``
-(`release_selected`), ``exact``, and ``former`` and ``former-geometric``: noise on counts and label sums side by side,
-for Gaussian noise by the conversion of Bun and Steinke, as releases were before (simulated by a seed).
+neither. Ways: ``pairs`` (Gaussian noise on all pairs), ``geometric`` (on all pairs) and ``exact``.
 ``calibrated`` (simulated): all pairs and, with as much of the budget as one of them, a table of scores on which the
 classifier is calibrated (`MaxEntClassifier.score_table`); variation and ``nllh_before`` are those of the model before.
-``split:W:P`` (simulated): pairs share the Gaussian budget by cells ** P, and each attribute's own table, released
-besides where W is above 0, has W.
-``aim`` and ``mst``: AIM and MST on the `mbi` package (benchmarks/others; AIM with all pairs with the label, in an
+``aim`` and ``mst``: AIM and MST on the `mbi` package (benchmarks/rivals; AIM with all pairs with the label, in an
 environment that is made under .cache when it is first used; ``--mbi``: this Python, with a folder that has mbi); a
 logistic regression with pairs and gradient boosting are fitted to the synthetic rows, and the better of the two counts
 in each score.
@@ -45,19 +41,17 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from run_record import run_record
-from simulated_release import rho_by_formula, simulated_release, simulated_selection
+from simulated_release import rho_by_formula, simulated_release
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from sumwise import NotConverged, Table, Tables, datasets, synthetic
+from sumwise import NotConverged, Tables, datasets, synthetic
 from sumwise.aggregate import aggregate
 from sumwise.encoding import Encoding
 from sumwise.maxent import MaxEntClassifier, SolverOptions, skyline
 from sumwise.maxent.kernels import gibbs
 from sumwise.maxent.kernels.loglinear import log_weights, project, spread
 from sumwise.metrics import auc, nllh
-from sumwise.noise import Gaussian, Geometric
-from sumwise.privacy import release, release_selected
-from sumwise.privacy.accounting import loose_rho
+from sumwise.privacy import release
 
 DELTA = 1e-6
 ENVIRONMENT = Path(__file__).parents[1] / ".cache" / "mbi"
@@ -68,17 +62,6 @@ BANK = "age job marital contact month poutcome duration euribor3m"
 CHAINS, BURN_IN, SWEEPS = 100_000, 10, 30  # for a model's expected pairs
 OF_SCORES = 1.0  # share of the budget that a table of scores has, in tables
 BETTER = {"nllh": 1.0, "auc": 1.0, "variation": -1.0}  # which way a score is better
-
-
-def former(tables: Tables, epsilon: float, pure: bool, seed: int) -> Tables:
-    """What a release was before: counts and label sums with noise of their own."""
-    if pure:
-        noise = Geometric(2 * len(tables) / epsilon)
-    else:
-        noise = Gaussian(math.sqrt(2) / math.sqrt(2 * loose_rho(epsilon, DELTA) / len(tables)))
-    rng = np.random.default_rng(seed)
-    made = [Table(t.attributes, noise.sample(t.counts, rng), noise.sample(t.label_sums, rng), noise) for t in tables]
-    return replace(tables, tables=tuple(made), n=None)
 
 
 def survey() -> pd.DataFrame:
@@ -158,20 +141,12 @@ def released(tables: Tables, way: str, epsilon: float, draw: int, simulated: boo
         return simulated_release(tables, epsilon, "gaussian" if way == "pairs" else way, draw)
     if simulated and way == "calibrated":
         return simulated_release(tables, epsilon, "gaussian", draw, part=1 - of_scores(tables))
-    if simulated and way.startswith("split:"):
-        return simulated_split(tables, epsilon, way, draw)
-    if simulated and way in ("adaptive", "tree"):
-        return simulated_selection(tables, epsilon, way, draw)
     options = {"budget": None, "public_levels": True}
     if way == "exact":
         return tables
-    if way.startswith("former"):
-        return former(tables, epsilon, way.endswith("geometric"), draw)
     if way == "geometric":
         return release(tables, epsilon, mechanism="geometric", **options)
-    if way == "pairs":
-        return release(tables, epsilon, DELTA, "gaussian", **options)
-    return release_selected(tables, epsilon, DELTA, method=way, **options)
+    return release(tables, epsilon, DELTA, "gaussian", **options)
 
 
 def of_scores(tables: Tables) -> float:
@@ -192,19 +167,6 @@ def replace_encoding(model: MaxEntClassifier, encoding: Encoding | None) -> MaxE
     made = copy(model)
     made.encoding_ = encoding
     return made
-
-
-def simulated_split(tables: Tables, epsilon: float, way: str, draw: int) -> Tables:
-    """One-way tables besides the pairs, and shares of the budget by table: see ``split`` above."""
-    single, power = (float(part) for part in way.split(":")[1:])
-    ones = []
-    for a in tables.domain.attributes if single else ():
-        pair = next(t for t in tables if a in t.attributes)
-        away = 1 - pair.attributes.index(a)
-        ones.append(Table(a, pair.counts.sum(axis=away), pair.label_sums.sum(axis=away)))
-    every = replace(tables, tables=(*tables, *ones))
-    shares = [single if len(t.attributes) == 1 else float(t.n_cells) ** power for t in every]
-    return simulated_release(every, epsilon, "gaussian", draw, split=shares)
 
 
 def mbi_python(mbi: Path | None) -> tuple[str, dict]:
@@ -236,7 +198,7 @@ def synthetic_rows(task: Task, way: str, epsilon: float, seed: int, mbi: Path | 
     with tempfile.TemporaryDirectory() as folder:
         source, target = Path(folder) / "in.npz", Path(folder) / "out.npz"
         np.savez(source, codes=codes, sizes=np.array([*tables.domain.shape, 2]))
-        script, rho = Path(__file__).parent / "others" / f"{way}_rows.py", rho_by_formula(epsilon, DELTA)
+        script, rho = Path(__file__).parent / "rivals" / f"{way}_rows.py", rho_by_formula(epsilon, DELTA)
         command = [python, "-W", "ignore", str(script), str(source), str(target), str(rho), str(seed)]
         subprocess.run(command, check=True, env=environment)
         found = dict(np.load(target))
@@ -377,7 +339,7 @@ def compare(paths: list[Path], commit: str, target: Path) -> None:
                 row[f"{name} error"] = round(float(apart.std(ddof=1) / math.sqrt(len(both))), 4)
             out[data][way][f"{epsilon:g}"] = row
     facts = {
-        "command": "python benchmarks/private_tables.py --simulated --ways calibrated adaptive aim mst, in parts",
+        "command": "python benchmarks/private_tables.py --simulated --ways calibrated aim mst, in parts",
         "commit": commit or commits(draws, theirs=False),
         "commit of AIM and MST": commits(draws, theirs=True),
         "delta": DELTA,
@@ -403,7 +365,7 @@ def main() -> None:
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--simulated", action="store_true")
     parser.add_argument("--mbi", type=Path, help="a folder with mbi for this Python")
-    parser.add_argument("--ways", nargs="+", default=["pairs", "adaptive", "tree", "geometric"])
+    parser.add_argument("--ways", nargs="+", default=["pairs", "geometric"])
     parser.add_argument("--cut", default="width:10", help="of numbers: width or quantiles, and how many parts")
     parser.add_argument("--penalty-mu", type=float, default=1.0)
     parser.add_argument("--options", default="{}", help="of the solver, as JSON")

@@ -253,7 +253,7 @@ def _adult_fits(bags, counts, by_group, test_values, y_test):
     models = {
         "linear": CardinalityClassifier(),
         "linear, own intercepts": CardinalityClassifier(random_intercept=True),
-        "network": CardinalityNetwork(random_intercept=by_group, max_epochs=40, patience=5),
+        "network": CardinalityNetwork(max_epochs=40),
     }
     out = {}
     for name, model in models.items():

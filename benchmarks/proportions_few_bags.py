@@ -10,15 +10,13 @@
 A setting is a data set, a number of bags and their size. On the American Community Survey bags are areas and labels
 are a bachelor's degree, an income in the upper deciles, owning a home or being married; on Adult bags are occupations
 or random; generated votes have regions with effects of their own. Every method has its default settings. AUC and
-log-loss are of individuals of the same areas that are in no bag. Draws begin at 100: those below served to choose how
-clearly few bags must speak before the penalty is moved (`sumwise.proportions.penalty.FEW`).
+log-loss are of individuals of the same areas that are in no bag.
 Writes benchmarks/results/proportions_few_bags.json.
 
 `--other` has labels and bags that no rule was chosen or scored on: who is poor, has children at home, walks with
 difficulty or is Hispanic, by area, and incomes and degrees by industry. It writes proportions_other_cuts.json.
 
-`--rare` has difficulty hearing, seeing or remembering, by area, and beside the default the same classifier with all of
-the reference as its penalty. It writes proportions_rare_classes.json.
+`--rare` has difficulty hearing, seeing or remembering, by area. It writes proportions_rare_classes.json.
 """
 
 from __future__ import annotations
@@ -31,6 +29,7 @@ from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
+from rivals.proportion_loss import ProportionLossClassifier
 from run_record import run_record
 from sklearn.metrics import log_loss, roc_auc_score
 
@@ -38,14 +37,13 @@ from proportions import adult_people, puma_people, survey_adults, table
 from sumwise import Bags, synthetic
 from sumwise import proportions as p
 from sumwise.features import Features
-from sumwise.proportions.penalty import reference_shape
 
 RESULTS = Path(__file__).parent / "results" / "proportions_few_bags.json"
 FIRST = 100  # draws below were used to choose
 METHODS = {
     "cardinality": p.CardinalityClassifier,
-    "proportion loss": p.ProportionLossClassifier,
-    "central limit": p.CentralLimitClassifier,
+    "linear": partial(p.CardinalityClassifier, "linear"),
+    "proportion loss": ProportionLossClassifier,
     "mean embedding": p.MeanEmbeddingClassifier,
     "mean map": p.MeanMap,
 }
@@ -80,7 +78,6 @@ LABELS = {  # column, least and largest value
     "remembering": ("DREM", 1, 1),
 }
 N_TEST = 1500
-AT_REFERENCE = "cardinality at the reference"
 
 
 @cache
@@ -157,11 +154,8 @@ def measured(setting, n_draws, before=None):
     found = before["scores"] if before else {}
     begin = time.process_time() - (before["cpu_seconds"] if before else 0.0)
     for seed in range(FIRST + len(found.get("cardinality", [])), FIRST + n_draws):
-        drawn, methods = draw(setting, seed), METHODS
-        if setting in RARE:
-            reference = reference_shape(np.asarray(drawn[0].values, dtype=float))
-            methods = METHODS | {AT_REFERENCE: partial(p.CardinalityClassifier, penalty=reference)}
-        for method, scores in scores_of(drawn, methods):
+        drawn = draw(setting, seed)
+        for method, scores in scores_of(drawn, METHODS):
             found.setdefault(method, []).append(scores)
     name, n_bags, size = setting
     seconds = round(time.process_time() - begin, 1)
@@ -173,15 +167,21 @@ def rows_of(done, which, better):
     lines = []
     for cell in done:
         scores = {m: np.array(v)[:, which] for m, v in cell["scores"].items()}
-        others = {m: v.mean() for m, v in scores.items() if m not in ("cardinality", AT_REFERENCE)}
+        others = {m: v.mean() for m, v in scores.items() if m != "cardinality"}
         best = max(others, key=lambda m: better * others[m])
         gap = better * (scores["cardinality"] - scores[best])
         error = gap.std(ddof=1) / np.sqrt(len(gap))
         means = {m: float(v.mean()) for m, v in scores.items()}
         verdict = "best" if gap.mean() >= 0 else ("within one error" if gap.mean() >= -error else "behind")
         setting = f"{cell['data']}, {cell['bags']} of {cell['size']}"
-        lines.append({"setting": setting, **means, "gain": float(gap.mean()), "error": float(error), "": verdict})
+        gain = {"gain": float(gap.mean()), "error": float(error), "verdict": verdict}
+        lines.append({"setting": setting, **means, **gain})
     return lines
+
+
+def tables_of(done):
+    """The rows of AUC and of log-loss."""
+    return {"AUC": rows_of(done, 0, 1.0), "log-loss": rows_of(done, 1, -1.0)}
 
 
 def main():
@@ -210,12 +210,13 @@ def main():
             made = f"{kept['commit']}, draws added {made}"
         least = min(len(c["scores"]["cardinality"]) for c in found.values())
         kept = {"command": command, "commit": made,
-                "first_draw": FIRST, "draws": least, "cells": list(found.values())}  # fmt: skip
+                "first_draw": FIRST, "draws": least, "rows": tables_of(list(found.values())),
+                "cells": list(found.values())}  # fmt: skip
         path.parent.mkdir(exist_ok=True)
         path.write_text(json.dumps(kept) + "\n")
         print(setting, f"{cell['cpu_seconds']} s", flush=True)
-    for which, (title, better) in enumerate((("Test AUC", 1.0), ("Log-loss", -1.0))):
-        table(title, rows_of(kept["cells"], which, better))
+    for title, rows in tables_of(kept["cells"]).items():
+        table(title, rows)
 
 
 if __name__ == "__main__":

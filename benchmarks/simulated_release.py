@@ -13,10 +13,7 @@ import numpy as np
 
 from sumwise import Table, Tables
 from sumwise.noise import Gaussian, Geometric, Laplace, Summed
-from sumwise.privacy import PersonBounds
 from sumwise.privacy.accounting import loose_rho, mu_of_epsilon
-from sumwise.privacy.selection import ExactCounts, Measurements, adaptive, spanning_tree
-from sumwise.progress import Progress
 
 ONES = {"gaussian": Gaussian, "geometric": Geometric, "laplace": Laplace}
 
@@ -27,16 +24,15 @@ def simulated_release(
     mechanism: str,
     seed: int | list[int],
     delta: float = 1e-6,
-    split: list[float] | None = None,
     part: float = 1.0,
 ) -> Tables:
     """Tables of one row a person, with noise by cell and class as `release` adds it.
 
-    split: of the budget, by table; part: of the budget (of mu squared, or of epsilon) that is spent here.
+    part: of the budget (of mu squared, or of epsilon) that is spent here.
     """
-    weights = np.ones(len(tables)) if split is None else np.asarray(split, dtype=float)
     rng, made = np.random.default_rng(seed), []
-    for t, share in zip(tables, part * weights / weights.sum()):
+    share = part / len(tables)
+    for t in tables:
         loss = mu_of_epsilon(epsilon, delta) * math.sqrt(share) if mechanism == "gaussian" else epsilon * share
         one = ONES[mechanism](1.0 / loss)
         binary = t.label_sums.ndim == t.counts.ndim
@@ -46,29 +42,6 @@ def simulated_release(
         sums = noisy[..., 1] if binary else noisy
         made.append(Table(t.attributes, noisy.sum(axis=-1), sums, whole, label_noise=one))
     return replace(tables, tables=tuple(made), n=None)
-
-
-class SeededMeasurements(Measurements):
-    """Choices and measurements of `release_selected`, with noise drawn by seed."""
-
-    def __init__(self, tables: Tables, rho: float, seed: int) -> None:
-        super().__init__(ExactCounts(tables), PersonBounds(), whole=True, rho=rho, purpose="both")
-        self.rng = np.random.default_rng(seed)
-
-    def with_noise(self, values: np.ndarray, rho: float) -> tuple[np.ndarray, float]:
-        scale = 1.0 / math.sqrt(2 * rho)
-        return np.round(values + scale * self.rng.standard_normal(values.shape)), scale
-
-    def noisy_max(self, scores: list[float], rho: float) -> tuple[int, float]:
-        return int(np.argmax(scores + self.rng.gumbel(size=len(scores)) / math.sqrt(2 * rho))), rho
-
-
-def simulated_selection(tables: Tables, epsilon: float, method: str, seed: int, delta: float = 1e-6) -> Tables:
-    """What `release_selected` would release, with noise by seed."""
-    work = SeededMeasurements(tables, rho_by_formula(epsilon, delta), seed)
-    with Progress("Choosing tables", None, 0) as progress:
-        (adaptive if method == "adaptive" else spanning_tree)(work, progress)
-    return replace(tables, tables=tuple(work.released()), n=None)
 
 
 def rho_by_formula(epsilon: float, delta: float) -> float:

@@ -10,7 +10,7 @@ responses. Cross-validation is shown beside it, with folds of bags and with fold
 
 Label proportions: 80 bags of 20, two features, coefficients 1 and -1; mean absolute error of the coefficients and
 coverage of their 90% intervals, for the default classifier and for the remedy that the library offers: own intercepts
-of bags, and groups of bags in `covariance` where regions differ. Penalty 0.1.
+of bags. Penalty 0.1.
 
 What grows along each axis: the correlation of rows (of labels) within a bag beyond their distribution, as the deviation
 of an effect that a bag shares; the deviation of an effect that the four bags of a region share; the deviation of slopes
@@ -32,7 +32,7 @@ from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import GroupKFold, KFold, cross_val_predict
 
 from sumwise import Bags
-from sumwise.proportions import CardinalityClassifier, covariance
+from sumwise.proportions import CardinalityClassifier
 
 RESULTS = Path(__file__).parent / "results" / "stability.json"
 LEVELS = (0.0, 0.25, 0.5, 1.0)
@@ -103,17 +103,16 @@ def proportions(axis, level, seed, n_bags=80, size=20):
     counts = (rng.random((n_bags, size)) < 1.0 / (1.0 + np.exp(-logits))).sum(axis=1)
     seen = clean + (rng.normal(0.0, level, clean.shape) if axis == "measurement error" else 0.0)
     bags = Bags(seen.reshape(-1, 2), np.arange(n_bags + 1) * size)
-    out = _judged(CardinalityClassifier(penalty=0.1).fit(bags, counts), bags, counts, "default")
+    out = _judged(CardinalityClassifier(penalty=0.1).fit(bags, counts), "default")
     if axis == "measurement error":  # the library has none: counts can't show it
         return out
     own = CardinalityClassifier(penalty=0.1, random_intercept=True, tol=1e-3).fit(bags, counts)
-    given = {"groups": np.arange(n_bags) // REGION} if axis == "correlated bags" else {}
-    return out | _judged(own, bags, counts, "remedy", **given)
+    return out | _judged(own, "remedy")
 
 
-def _judged(model, bags, counts, name, **given):
-    found = covariance(model, bags, counts, **given).to_frame(0.9).iloc[:2]
-    held = (found["low"] <= SLOPES) & (found["high"] >= SLOPES)
+def _judged(model, name):
+    low, high = (side[0, :2] for side in model.draws().interval(0.9))
+    held = (low <= SLOPES) & (high >= SLOPES)
     off = np.abs(model.coef_[0] - SLOPES).mean()
     return {f"error, {name}": float(off), f"coverage, {name}": float(held.mean())}
 

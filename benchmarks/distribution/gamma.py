@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sumwise import synthetic
-from sumwise.distribution import BagKernelRidge, BagRidge, DeepSets, ShrunkEmbedding, SizeMatched, WassersteinKernel
+from sumwise.distribution import BagKernelRidge, DeepSets, WassersteinKernel
 
 from .cells import Cell
 from .methods import as_printed, error, kernels, ridges
@@ -45,8 +45,6 @@ def _variable_methods(seed: int) -> dict[str, Any]:
     methods = {**ridges(seed), **kernels(seed)}
     return {
         **{name: methods[name] for name in names},
-        "Fourier, shrunk": BagRidge(ShrunkEmbedding(), random_state=seed),
-        "size-matched": SizeMatched(random_state=seed),
     }
 
 

@@ -13,7 +13,7 @@ from sumwise import synthetic
 from sumwise.distribution import BagLogistic, DeepSets, FourierEmbedding, LinearEmbedding
 
 from .cells import Cell
-from .methods import as_printed, error, kernels, ridges
+from .methods import RawPyramid, as_printed, error, kernels, ridges
 
 __all__ = ["gaussian_cells"]
 
@@ -31,6 +31,7 @@ def _methods() -> dict[str, Any]:
         **ridges(),
         **kernels(),
         **as_printed(),
+        "pyramid kernel, raw counts": RawPyramid(),
         "means, sigmoid": BagLogistic(LinearEmbedding(), target="proportions", random_state=0),
         "Fourier, sigmoid": BagLogistic(FourierEmbedding(), target="proportions", random_state=0),
     }
