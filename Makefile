@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
-EXTRAS := torch,spark,privacy,birds,geo,transport,avro,remote,onnx,serve,office,stats,docs,dev
+EXTRAS := torch,spark,privacy,birds,geo,transport,avro,remote,office,stats,docs,dev
 
 # What compiles, draws, downloads or caches does so inside the repository; nothing is left elsewhere.
 CACHE := $(CURDIR)/.cache
@@ -25,7 +25,7 @@ $(shell mkdir -p $(TMPDIR))
 test quick check fuzz matrix dist: export OMP_NUM_THREADS := 1
 test quick check fuzz matrix dist: export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help demo test check format bench book browser pyspark-env cluster docs clean
+.PHONY: help demo test check format bench book browser pyspark-env docs clean
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:\t/'
 
@@ -43,7 +43,7 @@ $(VENV)/.dev: pyproject.toml constraints.txt | $(VENV)/.made
 	$(PIP) -e '.[$(EXTRAS)]'
 	@touch $@ $(VENV)/.core
 
-demo: $(VENV)/.core  ## one small story per family, on generated data with known truth
+demo: $(VENV)/.core  ## run the scripts of the gallery and show their figures on one page
 	$(BIN)/sumwise demo
 
 # Rewriting every assertion takes longer than a hundred tests: only those that failed run again with it.
@@ -92,7 +92,7 @@ bench: $(VENV)/.dev  ## every claim, measured; tables on screen, JSON in benchma
 
 book: $(VENV)/.dev  ## docs/book from the JSON in benchmarks/results, and the figures that pages quote
 	$(BIN)/python docs/write_book.py
-	$(BIN)/python tests/test_quoted_figures.py
+	$(BIN)/python docs/quoted_figures.py
 
 browser: export SUMWISE_BROWSER := $(CACHE)/browser
 browser: export SUMWISE_SHOTS := $(CACHE)/browser
@@ -105,14 +105,12 @@ browser: $(VENV)/.dev  ## the app in a real browser (Debian's chromium, playwrig
 
 pyspark-env: $(VENV)/.core  ## sumwise and what it needs as one archive for Spark's workers (--archives)
 	rm -rf $(CACHE)/pyspark-env && mkdir -p dist
-	$(PIP) --target $(CACHE)/pyspark-env .
+	$(PIP) --target $(CACHE)/pyspark-env --no-deps .  # executors draw no figures, read no files and serve no pages
+	$(PIP) --target $(CACHE)/pyspark-env numpy scipy scikit-learn numba pandas narwhals pyarrow threadpoolctl
 	find $(CACHE)/pyspark-env/sumwise -name '*.py' -exec touch -d 2020-01-01 {} +  # an archive keeps whole seconds; Numba compares
 	env -u NUMBA_CACHE_DIR PYTHONPATH=$(CACHE)/pyspark-env $(BIN)/python .ci/archive_kernels.py
 	cd $(CACHE)/pyspark-env && tar --exclude='*.pyc' -czf $(CURDIR)/dist/pyspark-env.tar.gz *  # Spark refuses an entry ./
 	@echo "dist/pyspark-env.tar.gz"
-
-cluster: $(VENV)/.dev pyspark-env  ## a fit on a standalone Spark cluster whose workers have no sumwise
-	$(BIN)/python benchmarks/bare_cluster.py dist/pyspark-env.tar.gz
 
 # All pages are written: the search of changed pages alone would lose the index entries of the others.
 docs: $(VENV)/.dev  ## the documentation as HTML in docs/_build/html

@@ -98,7 +98,7 @@ const Ranking = {
   priors: [
     [/^reference\/generated\//, 0.7],
     [/^book\/|^references$/, 0.7],
-    [/^explanation\/architecture$|write-documentation$|add-/, 0.85],
+    [/^explanation\/architecture$/, 0.85],
     [/(^|\/)index$/, 0.8],
     [/^gallery$|^glossary$/, 0.85],
   ],

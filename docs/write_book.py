@@ -279,14 +279,53 @@ def entry(item: dict, name: str, k: int) -> tuple[str, dict[str, str]]:
     return "\n".join(text), figures
 
 
+STATUS = {
+    "works": "work",
+    "differs": "work and differ from what is printed, or give another result",
+    "partly": "work in part",
+    "missing": "are missing",
+    "needs data": "need data that are not public, and are run on the nearest data at hand",
+    "nothing to compute": "are diagrams and lists of symbols",
+}
+
+
+def statuses(spec: dict) -> list[tuple[str, str, str]]:
+    """Where, what and with which status, of every row of the page of items."""
+    rows = []
+    for item in spec["item"]:
+        head = item["rows"][0] if "rows" in item else []
+        if "status" in head:
+            rows += [(row[0], row[1], row[head.index("status")]) for row in item["rows"][1:]]
+    return rows
+
+
+def counted(spec: dict) -> str:
+    """How many items have each status."""
+    kinds = [status.partition(":")[0] for *_, status in statuses(spec)]
+    parts = [f"{kinds.count(kind)} {words}" for kind, words in STATUS.items() if kind in kinds]
+    return f"Of {len(kinds)} items {'; '.join(parts)}."
+
+
+def shortfalls(spec: dict) -> str:
+    """All items that differ, work in part or are missing, with the reason."""
+    lines = ["## Where ours differs or falls short\n", "| where | what | status |", "|---|---|---|"]
+    for where, what, status in statuses(spec):
+        if status.partition(":")[0] in ("differs", "partly", "missing"):
+            lines.append(f"| {where} | {what} | {status} |")
+    return "\n".join(lines) + "\n"
+
+
 def page(path: Path) -> dict[str, str]:
     """The files of one page: the Markdown and its figures."""
     spec = tomllib.loads(path.read_text("utf-8"))
-    text, files = [HEADER.format(name=path.stem) + f"# {spec['title']}\n", spec["intro"].strip() + "\n"], {}
+    intro = spec["intro"].strip().replace("COUNTS", counted(spec)) + "\n"
+    text, files = [HEADER.format(name=path.stem) + f"# {spec['title']}\n", intro], {}
     for k, item in enumerate(spec["item"]):
         words, figures = entry(item, path.stem, k)
         text.append(words)
         files |= figures
+    if "COUNTS" in spec["intro"]:
+        text.append(shortfalls(spec))
     return {f"{path.stem}.md": "\n".join(text), **files}
 
 

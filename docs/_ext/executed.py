@@ -1,10 +1,8 @@
 """Pages with their output: the Python blocks of tutorials, guides and chapters are run when pages are built.
 
 What a block prints, the value of its last line and the figures it draws are shown below it. A page's output is kept
-under ``docs/_build/executed`` until its code or the library changes. Output of pages that need the public data is also
-kept in ``docs/outputs`` (written by ``python docs/_ext/executed.py [PAGE ...]``, with the version and the commit that
-made it), for builds where the data aren't; such a page says so. Only HTML is built with output; the tests read pages
-without it, and run every block themselves.
+under ``docs/_build/executed`` until its code or the library changes. A page whose optional packages are absent is built
+without output. Only HTML is built with output; the tests read pages without it, and run every block themselves.
 """
 
 from __future__ import annotations
@@ -26,8 +24,6 @@ from sphinx.errors import ExtensionError
 
 FOLDERS = ("tutorials", "how-to", "explanation")
 HERE = Path(__file__).parent
-OUTPUTS = "outputs"
-ORIGIN = "origin.json"  # what made the output that is kept in a folder
 RUNS_AT_ONCE = 2
 WIDTH = page_blocks.WIDTH
 
@@ -78,17 +74,11 @@ def pages_to_run(source: Path) -> list[Path]:
 def outputs_of(page: Path, source: Path, library: str) -> dict | None:
     """Where a page's output is and what it is, run now if need be; None if it can't be had here."""
     text = page.read_text("utf-8")
-    blocks, missing = page_blocks.runnable_blocks(text), page_blocks.missing_needs(text)
-    if missing:
-        folder = source / OUTPUTS / page.stem
-        shown = read_outputs(folder)
-        if shown is None or [one["code"] for one in shown] != [block.code for block in blocks]:
-            return None
-    else:
-        folder = source / "_build" / "executed" / page.stem / digest(code_digest(text), library)
-        shown = read_outputs(folder) or run(page, folder)
-    languages = {block.info for block in blocks}
-    return {"folder": folder, "blocks": shown, "languages": languages, "missing": missing}
+    if page_blocks.missing_needs(text):
+        return None
+    folder = source / "_build" / "executed" / page.stem / digest(code_digest(text), library)
+    shown = read_outputs(folder) or run(page, folder)
+    return {"folder": folder, "blocks": shown, "languages": {b.info for b in page_blocks.runnable_blocks(text)}}
 
 
 def run_pages(app):
@@ -122,8 +112,6 @@ def show_outputs(app, doctree):
             image = f'<img src="{up}_static/executed/{figure["file"]}" alt="{html.escape(figure["alt"], quote=True)}">'
             added.append(nodes.raw("", f'<p class="sumwise-output-figure">{image}</p>', format="html"))
         parent[place:place] = added
-    if outputs["missing"]:
-        say_that_output_is_kept(doctree, outputs["missing"], read_origin(outputs["folder"]))
 
 
 def output_block(text: str) -> nodes.literal_block:
@@ -137,52 +125,9 @@ def wrapped(line: str) -> str:
     return line if len(line) <= WIDTH or "  " in line.strip() else textwrap.fill(line, WIDTH, break_long_words=False)
 
 
-def say_that_output_is_kept(doctree, missing: list[str], origin: dict[str, str]) -> None:
-    """A note below the title: this build had no data, the output is that of an earlier run."""
-    words = (
-        f"This page was built without the {', '.join(missing)} that it needs. Its output and figures are kept in the "
-        f"repository; they were made by sumwise {origin['version']} (commit {origin['commit']})."
-    )
-    section = next(doctree.findall(nodes.section))
-    section.insert(1, nodes.note("", nodes.paragraph(text=words)))
-
-
-def read_origin(folder: Path) -> dict[str, str]:
-    """The version and the commit of the library that made the output in a folder."""
-    return json.loads((folder / ORIGIN).read_text("utf-8"))
-
-
-def origin_now(root: Path) -> dict[str, str]:
-    """The version and the commit of this checkout."""
-    from sumwise import __version__
-
-    command = ["git", "rev-parse", "--short", "HEAD"]
-    commit = subprocess.run(command, check=True, capture_output=True, text=True, cwd=root).stdout.strip()
-    return {"version": __version__, "commit": commit}
-
-
-def keep_outputs(source: Path, names: list[str]) -> list[str]:
-    """Run the pages that need the public data (those named, or all) and keep their output in docs/outputs."""
-    kept = []
-    for page in pages_to_run(source):
-        text = page.read_text("utf-8")
-        if names and page.stem not in names:
-            continue
-        if "<!-- needs: data" in text and not page_blocks.missing_needs(text):
-            folder = source / OUTPUTS / page.stem
-            run(page, folder)
-            (folder / ORIGIN).write_text(json.dumps(origin_now(source.parent)) + "\n", "utf-8")
-            kept.append(page.stem)
-    return kept
-
-
 def setup(app):
     """Called by Sphinx."""
     app.connect("builder-inited", run_pages)
     app.connect("env-get-outdated", lambda app, env, *changes: list(env.executed))
     app.connect("doctree-read", show_outputs)
     return {"parallel_read_safe": True}
-
-
-if __name__ == "__main__":
-    sys.stdout.write("\n".join(keep_outputs(HERE.parent, sys.argv[1:])) + "\n")

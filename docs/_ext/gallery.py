@@ -4,90 +4,19 @@ A script's docstring is its title (first line) and its caption (the rest); it dr
 are kept under docs/_build/gallery and drawn again when the script or any file of the library is newer.
 """
 
-import ast
 import html
 import logging
 import os
 import re
 import shutil
-import warnings
-from dataclasses import dataclass
 from pathlib import Path
 
 from docutils import nodes
-from sphinx.errors import ExtensionError
 from sphinx.util.docutils import SphinxDirective
 
+from sumwise.cli.gallery import FAMILIES, draw, read_script, read_scripts
+
 WIDE = 9.0
-FAMILIES = {
-    "ecological": "Cells from margins",
-    "proportions": "Individuals from bag counts",
-    "distribution": "A response per bag",
-    "collective": "Flows from counts",
-    "maxent": "Classifiers from tables",
-    "privacy": "Privacy",
-}
-
-
-@dataclass(frozen=True)
-class Script:
-    """One figure: where its script is, what the page says about it, and the code it shows."""
-
-    path: Path
-    title: str
-    caption: str
-    code: str
-
-    @property
-    def name(self):
-        """Its name in links and file names."""
-        return self.path.stem
-
-    @property
-    def family(self):
-        """The part of the gallery that it stands in: what comes before the first underscore."""
-        return self.name.split("_")[0]
-
-
-def read_script(path):
-    """Title and caption from the docstring, and the code below it."""
-    text = path.read_text("utf-8")
-    tree = ast.parse(text)
-    words = ast.get_docstring(tree)
-    if not words:
-        raise ExtensionError(f"docs/gallery/{path.name} has no docstring; its first line is the title of the figure.")
-    title, _, caption = words.partition("\n")
-    code = "\n".join(text.splitlines()[tree.body[0].end_lineno :]).strip()
-    return Script(path, title.strip(), " ".join(caption.split()), code)
-
-
-def read_scripts(folder):
-    """All scripts, by family in the order of `FAMILIES` and then by name."""
-    scripts = [read_script(path) for path in sorted(folder.glob("*.py"))]
-    unknown = [script.name for script in scripts if script.family not in FAMILIES]
-    if unknown:
-        raise ExtensionError(f"docs/gallery/{unknown[0]}.py: its name begins with none of {', '.join(FAMILIES)}.")
-    return sorted(scripts, key=lambda script: list(FAMILIES).index(script.family))
-
-
-def draw(script):
-    """Run a script and return the figure that it drew."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
-    plt.close("all")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            names = {"__name__": "__main__", "__file__": str(script.path)}
-            exec(compile(script.path.read_text("utf-8"), str(script.path), "exec"), names)
-    except Exception as error:
-        raise ExtensionError(f"docs/gallery/{script.path.name}: {type(error).__name__}: {error}") from error
-    if len(plt.get_fignums()) != 1:
-        raise ExtensionError(f"docs/gallery/{script.path.name} draws {len(plt.get_fignums())} figures; draw one.")
-    return plt.gcf()
 
 
 def render(script, folder, newest=0.0):

@@ -1,20 +1,17 @@
 """Write a page under docs/reference/generated for every module; what is in its ``__all__`` appears by itself.
 
-The modules directly under ``sumwise`` that a user imports are in ``generated/``; what the package is built with (the
-modules of ``sumwise.kernels``, checks, frames, ...) is in ``generated/inside/``. Names that begin with an underscore,
-and modules without public names, have no page.
+Only modules that a user imports have a page; what the package is built with is read in the source.
 """
 
 import importlib
 import inspect
-import pkgutil
 import re
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 
 from sphinx import addnodes
 
-USED_BY_NAME = {"checkpoint", "errors", "estimator", "persistence", "progress"}  # beside what sumwise itself names
+USED_BY_NAME = {"errors", "estimator", "io.checkpoint", "io.persistence", "progress"}  # also
 TEMPLATE = """# `{name}`
 
 ```{{eval-rst}}
@@ -26,17 +23,11 @@ TEMPLATE = """# `{name}`
 
 
 def modules():
-    """All modules with public names: ``{name: whether users import it}``."""
+    """All modules that a user imports, by name."""
     package = importlib.import_module("sumwise")
     exported = {getattr(package, name).__module__ for name in package.__all__}
-    users = {f"sumwise.{name}" for name in USED_BY_NAME | package._SUBMODULES} | exported
-    found = {"sumwise": True}
-    for parent in ("sumwise", "sumwise.kernels"):
-        for module in pkgutil.iter_modules(importlib.import_module(parent).__path__):
-            name = f"{parent}.{module.name}"
-            if not module.name.startswith("_") and getattr(importlib.import_module(name), "__all__", None):
-                found[name] = name in users
-    return found
+    users = sorted({f"sumwise.{name}" for name in USED_BY_NAME | package._SUBMODULES} | exported)
+    return ["sumwise", *(name for name in users if getattr(importlib.import_module(name), "__all__", None))]
 
 
 def page(name, documented):
@@ -99,7 +90,7 @@ def write_pages(app):
     """Bring the generated pages up to date; a page that would not change is left, so builds stay quick."""
     folder = Path(app.srcdir) / "reference" / "generated"
     found = modules()
-    pages = {folder / ("" if used else "inside") / f"{name}.md": page(name, found) for name, used in found.items()}
+    pages = {folder / f"{name}.md": page(name, found) for name in found}
     pages[folder / "command-line.md"] = command_line_page()
     for old in set(folder.rglob("*.md")) - pages.keys():
         old.unlink()

@@ -5,9 +5,8 @@ The objective by iteration; every fit also carries a bound on how far it can be 
 
 from sumwise import synthetic
 from sumwise.collective import TreeModel, map_counts
-from sumwise.diagnostics import training_curve
-from sumwise.plots import plot_training_curve
+from sumwise.plots import plot_training_curve, training_numbers
 
 season = synthetic.birds(5, 8, 1000, random_state=0)
 model = TreeModel(season.domain, season.edges, season.log_potentials)
-plot_training_curve(training_curve({"MAP": map_counts(model, season.tables)}))
+plot_training_curve(training_numbers({"MAP": map_counts(model, season.tables)}))

@@ -5,11 +5,11 @@ Widths of 95% intervals of the individuals at each place in one week.
 
 import numpy as np
 
-from sumwise import diagnostics, plots
-from sumwise.collective import FlowModel, Movement, Places
+from sumwise import plots
+from sumwise.flows import FlowModel, Movement, Places
 
 lon, lat = (v.ravel() for v in np.meshgrid(np.arange(-100, -84, 3.0), np.arange(28, 46, 3.0)))
 weeks = [np.exp(-0.04 * (lat - 29 - 1.5 * t) ** 2) for t in range(6)]
 counts = np.random.default_rng(0).poisson([1000 * w / w.sum() for w in weeks])
 flow = FlowModel(Places(lon=lon, lat=lat), Movement(1.0, 250.0)).fit(counts)
-plots.plot_map_values(diagnostics.uncertainty_numbers(flow, 3))
+plots.plot_places(plots.uncertainty_numbers(flow, 3))

@@ -6,7 +6,8 @@ No bird was followed; these are paths that agree with the counts.
 import matplotlib.pyplot as plt
 
 from sumwise import synthetic
-from sumwise.collective import TreeModel, map_counts, routes
+from sumwise.collective import TreeModel, map_counts
+from sumwise.flows.routes import routes
 
 season = synthetic.birds(5, 8, 1000, weights=(0.5, 1, 1, 1), random_state=0)
 fit = map_counts(TreeModel(season.domain, season.edges, season.log_potentials), season.tables)

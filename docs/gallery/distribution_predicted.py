@@ -4,9 +4,8 @@ The Gamma task: bags of numbers, and the shape parameter that they were drawn wi
 """
 
 from sumwise import synthetic
-from sumwise.diagnostics import predicted_numbers
 from sumwise.distribution import BagRidge, QuantileEmbedding
-from sumwise.plots import plot_predicted
+from sumwise.plots import plot_predicted, predicted_numbers
 
 data = synthetic.gamma(160, 60, noise=0.0, random_state=0)
 model = BagRidge(QuantileEmbedding()).fit(data.bags[:80], data.response[:80])

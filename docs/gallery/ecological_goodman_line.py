@@ -4,8 +4,7 @@ The line through the precincts is read off at 0 and 1; the vertical bars are wha
 """
 
 from sumwise import synthetic
-from sumwise.diagnostics import unit_scatter
-from sumwise.plots import plot_unit_scatter
+from sumwise.plots import plot_unit_scatter, unit_scatter_numbers
 
 margins = synthetic.precincts(80, segregation=0.4, random_state=1).margins
-plot_unit_scatter(unit_scatter(margins))
+plot_unit_scatter(unit_scatter_numbers(margins))

@@ -4,9 +4,8 @@ The fitted distribution of the two shares (contours) decides where on its line e
 """
 
 from sumwise import synthetic
-from sumwise.diagnostics import tomography
 from sumwise.ecological import King
-from sumwise.plots import plot_tomography
+from sumwise.plots import plot_tomography, tomography_numbers
 
 margins = synthetic.precincts(60, segregation=0.3, random_state=0).margins
-plot_tomography(tomography(margins, King(random_state=0).fit(margins)))
+plot_tomography(tomography_numbers(margins, King(random_state=0).fit(margins)))

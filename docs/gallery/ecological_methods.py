@@ -4,9 +4,8 @@ Where methods with different assumptions agree, the answer depends less on any o
 """
 
 from sumwise import synthetic
-from sumwise.diagnostics import method_numbers
 from sumwise.ecological import Bounds, EcologicalEM, Goodman, King
-from sumwise.plots import plot_methods
+from sumwise.plots import method_numbers, plot_methods
 
 margins = synthetic.precincts(80, random_state=3).margins
 methods = {"EM": EcologicalEM(), "King": King(random_state=0), "Goodman": Goodman(), "middle of bounds": Bounds()}

@@ -4,9 +4,9 @@ Filled marks are differences whose interval excludes zero.
 """
 
 from sumwise import synthetic
-from sumwise.diagnostics import polarisation_numbers
-from sumwise.ecological import EcologicalEM, voting_patterns
-from sumwise.plots import plot_polarisation
+from sumwise.ecological import EcologicalEM
+from sumwise.plots import plot_polarisation, polarisation_numbers
+from sumwise.voting import voting_patterns
 
 fit = EcologicalEM().fit(synthetic.precincts(120, 3, 3, random_state=2).margins)
 plot_polarisation(polarisation_numbers(voting_patterns(fit)))

@@ -1,12 +1,11 @@
-"""How much aggregation bias would change a first choice
+"""If differences between groups were between places
 
-The lead of a group's first choice over the runner-up, as both rates are allowed to vary with precinct composition.
+Support for each group's first choice, from the estimate to voting that depends on the place alone.
 """
 
 from sumwise import synthetic
-from sumwise.ecological import EcologicalEM, sensitivity_contours
-from sumwise.plots import plot_sensitivity_contours
+from sumwise.ecological import EcologicalEM, sensitivity_band
+from sumwise.plots import plot_sensitivity_band
 
 margins = synthetic.precincts(80, random_state=0).margins
-grid = sensitivity_contours(EcologicalEM().fit(margins), margins, "group 1", steps=15)
-plot_sensitivity_contours(grid)
+plot_sensitivity_band(sensitivity_band(EcologicalEM().fit(margins), margins))

@@ -4,9 +4,8 @@ The distribution of every group's overall share of the first option, from draws 
 """
 
 from sumwise import synthetic
-from sumwise.diagnostics import share_density
 from sumwise.ecological import King
-from sumwise.plots import plot_share_density
+from sumwise.plots import plot_share_density, share_density_numbers
 
 margins = synthetic.precincts(60, random_state=0).margins
-plot_share_density(share_density(King(random_state=0).fit(margins), n_draws=500))
+plot_share_density(share_density_numbers(King(random_state=0).fit(margins), n_draws=500))

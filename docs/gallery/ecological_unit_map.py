@@ -6,9 +6,8 @@ A GeoJSON file of the units gives three maps: estimated shares, how wide their i
 import matplotlib.pyplot as plt
 
 from sumwise import synthetic
-from sumwise.diagnostics import map_numbers, unit_shapes
 from sumwise.ecological import EcologicalEM
-from sumwise.plots import plot_unit_map
+from sumwise.plots import map_numbers, plot_unit_map, unit_shapes
 
 margins = synthetic.precincts(64, 2, 2, random_state=0).margins
 features = []
