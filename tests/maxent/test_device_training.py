@@ -63,9 +63,13 @@ def test_three_classes_larger_tables_and_held_out_rows():
         warnings.simplefilter("ignore", NotConverged)
         model.fit(tables, held_out=(rows, rows["y"]))
     assert (model.predict(rows) == rows["y"]).mean() > 0.99
-    told = model.fit_.history["held_out"]
-    assert np.isfinite(told[9::10]).all()
-    assert told[-1] > told[9]
+    scores = model.fit_.history["held_out"]
+    assert np.isfinite(scores[9::10]).all()
+    own = np.searchsorted(model.classes_, rows["y"])
+    log_p = np.log(model.predict_proba(rows)[np.arange(len(own)), own])
+    shares = np.bincount(own) / len(own)
+    returned = 1 - log_p.mean() / np.sum(shares * np.log(shares))
+    assert scores[-1] == pytest.approx(returned, abs=1e-5)  # the last score is that of the model that is returned
 
 
 def test_an_interrupted_fit_goes_on_to_the_same_result(tables, tmp_path, monkeypatch):
@@ -108,5 +112,16 @@ def test_what_does_not_fit_is_named_with_what_to_do(tables):
 
 
 def test_training_that_diverges_says_so(tables):
-    with pytest.raises(DataError, match="diverged within 10 steps"):
-        fitted(tables, device=HERE, step=1e30, step_mu=1e30, penalty_theta=0.0, penalty_mu=0.0)
+    with pytest.raises(DataError, match="diverged within 10 steps"):  # 1e38 is the end of single precision
+        fitted(tables, device=HERE, step=1e38, step_mu=1e38, penalty_theta=0.0, penalty_mu=0.0)
+
+
+def test_parameters_that_make_every_row_certain_are_not_called_converged(tables):
+    wild = {"step": 1e20, "step_mu": 1e20, "penalty_theta": 0.0, "penalty_mu": 0.0, "max_iter": 20}
+    for device in (HERE, "cpu"):
+        try:
+            model = fitted(tables, device=device, **wild)
+        except DataError as error:
+            assert "diverged" in str(error)
+        else:
+            assert not model.fit_.converged

@@ -231,8 +231,9 @@ class _Information(NamedTuple):
 
     def times(self, v: np.ndarray) -> np.ndarray:
         """The information times columns (P, B)."""
-        inside = self.design @ v
-        return self.turned @ (self.weight[:, None] * (inside - self.weight @ inside / self.weight.sum()))
+        inside, total = self.design @ v, self.weight.sum()
+        mean = self.weight @ inside / total if total else 0.0  # rows that are certain inform about nothing
+        return self.turned @ (self.weight[:, None] * (inside - mean))
 
     def solve(self, right: np.ndarray) -> np.ndarray:
         """(Information + ridge)^-1 times columns, by conjugate gradients, until a hundredth of each is left."""
