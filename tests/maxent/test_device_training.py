@@ -119,9 +119,4 @@ def test_training_that_diverges_says_so(tables):
 def test_parameters_that_make_every_row_certain_are_not_called_converged(tables):
     wild = {"step": 1e20, "step_mu": 1e20, "penalty_theta": 0.0, "penalty_mu": 0.0, "max_iter": 20}
     for device in (HERE, "cpu"):
-        try:
-            model = fitted(tables, device=device, **wild)
-        except DataError as error:
-            assert "diverged" in str(error)
-        else:
-            assert not model.fit_.converged
+        assert not fitted(tables, device=device, **wild).fit_.converged
