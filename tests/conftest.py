@@ -34,10 +34,9 @@ SLOW = {
     "ecological",
     "fuzz",
     "maxent",
-    "networks",
     "plots",
 }
-SLOW |= {"privacy", "proportions", "report", "schema", "study", "synthetic"}
+SLOW |= {"privacy", "proportions", "report", "schema", "synthetic"}
 SLOW_FILES = {"test_contract.py", "test_documentation.py", "test_faults.py", "test_light_import.py", "test_spark.py"}
 SLOW_FILES |= {"test_compiled.py", "test_on_spark.py", "test_reproducible.py", "test_gallery.py", "test_server.py"}
 SLOW_FILES |= {"test_book.py", "test_executed.py", "test_quoted_figures.py", "test_search.py"}  # of the documentation
@@ -66,7 +65,7 @@ CHECKED = {
 # Half a minute and more: workers begin with these, so that none is left with a long one at the end.
 LONGEST = ["test_spark.py", "test_contract.py", "test_edge_fits.py", "collective/test_em.py"]
 
-UNDRAWN = {"cli", "schema", "study", "corpus"}
+UNDRAWN = {"cli", "schema", "corpus"}
 
 
 def slow(place: Path) -> bool:

@@ -71,11 +71,11 @@ def serve() -> None:
     import pyarrow.parquet  # noqa: F401
 
     import sumwise.cli.app
+    import sumwise.cli.study.fitting
     import sumwise.collective
     import sumwise.ecological
     import sumwise.proportions
     import sumwise.report.svg
-    import sumwise.study.fitting
 
     sumwise.report.svg.draw = lambda *numbers, **options: "<svg></svg>"  # most of a fit, and no file operation
     sumwise.cli.app.application()

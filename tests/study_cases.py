@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from sumwise import synthetic
-from sumwise.study import Problem, study_of
+from sumwise.cli.study import Problem, study_of
 
 
 def long_votes(frame: pd.DataFrame, **names: str) -> pd.DataFrame:

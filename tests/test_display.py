@@ -152,7 +152,7 @@ def test_models_that_have_nothing_to_show_say_why_in_a_notebook():
 
 def test_every_public_class_shows_itself_in_a_notebook():
     """Containers, results, noise models, records: all but estimators, which scikit-learn shows, and errors."""
-    names = ["noise", "splitters", "encoding", "readers", "aggregate", "privacy", "metrics", "datasets"]
+    names = ["noise", "splitters", "encoding", "io.formats", "aggregate", "privacy", "metrics", "datasets"]
     names += ["report", "synthetic", "ecological", "proportions", "distribution", "collective", "maxent"]
     without = set()
     for module in [sumwise, *(importlib.import_module(f"sumwise.{name}") for name in names)]:

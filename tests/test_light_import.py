@@ -45,7 +45,7 @@ def test_families_leave_the_optional_packages_alone():
 
 def test_problem_files_are_written_without_the_methods():
     heavy = ["scipy", "sklearn", "numba", "matplotlib", "jinja2", "torch", "sumwise.report.model_report"]
-    code = f"import sys, sumwise.study.initialise, sumwise.report; print(*[m for m in {heavy} if m in sys.modules])"
+    code = f"import sys, sumwise.cli.study.initialise, sumwise.report; print(*[m for m in {heavy} if m in sys.modules])"
     assert run(code) == ""
     assert (
         run("import sumwise.report; print(sumwise.report.Summary.__name__, 'page' in dir(sumwise.report))")

@@ -9,7 +9,7 @@ import sumwise
 from sumwise import DataError, Domain, Table, Tables
 from sumwise.aggregate import aggregate
 from sumwise.io.checkpoint import fingerprint
-from sumwise.readers import read_tables, write_tables
+from sumwise.io.formats import read_tables, write_tables
 from sumwise.sparse_table import SparseTable, pays, table_of_cells
 
 

@@ -3,7 +3,7 @@
 Containers are here: `Domain`, `Margins`, `Contests`, `Bags`, `Table`, `Tables`; so are the answers: `Draws`,
 `Estimate`, `Fit`. Methods are in families: `sumwise.ecological`, `sumwise.proportions`, `sumwise.distribution`,
 `sumwise.collective`, `sumwise.maxent`; `sumwise.flows` and `sumwise.voting` build on them.
-The ways in are `Schema`, `sumwise.aggregate`, `sumwise.privacy`, `sumwise.readers`, `sumwise.datasets` and
+The ways in are `Schema`, `sumwise.aggregate`, `sumwise.privacy`, `sumwise.io.formats`, `sumwise.datasets` and
 `sumwise.synthetic`.
 """
 

@@ -27,8 +27,8 @@ class SparseTable(Table):
 
     It is a `Table` in all respects. ``counts`` and ``label_sums`` are made anew, in full, whenever they are asked for;
     what works on large tables asks for `filled` instead. `Tables.from_frame`, `sumwise.aggregate` and
-    `sumwise.readers.read_tables` hold tables of 16,384 cells or more like this, where at most an eighth has a count; of
-    65,536 cells or more, where at most half has.
+    `sumwise.io.formats.read_tables` hold tables of 16,384 cells or more like this, where at most an eighth has a count;
+    of 65,536 cells or more, where at most half has.
 
     Parameters
     ----------

@@ -17,7 +17,7 @@ from sumwise.aggregate import aggregate, fit_encoding
 from sumwise.aggregate.on_duckdb import DuckDBEngine
 from sumwise.encoding import Encoding
 from sumwise.errors import DataError, UnknownName
-from sumwise.readers.files import open_sheet
+from sumwise.io.formats.files import open_sheet
 
 FRAME = pd.DataFrame(
     {"Größe": ["s", "m", "it's", "s"] * 5, "n": [1, 2, 3, 4] * 5, "x": np.arange(20) % 3 == 0, "y": [0, 1] * 10}

@@ -16,8 +16,8 @@ from sumwise.app.reading import (
     problem_text,
     suggestion,
 )
-from sumwise.readers import write_margins
-from sumwise.study.families import FAMILIES, study_class
+from sumwise.cli.study.families import FAMILIES, study_class
+from sumwise.io.formats import write_margins
 
 
 def votes(folder):

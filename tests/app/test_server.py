@@ -13,7 +13,7 @@ from app_client import running
 from sumwise import synthetic
 from sumwise.app import server as served
 from sumwise.app.workspace import Workspace
-from sumwise.readers import write_margins
+from sumwise.io.formats import write_margins
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ import pytest
 
 from by_keyboard import LONG
 from sumwise import synthetic
-from sumwise.readers import write_margins
+from sumwise.io.formats import write_margins
 
 CHROMIUM = shutil.which("chromium")
 FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync", "--disable-background-networking"]

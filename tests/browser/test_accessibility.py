@@ -9,8 +9,8 @@ from itertools import pairwise
 import pytest
 
 from by_keyboard import finished, serious, shot, typed, uploaded
-from sumwise.study.fitting import fit_problem
-from sumwise.study.initialise import suggest_problem
+from sumwise.cli.study.fitting import fit_problem
+from sumwise.cli.study.initialise import suggest_problem
 
 pytestmark = [
     pytest.mark.skipif("SUMWISE_BROWSER" not in os.environ, reason="make browser runs these"),

@@ -11,7 +11,7 @@ import pytest
 
 from by_keyboard import LONG, finished, press, serious, shot, tab_to, typed, uploaded
 from sumwise import synthetic
-from sumwise.readers import write_margins
+from sumwise.io.formats import write_margins
 
 pytestmark = [
     pytest.mark.skipif("SUMWISE_BROWSER" not in os.environ, reason="make browser runs these"),

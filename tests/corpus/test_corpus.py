@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from corpus.made import Asked, Refused, cases, matches
+from sumwise.cli.study import study_of
+from sumwise.cli.study.initialise import suggest_problem
 from sumwise.errors import SumwiseError
 from sumwise.schema import NAME, STOP, Problem
 from sumwise.schema.reading.contests import contest_problems
-from sumwise.study import study_of
-from sumwise.study.initialise import suggest_problem
 
 CASES = {case.name: case for case in cases()}
 MOST_ANSWERS = 7  # one after the other

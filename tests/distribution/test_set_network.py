@@ -6,7 +6,7 @@ import pytest
 import brute_sets
 from sumwise.distribution.set_network import ACTIVATIONS, Plan, embed, forward, fresh_weights, make_plan
 from sumwise.errors import DataError
-from sumwise.networks.pooling import POOLS, Segments
+from sumwise.inference.networks.pooling import POOLS, Segments
 
 torch = pytest.importorskip("torch", reason="networks need torch: pip install 'sumwise[torch]'")
 

@@ -5,14 +5,14 @@ import os
 import numpy as np
 import pytest
 
+from sumwise.cli.study.contests import read_index
+from sumwise.cli.study.families.base import Study
+from sumwise.cli.study.fitting import read_result
 from sumwise.errors import DataError
 from sumwise.flows import Places
 from sumwise.io.documents import file_digest, parse_json, parse_toml, read_json, read_toml
-from sumwise.readers.bucket_key import BucketKey
+from sumwise.io.formats.bucket_key import BucketKey
 from sumwise.schema.problem import Problem
-from sumwise.study.contests import read_index
-from sumwise.study.families.base import Study
-from sumwise.study.fitting import read_result
 
 DEEP = 100_000
 HALF = "\\ud800"

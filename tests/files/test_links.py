@@ -16,9 +16,9 @@ from sumwise.app.workspace import Workspace
 from sumwise.cli import main
 from sumwise.errors import DataError
 from sumwise.io.checkpoint import Checkpoint
+from sumwise.io.formats.write import write_frame
 from sumwise.io.writer import make_folder, new_folder, open_log, write_text
 from sumwise.privacy import Budget
-from sumwise.readers.write import write_frame
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="links and permissions of Unix")
 VOTES = "precinct,young,old,yes,no\nA,60,40,55,45\nB,10,80,30,60\n"
@@ -186,7 +186,7 @@ def test_what_holds_individuals_is_private(tmp_path):
 
 
 def test_unfinished_runs_are_private(study, monkeypatch):
-    from sumwise.study.folder import ResultFolder
+    from sumwise.cli.study.folder import ResultFolder
 
     mask = os.umask(0o000)
     try:

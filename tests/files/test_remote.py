@@ -12,8 +12,8 @@ from sumwise import synthetic
 from sumwise.aggregate import aggregate
 from sumwise.errors import DataError
 from sumwise.io.checkpoint import Checkpoint
+from sumwise.io.formats.files import open_sheet
 from sumwise.io.remote import RemoteFile, is_remote
-from sumwise.readers.files import open_sheet
 
 fsspec = pytest.importorskip("fsspec", reason="the extra 'remote' isn't installed")
 

@@ -11,9 +11,9 @@ import pytest
 
 from sumwise.errors import DataError
 from sumwise.io import sizes
+from sumwise.io.formats.files import open_sheet
 from sumwise.io.parsers import arrow
 from sumwise.io.sizes import check_packed, check_rows
-from sumwise.readers.files import open_sheet
 
 
 @pytest.fixture

@@ -11,10 +11,10 @@ import pytest
 
 from sumwise import aggregate
 from sumwise.errors import DataError
+from sumwise.io.formats.files import open_sheet
 from sumwise.io.locks import lock, unlock
 from sumwise.io.scratch import scratch_file, scratch_folder, temporary_files_beside
 from sumwise.io.writer import UNFINISHED, new_file, new_folder
-from sumwise.readers.files import open_sheet
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="locks of Unix")
 

@@ -87,7 +87,7 @@ def geopackage_bytes(folder: Path) -> bytes:
 
 
 def bird_bytes(folder: Path) -> bytes:
-    from sumwise.readers import BirdFlow, write_birdflow
+    from sumwise.io.formats import BirdFlow, write_birdflow
 
     ext = [0.0, 2.0, 0.0, 1.0]
     geom = {"nrow": 1, "ncol": 2, "res": [1.0, 1.0], "ext": ext, "crs": "x", "mask": [[True, True]]}
@@ -202,7 +202,7 @@ def _sheet(path: Path) -> None:
     """Every way in for a file of rows."""
     from sumwise.aggregate import aggregate
     from sumwise.errors import SumwiseError
-    from sumwise.readers import read_margins
+    from sumwise.io.formats import read_margins
     from sumwise.schema import Schema
 
     refused = None
@@ -220,13 +220,13 @@ def _sheet(path: Path) -> None:
 
 
 def _birds(path: Path) -> None:
-    from sumwise.readers import read_birdflow
+    from sumwise.io.formats import read_birdflow
 
     read_birdflow(path)
 
 
 def _records(path: Path) -> None:
-    from sumwise.readers.bucket_records import bucket_records
+    from sumwise.io.formats.bucket_records import bucket_records
 
     bucket_records(path, ["bucket", "value"])
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from sumwise.io.formats import KINDS, kind_of
+from sumwise.io.endings import KINDS, kind_of
 
 HERE = Path(__file__).parent
 

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from sumwise.cli.study import study_of
+from sumwise.cli.study.fitting import fit_problem
+from sumwise.cli.study.initialise import suggest_problem
 from sumwise.errors import SumwiseError
 from sumwise.schema.problem import Problem
 from sumwise.schema.reading.contests import contest_problems
-from sumwise.study import study_of
-from sumwise.study.fitting import fit_problem
-from sumwise.study.initialise import suggest_problem
 
 
 def estimates_from_file(paths: list[Path], folder: Path) -> dict[str, Any]:

@@ -6,9 +6,9 @@ from sklearn.calibration import CalibratedClassifierCV
 from sklearn.frozen import FrozenEstimator
 
 from sumwise import DataError, synthetic
+from sumwise.io.formats.connection import connect
 from sumwise.maxent import MaxEntClassifier
 from sumwise.maxent.calibration import fit_calibration
-from sumwise.readers.connection import connect
 
 
 @pytest.fixture(scope="module")

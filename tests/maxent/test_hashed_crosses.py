@@ -12,11 +12,11 @@ from sumwise.aggregate import aggregate
 from sumwise.encoding import Encoding
 from sumwise.encoding.rules import Cross, Levels, cross_cell
 from sumwise.errors import DataError
+from sumwise.io.formats.connection import connect
 from sumwise.maxent import MaxEntClassifier, SampledLogistic, SolverOptions, skyline
 from sumwise.maxent import hashed_crosses as module
 from sumwise.maxent.hashed_crosses import arranged_domain, crossed_features
 from sumwise.noise import Gaussian
-from sumwise.readers.connection import connect
 from sumwise.tables import Tables
 
 SIZES = {"a": 3, "b": 4, "c": 2}

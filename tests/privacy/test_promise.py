@@ -9,10 +9,10 @@ import pytest
 from sumwise import DataError, load, save
 from sumwise.aggregate import aggregate
 from sumwise.encoding import Declaration
+from sumwise.io.formats import write_tables_folder
 from sumwise.maxent import NaiveBayesTables
 from sumwise.privacy import Budget, release, release_rows
 from sumwise.provenance import Promise
-from sumwise.readers import write_tables_folder
 
 pytest.importorskip("opendp", reason="the extra 'privacy' isn't installed")
 

@@ -14,6 +14,7 @@ import pytest
 from study_cases import clicks, doses, flocks, people, votes
 from sumwise import Bags, Margins, Tables
 from sumwise.aggregate import aggregate
+from sumwise.cli.study.fitting import fit_problem, read_result
 from sumwise.distribution import BagRidge, LinearEmbedding
 from sumwise.ecological import Bounds, Goodman
 from sumwise.errors import DataError, UnknownName
@@ -23,7 +24,6 @@ from sumwise.plots.font_cache import prepare_font_cache
 from sumwise.proportions import CardinalityClassifier, MeanMap
 from sumwise.report import Report, report
 from sumwise.report.model_report import plot_model, warned
-from sumwise.study.fitting import fit_problem, read_result
 
 WALK = np.array([[90, 10, 0], [88, 12, 0], [20, 50, 30]])
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from sumwise.cli.study import Problem
 from sumwise.errors import DataError
-from sumwise.readers.files import open_sheet
+from sumwise.io.formats.files import open_sheet
 from sumwise.schema.opened import all_met, join, named_together, numbered_again, open_source
-from sumwise.study import Problem
 
 PLAIN = Problem.parse('family = "ecological"\n[data]\n')
 

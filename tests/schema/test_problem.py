@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from sumwise.cli import main
+from sumwise.cli.study import Problem
 from sumwise.errors import DataError, UnknownName
 from sumwise.noise import Exact, Gaussian, Laplace, Poisson
 from sumwise.schema.problem import key_lines, noise_of, value_line
-from sumwise.study import Problem
 
 TEXT = """# family = "not me"
 family = "a"  # columns = 1
@@ -174,7 +174,7 @@ def test_lines_of_values(value, start, line):
 
 
 def test_a_key_in_the_wrong_table_is_sent_to_the_right_one():
-    from sumwise.study import study_of
+    from sumwise.cli.study import study_of
 
     text = 'family = "ecological"\n[data]\nfile = "v.csv"\n[columns]\nmismatch = "no_vote"'
     with pytest.raises(DataError, match=r"line 5: mismatch stands under \[columns\]. Hint: it belongs under \[data\]"):

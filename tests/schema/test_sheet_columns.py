@@ -8,7 +8,7 @@ import pytest
 
 from sumwise.errors import DataError
 from sumwise.features import OTHER, Features
-from sumwise.readers.files import open_sheet
+from sumwise.io.formats.files import open_sheet
 from sumwise.schema.sheet_columns import (
     MOST_LEVELS,
     bags_of,

@@ -15,9 +15,7 @@ from sumwise.aggregate import sources
 from sumwise.aggregate.counters import Counter
 from sumwise.aggregate.sql import DUCKDB, Column, Lookup, Statement
 from sumwise.errors import DataError, sentence
-from sumwise.io.remote import is_remote
-from sumwise.io.scratch import scratch_folder
-from sumwise.readers.connection import (
+from sumwise.io.formats.connection import (
     as_pattern,
     connect,
     database_table,
@@ -27,8 +25,10 @@ from sumwise.readers.connection import (
     one_statement,
     reason,
 )
-from sumwise.readers.files import open_sheet, parse_arrow
-from sumwise.readers.text import copy_as_utf8, inspect_text, is_utf8, single_quoted, warn_encoding
+from sumwise.io.formats.files import open_sheet, parse_arrow
+from sumwise.io.formats.text import copy_as_utf8, inspect_text, is_utf8, single_quoted, warn_encoding
+from sumwise.io.remote import is_remote
+from sumwise.io.scratch import scratch_folder
 
 CHUNK_ROWS = 1_000_000
 NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
@@ -283,7 +283,7 @@ class DuckDBEngine:
         return ["VARCHAR" if found.get(f"t{i}") else t for i, t in enumerate(types)]
 
     def _sniff(self, path: str, n_rows: int) -> dict[str, Any]:
-        """What DuckDB makes of a CSV file, quoted as `readers.text` says."""
+        """What DuckDB makes of a CSV file, quoted as `io.formats.text` says."""
         try:
             found = self._sniffed(path, n_rows, '"')
             if single_quoted([c["name"] for c in found["Columns"]]):

@@ -17,8 +17,8 @@ from sumwise.aggregate.counters import Counter
 from sumwise.aggregate.sql import SPARK, Column, Lookup, Statement
 from sumwise.errors import DataError, sentence
 from sumwise.extras import require
-from sumwise.readers.connection import expand_pattern
-from sumwise.readers.text import inspect_text, is_utf8, warn_encoding
+from sumwise.io.formats.connection import expand_pattern
+from sumwise.io.formats.text import inspect_text, is_utf8, warn_encoding
 from sumwise.spark import Standstill, spark_session
 
 NUMBER = r"^[+-]?((0|[1-9][0-9]*)([.][0-9]*)?|[.][0-9]+)([eE][+-]?[0-9]+)?$"

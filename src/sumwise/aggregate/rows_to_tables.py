@@ -21,11 +21,11 @@ from sumwise.encoding import Declaration, Encoding
 from sumwise.encoding.learning import fitted_rule, learned_names, parsed_spec
 from sumwise.errors import DataError
 from sumwise.io.documents import file_digest
+from sumwise.io.formats.connection import files_named
 from sumwise.io.remote import is_remote
 from sumwise.margins import Margins
 from sumwise.progress import Progress
 from sumwise.provenance import Provenance
-from sumwise.readers.connection import files_named
 from sumwise.sparse_table import table_of_arrays, table_of_cells
 from sumwise.table import Table, title
 from sumwise.tables import Tables

@@ -10,7 +10,7 @@ from typing import Any
 from sumwise import checks, frames
 from sumwise.encoding.values import canonical
 from sumwise.errors import DataError
-from sumwise.io.formats import KINDS, kind_of
+from sumwise.io.endings import KINDS, kind_of
 from sumwise.io.remote import RemoteFile
 
 IN_PLACE = {"text": "csv", "parquet": "parquet", "arrow": "arrow", "database": "database"}  # by an engine

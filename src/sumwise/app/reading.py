@@ -73,8 +73,8 @@ def suggestion(
     files: list[str], out: str, family: str | None = None, answers: dict[str, Any] | None = None
 ) -> dict[str, Any]:
     """Find out what files hold and write the problem file; return it with every column's role, or what is open."""
+    from sumwise.cli.study.initialise import suggest_problem
     from sumwise.schema import Problem
-    from sumwise.study.initialise import suggest_problem
 
     found = suggest_problem(files, out, answers, family, overwrite=True)
     found.write()
@@ -84,10 +84,10 @@ def suggestion(
 
 def checked(path: str) -> dict[str, Any]:
     """Read the data of a problem file as a fit would; return what was read, or raise what a fit would."""
+    from sumwise.cli.study.families import study_of
     from sumwise.schema.opened import all_met
     from sumwise.schema.problem import Problem
     from sumwise.schema.reading.contests import contest_problems
-    from sumwise.study.families import study_of
 
     problem = Problem.from_file(path)
     remarks = []
@@ -101,7 +101,7 @@ def checked(path: str) -> dict[str, Any]:
 
 def described(problem: Any) -> dict[str, Any]:
     """What the page needs for its menus: values, roles and methods of the family, columns of the file."""
-    from sumwise.study.families import study_of
+    from sumwise.cli.study.families import study_of
 
     kind = type(study_of(problem))
     table, kinds = kind.noises or ("", {})

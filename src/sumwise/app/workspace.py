@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from sumwise.errors import DataError
-from sumwise.io.formats import ENDINGS as READ
-from sumwise.io.formats import KINDS
+from sumwise.io.endings import ENDINGS as READ
+from sumwise.io.endings import KINDS
 from sumwise.io.writer import make_folder, new_file, write_text
 
 ENDINGS = (*(ending + ".gz" for ending in KINDS["text"]), *READ)

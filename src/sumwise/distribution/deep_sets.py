@@ -29,9 +29,9 @@ from sumwise.errors import DataError
 from sumwise.extras import require
 from sumwise.features import centre_and_scale, name_columns
 from sumwise.fit import Fit, warn_not_converged
+from sumwise.inference.networks.optimiser import SCHEDULES
+from sumwise.inference.networks.tensors import find_device, threads
 from sumwise.io.checkpoint import Checkpoint, fingerprint
-from sumwise.networks.optimiser import SCHEDULES
-from sumwise.networks.tensors import find_device, threads
 from sumwise.progress import Progress
 
 SECONDS = 3.0  # at least, between two saves of a checkpoint

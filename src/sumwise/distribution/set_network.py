@@ -12,7 +12,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.extras import require
-from sumwise.networks.pooling import POOLS
+from sumwise.inference.networks.pooling import POOLS
 
 ACTIVATIONS = ("silu", "elu", "relu", "tanh")
 ATTENTION_WIDTH = 32  # of the layer that scores a row's weight

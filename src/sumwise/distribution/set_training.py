@@ -13,9 +13,9 @@ from sumwise.distribution.columns import Columns
 from sumwise.distribution.set_network import Plan, embed, forward, fresh_weights
 from sumwise.errors import DataError
 from sumwise.extras import require
+from sumwise.inference.networks.optimiser import adamw, rate_at, restore, state_arrays
+from sumwise.inference.networks.pooling import Segments
 from sumwise.io.checkpoint import Checkpoint
-from sumwise.networks.optimiser import adamw, rate_at, restore, state_arrays
-from sumwise.networks.pooling import Segments
 from sumwise.progress import Progress
 
 ROWS_AT_ONCE = 65_536  # of a batch that only predicts

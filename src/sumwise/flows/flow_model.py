@@ -151,7 +151,7 @@ class FlowModel(FlowExchange):
         ----------
         data : frame, (T, L) array, CountsOverTime, Tables, xarray.DataArray or BirdFlow
             A row per time and place with its count; or counts by time and place; or one table per time; or an array
-            over `time` and places, or over `time` and a grid; or what `sumwise.readers.read_birdflow` returns.
+            over `time` and places, or over `time` and a grid; or what `sumwise.io.formats.read_birdflow` returns.
         time, place, count : str
             Columns of the frame. Where places have no name, give their coordinates, ``place=("lon", "lat")`` (degrees,
             by their names) or ``place=("x", "y")``; `places` is then made of them.

@@ -443,7 +443,7 @@ class MaxEntClassifier(TablesClassifier):
         >>> from sumwise import synthetic
         >>> from sumwise.maxent import MaxEntClassifier
         >>> model = MaxEntClassifier().fit(synthetic.xor(1000, random_state=0).tables)
-        >>> from sumwise.readers.connection import connect  # DuckDB
+        >>> from sumwise.io.formats.connection import connect  # DuckDB
         >>> with connect() as database:
         ...     _ = database.execute("CREATE TEMP TABLE people AS SELECT 0 AS x1, 1 AS x2, 1 AS x3").fetchall()
         ...     found = database.execute(model.to_sql("people")).fetchall()[0]

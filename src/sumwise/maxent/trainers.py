@@ -14,6 +14,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.fit import Fit, warn_not_converged
+from sumwise.inference.networks.tensors import find_device
 from sumwise.io.checkpoint import Checkpoint
 from sumwise.maxent import device_training, engines, on_spark
 from sumwise.maxent.agreement import Agreement, TablesFit, agreement, calibration_slope, enough, missed
@@ -38,7 +39,6 @@ from sumwise.maxent.training import (
     sampling_error,
     start,
 )
-from sumwise.networks.tensors import find_device
 from sumwise.progress import Progress
 
 SAMPLING = ("gibbs", "spark")  # engines that run chains

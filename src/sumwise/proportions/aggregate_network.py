@@ -13,8 +13,8 @@ from scipy import sparse
 
 from sumwise.errors import DataError
 from sumwise.extras import require
-from sumwise.networks.optimiser import adamw
-from sumwise.networks.tensors import as_arrays, threads
+from sumwise.inference.networks.optimiser import adamw
+from sumwise.inference.networks.tensors import as_arrays, threads
 from sumwise.proportions.cardinality_network import hidden_layers
 
 # Usual values, not tuned: held-out bags decide how many of the steps are taken, down to none.

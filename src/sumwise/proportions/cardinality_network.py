@@ -15,8 +15,8 @@ from sumwise.errors import DataError
 from sumwise.extras import require
 from sumwise.features import centre_and_scale
 from sumwise.fit import Fit, warn_not_converged
-from sumwise.networks.tensors import as_arrays, find_device, threads
-from sumwise.networks.training import Training, train
+from sumwise.inference.networks.tensors import as_arrays, find_device, threads
+from sumwise.inference.networks.training import Training, train
 from sumwise.progress import Progress
 from sumwise.proportions.averaged import held_out_groups
 from sumwise.proportions.base import BagClassifier

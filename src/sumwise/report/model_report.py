@@ -21,11 +21,11 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.estimator import family_of
+from sumwise.io.formats.write import write_tables
 from sumwise.io.writer import make_folder, write_text
 from sumwise.plots import flow_numbers, plot_coefficients, plot_flows
 from sumwise.plots.containers import heat_map
 from sumwise.plots.map_frame import places_on_map
-from sumwise.readers.write import write_tables
 from sumwise.report.context import Context
 from sumwise.report.html import page
 from sumwise.report.other_methods import fit_others, other_methods

@@ -15,9 +15,9 @@ import pandas as pd
 
 from sumwise import checks
 from sumwise.errors import DataError
-from sumwise.readers.grid import MOSTLY, NO_VALUE
-from sumwise.readers.numerals import styles_for
-from sumwise.readers.sheet import Sheet, is_index
+from sumwise.io.formats.grid import MOSTLY, NO_VALUE
+from sumwise.io.formats.numerals import styles_for
+from sumwise.io.formats.sheet import Sheet, is_index
 
 WORDS: dict[str, list[str]] = tomllib.loads((resources.files("sumwise.schema") / "words.toml").read_text("utf-8"))
 BOOLEANS = frozenset({"true", "false"})

@@ -12,9 +12,9 @@ import pandas as pd
 
 from sumwise import checks
 from sumwise.errors import DataError
-from sumwise.io.formats import kind_of
-from sumwise.readers.files import Opening, open_sheet
-from sumwise.readers.sheet import Sheet
+from sumwise.io.endings import kind_of
+from sumwise.io.formats.files import Opening, open_sheet
+from sumwise.io.formats.sheet import Sheet
 from sumwise.schema.problem import Problem
 
 OPENING = {
@@ -281,7 +281,7 @@ def only_rows(sheet: Sheet, rows: np.ndarray) -> Sheet:
     Examples
     --------
     >>> import numpy as np, pandas as pd
-    >>> from sumwise.readers.files import open_sheet
+    >>> from sumwise.io.formats.files import open_sheet
     >>> from sumwise.schema.opened import only_rows
     >>> only_rows(open_sheet(pd.DataFrame({"a": [5, 6, 7]})), np.array([2])).row(0)
     'row 2, counted from 0'
@@ -297,7 +297,7 @@ def named_together(sheet: Sheet, columns: Sequence[str]) -> tuple[Sheet, str]:
     Examples
     --------
     >>> import pandas as pd
-    >>> from sumwise.readers.files import open_sheet
+    >>> from sumwise.io.formats.files import open_sheet
     >>> from sumwise.schema.opened import named_together
     >>> sheet = open_sheet(pd.DataFrame({"county": ["A", "B"], "precinct": ["1", "1"]}))
     >>> sheet, name = named_together(sheet, ["county", "precinct"])
@@ -328,7 +328,7 @@ def join(problem: Problem, first: Sheet, second: Sheet, key: str, other: str | N
     Examples
     --------
     >>> import pandas as pd
-    >>> from sumwise.readers.files import open_sheet
+    >>> from sumwise.io.formats.files import open_sheet
     >>> from sumwise.schema import Problem
     >>> from sumwise.schema.opened import join
     >>> p = Problem.parse('family = "ecological"')

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from sumwise.errors import DataError
-from sumwise.readers.numerals import is_withheld
+from sumwise.io.formats.numerals import is_withheld
 from sumwise.schema.columns import WORDS, Column, Grid, has_word, is_constant, row_keys
 from sumwise.schema.questions import Interview
 from sumwise.schema.relation import listed

@@ -11,7 +11,7 @@ import pandas as pd
 from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.features import OTHER, table_rows
-from sumwise.readers.sheet import Sheet
+from sumwise.io.formats.sheet import Sheet
 from sumwise.schema.columns import BOOLEANS
 
 MOST_LEVELS = 30  # of one column; rarer ones share a level

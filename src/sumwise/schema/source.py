@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from sumwise import checks
-from sumwise.readers.files import open_file, open_sheet
-from sumwise.readers.sheet import Sheet
+from sumwise.io.formats.files import open_file, open_sheet
+from sumwise.io.formats.sheet import Sheet
 from sumwise.schema.columns import Grid, grid_of
 from sumwise.schema.questions import Interview
 

@@ -4,7 +4,7 @@ import json
 
 from study_cases import ecological, votes
 from sumwise.cli import main
-from sumwise.study.fitting import fit_problem
+from sumwise.cli.study.fitting import fit_problem
 
 
 def test_two_results_are_compared_on_a_page_and_in_a_table(tmp_path, capsys):

@@ -6,7 +6,7 @@ import json
 
 from study_cases import ecological
 from sumwise.cli import main
-from sumwise.study.families.ecological import Ecological
+from sumwise.cli.study.families.ecological import Ecological
 
 
 def test_fit_says_what_was_found_and_where_to_look(tmp_path, capsys):

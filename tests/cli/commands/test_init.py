@@ -14,8 +14,8 @@ from study_cases import votes
 from sumwise import Domain, Table, Tables
 from sumwise.cli import main
 from sumwise.cli.commands import init
+from sumwise.io.formats import write_tables_folder
 from sumwise.noise import Laplace
-from sumwise.readers import write_tables_folder
 
 
 def test_init_writes_a_problem_and_says_what_comes_next(tmp_path, capsys, monkeypatch):

@@ -9,7 +9,7 @@ import pandas as pd
 
 from study_cases import ecological
 from sumwise.cli import main
-from sumwise.study.fitting import fit_problem
+from sumwise.cli.study.fitting import fit_problem
 
 
 def test_predict_writes_to_the_screen_to_a_file_and_json(tmp_path, capsys):

@@ -12,8 +12,8 @@ import pytest
 
 from sumwise import Tables
 from sumwise.cli import main as run
+from sumwise.io.formats import read_tables_folder, write_tables_folder
 from sumwise.noise import Gaussian, Summed
-from sumwise.readers import read_tables_folder, write_tables_folder
 
 pytest.importorskip("opendp", reason="the extra 'privacy' isn't installed")
 

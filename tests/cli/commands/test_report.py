@@ -6,7 +6,7 @@ import json
 
 from study_cases import ecological
 from sumwise.cli import main
-from sumwise.study.fitting import fit_problem
+from sumwise.cli.study.fitting import fit_problem
 
 
 def test_report_makes_the_page_again(tmp_path, capsys):

@@ -9,7 +9,7 @@ import uvicorn
 
 from study_cases import ecological
 from sumwise.cli import main
-from sumwise.study.fitting import fit_problem
+from sumwise.cli.study.fitting import fit_problem
 
 
 def interrupted(self, sockets=None):

@@ -22,7 +22,7 @@ The file ``commands/NAME.py`` defines the command ``sumwise NAME`` (an underscor
 
         One or two paragraphs for ``sumwise count --help``, with an example.
         \"\"\"
-        from sumwise.readers import read_bags  # heavy imports stay inside: --help must be quick
+        from sumwise.io.formats import read_bags  # heavy imports stay inside: --help must be quick
 
         result = {"rows": read_bags(path).n_rows}
         if json:

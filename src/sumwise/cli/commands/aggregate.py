@@ -66,7 +66,7 @@ def command(
     --where must leave out of the count.
     """
     from sumwise.aggregate import aggregate
-    from sumwise.readers.tables_folder import check_free
+    from sumwise.io.formats.tables_folder import check_free
 
     check_free(out)
     options = _options(engine, master, threads, memory_limit)
@@ -205,7 +205,7 @@ def _n_rows(source: str, conditions: list, *, engine: str, table: str | None, **
 
 def _default_attributes(kinds: dict[str, str], rules: Any, others: tuple[str | None, ...]) -> list[str]:
     """The attributes that rules list, or all columns but those with another part and a frame's index."""
-    from sumwise.readers.sheet import is_index
+    from sumwise.io.formats.sheet import is_index
 
     return (
         [c for c in kinds if c not in others and not is_index(c)]
@@ -215,6 +215,6 @@ def _default_attributes(kinds: dict[str, str], rules: Any, others: tuple[str | N
 
 
 def _write(tables: Any, out: str, facts: dict[str, Any], cells: bool) -> None:
-    from sumwise.readers import write_tables_folder
+    from sumwise.io.formats import write_tables_folder
 
     write_tables_folder(tables, out, facts, cells)

@@ -23,7 +23,7 @@ def command(
 
       $ sumwise compare result-2016/ result-2020/
     """
-    from sumwise.study.fitting import compare_folders
+    from sumwise.cli.study.fitting import compare_folders
 
     summary, folder = compare_folders(results, out)
     if json:

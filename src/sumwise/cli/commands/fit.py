@@ -36,8 +36,8 @@ def command(
     from sumwise import checks
     from sumwise.cli.entry import interrupted
     from sumwise.cli.output import Stages
-    from sumwise.study.editions import EDITIONS, write_edition
-    from sumwise.study.fitting import fit_problem
+    from sumwise.cli.study.editions import EDITIONS, write_edition
+    from sumwise.cli.study.fitting import fit_problem
 
     checks.choice(edition, "edition", EDITIONS)
     flags = {"resume": resume, "restart": restart, "replace": replace}

@@ -56,7 +56,7 @@ def command(
       $ sumwise init people.csv results.csv --out study.toml
       $ sumwise init results.xlsx --sheet Precincts --answer "fewer=they did not vote"
     """
-    from sumwise.study.initialise import suggest_problem
+    from sumwise.cli.study.initialise import suggest_problem
 
     opening = {"sheet": sheet, "decimal": decimal, "encoding": encoding, "separator": separator}
     answers = parsed(answer or [])

@@ -30,8 +30,8 @@ def command(
     """
     import sys
 
-    from sumwise.readers.write import harmless, write_frame
-    from sumwise.study.fitting import predict_file
+    from sumwise.cli.study.fitting import predict_file
+    from sumwise.io.formats.write import harmless, write_frame
 
     frame = predict_file(result, data)
     if out is not None:

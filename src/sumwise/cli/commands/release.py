@@ -74,7 +74,7 @@ def command(
     A schema has the keys label, classes, person, max_rows, weight and max_weight, and one table per attribute, as
     \\[attributes.age] with kind = "quantiles" and range = \\[0, 120].
     """
-    from sumwise.readers.tables_folder import check_free
+    from sumwise.io.formats.tables_folder import check_free
 
     if out is None and not plan:
         raise DataError("There is no --out.", hint="name a folder, or ask for --plan.")
@@ -107,9 +107,9 @@ class _Spent:
 
 def _of_tables(folder: str, options: Release, spent: _Spent) -> tuple[Any, dict[str, Any]]:
     """The arithmetic and the facts of a release of counted tables."""
+    from sumwise.io.formats import read_tables_folder
+    from sumwise.io.formats.tables_folder import free_reserve, new_folder, write_into
     from sumwise.privacy import release
-    from sumwise.readers import read_tables_folder
-    from sumwise.readers.tables_folder import free_reserve, new_folder, write_into
 
     exact = read_tables_folder(folder)
     plan = options.planned(exact)
@@ -133,9 +133,9 @@ def _of_rows(
     """The arithmetic and the facts of a release of declared rows."""
     from sumwise.encoding import Declaration
     from sumwise.io.documents import file_digest, read_named, read_toml
+    from sumwise.io.formats.tables_folder import free_reserve, new_folder, write_into
     from sumwise.privacy import release_rows
     from sumwise.privacy.release_rows import plan_rows
-    from sumwise.readers.tables_folder import free_reserve, new_folder, write_into
 
     declaration = Declaration.from_dict(read_named(read_toml, schema))
     amounts = options.epsilon, options.delta, options.mechanism

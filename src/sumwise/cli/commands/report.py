@@ -33,8 +33,8 @@ def command(
     from pathlib import Path
 
     from sumwise import checks
-    from sumwise.study.editions import EDITIONS, write_edition
-    from sumwise.study.fitting import write_page
+    from sumwise.cli.study.editions import EDITIONS, write_edition
+    from sumwise.cli.study.fitting import write_page
 
     checks.choice(edition, "edition", EDITIONS)
     if edition != "plain":

@@ -9,7 +9,7 @@ import pandas as pd
 
 from sumwise.bags import Bags
 from sumwise.errors import DataError
-from sumwise.readers.sheet import Sheet
+from sumwise.io.formats.sheet import Sheet
 from sumwise.schema.opened import matched, open_source
 from sumwise.schema.reading.base import Reading
 from sumwise.schema.sheet_columns import bags_of, column_kind, column_notes, level_texts

@@ -13,10 +13,10 @@ import pandas as pd
 
 from sumwise import checks
 from sumwise.errors import ModelWarning
+from sumwise.io.formats import read_margins
+from sumwise.io.formats.margins import in_order, option_columns
+from sumwise.io.formats.sheet import Sheet
 from sumwise.margins import Margins
-from sumwise.readers import read_margins
-from sumwise.readers.margins import in_order, option_columns
-from sumwise.readers.sheet import Sheet
 from sumwise.schema.opened import join, named_together, numbered_again, only_rows, open_source
 from sumwise.schema.reading.base import Reading
 

@@ -10,7 +10,7 @@ import pandas as pd
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.errors import DataError
-from sumwise.readers.sheet import Sheet
+from sumwise.io.formats.sheet import Sheet
 from sumwise.schema.opened import matched, only_rows, open_source
 from sumwise.schema.reading.base import Reading
 from sumwise.schema.sheet_columns import bags_of, column_notes, level_texts

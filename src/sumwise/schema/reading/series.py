@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from sumwise import checks
-from sumwise.readers.sheet import Sheet
+from sumwise.io.formats.sheet import Sheet
 from sumwise.schema.opened import open_source
 from sumwise.schema.problem import NEGATIVE, NOISES, Problem
 from sumwise.schema.reading.base import Reading

@@ -11,7 +11,7 @@ import pandas as pd
 
 from sumwise import checks
 from sumwise.errors import DataError
-from sumwise.readers import read_tables, read_tables_folder
+from sumwise.io.formats import read_tables, read_tables_folder
 from sumwise.schema.opened import open_source
 from sumwise.schema.problem import NOISES, noise_of
 from sumwise.schema.reading.base import Reading
