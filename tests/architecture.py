@@ -16,7 +16,7 @@ TOP = {"app", "cli", "__main__"}
 LAYER = {
     "errors": "errors",
     "checks": "checks",
-    "kernels": "kernels",
+    "inference/kernels": "kernels",  # shared by two families or more
     "inference": "inference",  # what families share between kernels and answers
     "voting": "voting",  # what analysts do with an ecological fit
     "flows": "voting",  # what those who count over time do with collective models
@@ -139,7 +139,10 @@ def _inner_offence(here: str, there: str, place: str) -> list[str]:
     if here == there or (here, there) in FRIENDS:
         return []
     owner = there.removesuffix("/kernels")
-    if owner != there:  # a family's mathematics: for the family itself and for what measures or shows it
+    if owner not in (
+        there,
+        "inference",
+    ):  # a family's mathematics: for the family itself and for what measures or shows it
         allowed = here == owner or layer(here) in ("voting", "measures", "plots", "report", "top")
         return [] if allowed else [f"{place} {here} ({layer(here)}) imports the kernels of {owner}"]
     if layer(there) == "front" and layer(here) != "top":

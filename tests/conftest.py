@@ -52,7 +52,7 @@ CHECKED = {
     "corpus/test_corpus.py",
     "fuzz/test_corpus.py",
     "fuzz/test_forged_models.py",
-    "kernels/test_compiled.py",
+    "inference/kernels/test_compiled.py",
     "maxent/kernels/test_gibbs_device.py",
     "maxent/test_device_training.py",
     "report/test_model_report.py",

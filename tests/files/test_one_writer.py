@@ -24,7 +24,7 @@ OTHERS = {  # what else writes, and why it may
     ("report/exports.py", "savefig"): "to a file of the writer's",
     ("report/svg.py", "savefig"): "to memory",
     ("cli/study/folder.py", "rename"): "of folders that were found to be no links",
-    ("kernels/private_folder.py", "mkdir"): "kernels know nothing but arrays; it has checks of its own",
+    ("inference/kernels/private_folder.py", "mkdir"): "kernels know nothing but arrays; it has checks of its own",
     ("cli/commands/predict.py", "to_csv"): "to standard output",
     ("spark.py", "mkdtemp"): "a private folder of Spark's",
 }

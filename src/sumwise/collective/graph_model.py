@@ -14,7 +14,7 @@ from sumwise.collective.model import PopulationModel
 from sumwise.collective.potentials import as_device, read_potentials
 from sumwise.domain import Domain
 from sumwise.errors import DataError
-from sumwise.kernels.junction_tree import junction_tree
+from sumwise.inference.kernels.junction_tree import junction_tree
 
 
 class GraphModel(PopulationModel):

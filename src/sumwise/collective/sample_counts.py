@@ -19,7 +19,7 @@ from sumwise.collective.observations import Observed, observe
 from sumwise.collective.tree_model import TreeModel
 from sumwise.collective.trellis import Walk, walk_of
 from sumwise.errors import DataError, NotConverged
-from sumwise.kernels.chain_diagnostics import effective_size, split_r_hat
+from sumwise.inference.kernels.chain_diagnostics import effective_size, split_r_hat
 from sumwise.noise import Exact
 from sumwise.progress import Progress
 from sumwise.table import title

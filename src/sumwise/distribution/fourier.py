@@ -17,7 +17,7 @@ from sumwise.distribution.kernels.fourier_features import mean_fourier_features
 from sumwise.distribution.kernels.frequencies import ALIASES, KINDS, draw_frequencies
 from sumwise.distribution.kernels.segments import segment_moments
 from sumwise.errors import DataError
-from sumwise.kernels.shapes import HINT, check_shapes
+from sumwise.inference.kernels.shapes import HINT, check_shapes
 
 MOST_COLUMNS = 10  # whose correlations are taken
 NARROW_BAG = 0.01  # standard deviations, relative to that of all rows, below which bags are equally narrow

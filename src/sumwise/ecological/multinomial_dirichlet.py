@@ -16,7 +16,7 @@ from sumwise.ecological.kernels.raking import rake
 from sumwise.ecological.result import EcologicalEstimator
 from sumwise.errors import DataError, ModelWarning
 from sumwise.fit import Fit, warn_not_converged
-from sumwise.kernels.chain_diagnostics import effective_size, split_r_hat
+from sumwise.inference.kernels.chain_diagnostics import effective_size, split_r_hat
 from sumwise.margins import Margins
 from sumwise.progress import Progress
 

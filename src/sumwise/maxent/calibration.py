@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sumwise.errors import DataError
-from sumwise.kernels.minimise import minimise
+from sumwise.inference.kernels.minimise import minimise
 from sumwise.maxent.kernels.loglinear import log_sum
 
 SLOPE_SD, SHIFT_SD = 0.5, 1.0  # of the normal priors around 1 and 0

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sumwise.errors import DataError
-from sumwise.kernels.minimise import minimise
+from sumwise.inference.kernels.minimise import minimise
 from sumwise.maxent.engines import ExactMoments, Gibbs, Parameters
 from sumwise.maxent.kernels.contrastive import (
     Moments,

@@ -7,7 +7,7 @@ import os
 import sys
 from pathlib import Path
 
-from sumwise.kernels.private_folder import private_folder
+from sumwise.inference.kernels.private_folder import private_folder
 
 
 def prepare_font_cache() -> None:

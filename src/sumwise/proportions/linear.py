@@ -12,7 +12,7 @@ from scipy.special import expit, log_softmax
 from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.features import centre_and_scale
-from sumwise.kernels.minimise import minimise
+from sumwise.inference.kernels.minimise import minimise
 from sumwise.proportions.feature_rows import Rows
 from sumwise.proportions.kernels.poisson_binomial_information import weighted_sums
 from sumwise.proportions.likelihood import Likelihood, Value

@@ -12,7 +12,7 @@ from itertools import combinations
 import numpy as np
 from numba import prange
 
-from sumwise.kernels.compiled import njit
+from sumwise.inference.kernels.compiled import njit
 
 FLUSH_ROWS = 2**31 - 1  # a packed counter holds fewer than 2**32 rows; half of it leaves the sign bit alone
 BLOCK = 4096  # cell numbers of a block of rows stay in the first-level cache

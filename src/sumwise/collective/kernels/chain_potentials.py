@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from sumwise.collective.kernels.edges import log_sum_exp
-from sumwise.kernels.minimise import minimise
+from sumwise.inference.kernels.minimise import minimise
 
 
 def split_chain(theta: np.ndarray, n_states: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

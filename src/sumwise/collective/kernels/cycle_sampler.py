@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from sumwise.collective.kernels.trellis import draw_entry, draw_state, find_entry, log_seen, seen_counts
-from sumwise.kernels.compiled import njit
+from sumwise.inference.kernels.compiled import njit
 
 if TYPE_CHECKING:
     from sumwise.collective.kernels.trellis import SeenCounts, Trellis

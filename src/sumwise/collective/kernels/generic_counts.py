@@ -14,7 +14,7 @@ from scipy.optimize import Bounds, LinearConstraint
 
 from sumwise.collective.kernels.count_problem import CountProblem, Solution
 from sumwise.collective.kernels.edges import MarginEdge, SparseEdge
-from sumwise.kernels.minimise import minimise
+from sumwise.inference.kernels.minimise import minimise
 
 if TYPE_CHECKING:
     from sumwise.collective.kernels.edges import Edge

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sumwise.kernels.compiled import njit
+from sumwise.inference.kernels.compiled import njit
 
 if TYPE_CHECKING:
     from sumwise.collective.kernels.belief_propagation import Beliefs, Forest

@@ -9,7 +9,7 @@ import numpy as np
 from sumwise.collective.kernels.cycle_sampler import sweep_cycles
 from sumwise.collective.kernels.path_sampler import draw_population, sweep_paths
 from sumwise.collective.kernels.trellis import log_seen
-from sumwise.kernels.compiled import njit
+from sumwise.inference.kernels.compiled import njit
 
 if TYPE_CHECKING:
     from sumwise.collective.kernels.trellis import Trellis

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sumwise.kernels.minimise import minimise
+from sumwise.inference.kernels.minimise import minimise
 
 
 def row_log_probabilities(features: np.ndarray, weights: np.ndarray, allowed: np.ndarray | None = None) -> np.ndarray:

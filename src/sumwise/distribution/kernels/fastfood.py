@@ -8,9 +8,9 @@ import numpy as np
 
 from sumwise.distribution.kernels.fourier_features import add_harmonics
 from sumwise.distribution.kernels.segments import BagRows, bag_rows
-from sumwise.kernels.compiled import njit
-from sumwise.kernels.shapes import check_positions, check_shapes
-from sumwise.kernels.threads import over_bags
+from sumwise.inference.kernels.compiled import njit
+from sumwise.inference.kernels.shapes import check_positions, check_shapes
+from sumwise.inference.kernels.threads import over_bags
 
 CACHED = 1 << 15  # numbers of a block of rows that are worked on at once
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import log_softmax
 
-from sumwise.kernels.minimise import minimise
+from sumwise.inference.kernels.minimise import minimise
 
 
 class LogisticSolution(NamedTuple):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from sumwise.distribution.kernels.segments import BagRows, bag_rows
-from sumwise.kernels.compiled import njit
-from sumwise.kernels.shapes import check_positions, check_shapes
-from sumwise.kernels.threads import over_bags
+from sumwise.inference.kernels.compiled import njit
+from sumwise.inference.kernels.shapes import check_positions, check_shapes
+from sumwise.inference.kernels.threads import over_bags
 
 
 def mean_gradients(

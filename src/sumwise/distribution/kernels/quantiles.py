@@ -5,9 +5,9 @@ from __future__ import annotations
 import numba as nb
 import numpy as np
 
-from sumwise.kernels.compiled import njit
-from sumwise.kernels.shapes import check_shapes
-from sumwise.kernels.threads import over_parts
+from sumwise.inference.kernels.compiled import njit
+from sumwise.inference.kernels.shapes import check_shapes
+from sumwise.inference.kernels.threads import over_parts
 
 TILE = 16  # bags of the other side whose quantiles stay in the nearest cache
 

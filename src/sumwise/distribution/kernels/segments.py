@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sumwise.kernels.compiled import njit
-from sumwise.kernels.threads import over_bags
+from sumwise.inference.kernels.compiled import njit
+from sumwise.inference.kernels.threads import over_bags
 
 BLOCK = 2**22  # numbers held at once
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from sumwise.ecological.kernels.small_cholesky import factor, solve
-from sumwise.kernels.compiled import njit
+from sumwise.inference.kernels.compiled import njit
 
 
 @njit(cache=True)

@@ -25,7 +25,7 @@ from sumwise.ecological.kernels.entropic_em import (
     unit_scales,
 )
 from sumwise.ecological.kernels.raking import LEAST, tilt
-from sumwise.kernels.compiled import njit
+from sumwise.inference.kernels.compiled import njit
 
 
 @njit(cache=True)

@@ -22,7 +22,7 @@ from numba import prange
 from sumwise.ecological.kernels.batched_raking import Units, em_pass, is_small
 from sumwise.ecological.kernels.raking import LEAST, spread_targets, summed, tilt
 from sumwise.ecological.kernels.small_cholesky import solve
-from sumwise.kernels.compiled import njit
+from sumwise.inference.kernels.compiled import njit
 
 FLOOR = -18.0  # log of the least share
 CHUNKS = 16

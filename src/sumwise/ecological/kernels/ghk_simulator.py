@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from sumwise.ecological.kernels.truncated_normal import log_gap
-from sumwise.kernels.compiled import njit
+from sumwise.inference.kernels.compiled import njit
 
 # Wichura 1988, AS 241: rational functions for the centre, the tails and the far tails, highest power first
 # fmt: off

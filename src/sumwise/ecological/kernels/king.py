@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sumwise.ecological.kernels import truncated_normal as tn
-from sumwise.kernels.minimise import minimise
+from sumwise.inference.kernels.minimise import minimise
 
 STARTS = ((0.0, 0.0, -1.2, -1.2, 0.0), (1.0, 1.0, -1.2, -1.2, 0.5), (-1.0, -1.0, -1.2, -1.2, -0.5))
 

@@ -15,7 +15,7 @@ import numpy as np
 from scipy.stats import qmc
 
 from sumwise.ecological.kernels.ghk_simulator import log_simplices_mass, quantile_between
-from sumwise.kernels.compiled import njit
+from sumwise.inference.kernels.compiled import njit
 
 POINTS = 512  # for the truncation constant
 NARROW, WIDE, CORRELATED, OUTSIDE = 0.05, 1.0, 1.0, 4.0  # the box of sds, of correlations and means on King's scale

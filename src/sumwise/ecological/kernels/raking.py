@@ -6,7 +6,7 @@ import numpy as np
 
 from sumwise.ecological.kernels.batched_raking import LONGEST, is_small, polish_units, tilt_units
 from sumwise.ecological.kernels.small_cholesky import factor, solve
-from sumwise.kernels.compiled import njit
+from sumwise.inference.kernels.compiled import njit
 
 LEAST = 1e-6  # of a unit's total is spread over its columns while tilting, so that an empty column has a finite tilt
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sumwise.kernels.compiled import njit
+from sumwise.inference.kernels.compiled import njit
 
 
 @njit(cache=True)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from sumwise.kernels.compiled import njit
+from sumwise.inference.kernels.compiled import njit
 
 
 @njit(cache=True)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import log_ndtr, ndtr, ndtri
 
-from sumwise.kernels.compiled import njit
+from sumwise.inference.kernels.compiled import njit
 
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(48)
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from sumwise.kernels.compiled import njit
+from sumwise.inference.kernels.compiled import njit
 from sumwise.maxent.kernels.gibbs_moves import (
     FAST_MATH,
     Rules,

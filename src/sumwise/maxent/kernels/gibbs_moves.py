@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sumwise.kernels.compiled import njit
+from sumwise.inference.kernels.compiled import njit
 from sumwise.maxent.kernels.gibbs_sparse import apply_logs, apply_ratios, cell_of, joint_pick, search
 from sumwise.maxent.kernels.row_products import multiply_rows
 

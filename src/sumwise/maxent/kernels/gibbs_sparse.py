@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sumwise.errors import DataError
-from sumwise.kernels.compiled import njit
+from sumwise.inference.kernels.compiled import njit
 from sumwise.maxent.kernels.loglinear import Layout
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sumwise.errors import DataError
-from sumwise.kernels.junction_tree import junction_tree
+from sumwise.inference.kernels.junction_tree import junction_tree
 from sumwise.maxent.kernels.loglinear import Expectation, Layout, class_shares, log_sum
 
 TREE_CELLS = 4_000_000  # cells of all tree cliques together beyond which the tree is refused

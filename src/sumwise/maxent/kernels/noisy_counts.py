@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sumwise.kernels.minimise import minimise
+from sumwise.inference.kernels.minimise import minimise
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix

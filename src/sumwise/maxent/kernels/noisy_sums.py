@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from sumwise.kernels.minimise import minimise
+from sumwise.inference.kernels.minimise import minimise
 from sumwise.maxent.kernels.loglinear import log_sum
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from sumwise.kernels.compiled import njit
+from sumwise.inference.kernels.compiled import njit
 
 WIDTH = 4  # doubles in a register that every processor with AVX2 has; others do it in two steps
 

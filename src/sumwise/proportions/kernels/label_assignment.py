@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sumwise.kernels.compiled import njit
+from sumwise.inference.kernels.compiled import njit
 
 COMPILED_FROM = 20_000  # rows from which a kernel is worth its compilation; sorting takes three milliseconds there
 

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from sumwise.errors import DataError
-from sumwise.kernels.compiled import njit
-from sumwise.kernels.threads import over_bags, writable
+from sumwise.inference.kernels.compiled import njit
+from sumwise.inference.kernels.threads import over_bags, writable
 from sumwise.proportions.kernels import poisson_binomial_tilt as tilting
 from sumwise.proportions.kernels.poisson_binomial_dp import banded, direct
 from sumwise.proportions.kernels.poisson_binomial_fourier import fourier, fourier_parallel, period_and_frequencies

@@ -15,8 +15,8 @@ import math
 
 import numpy as np
 
-from sumwise.kernels.compiled import njit
-from sumwise.kernels.threads import over_parts
+from sumwise.inference.kernels.compiled import njit
+from sumwise.inference.kernels.threads import over_parts
 from sumwise.proportions.kernels.poisson_binomial_tilt import TAIL
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from sumwise.kernels.compiled import njit
-from sumwise.kernels.threads import over_bags, writable
+from sumwise.inference.kernels.compiled import njit
+from sumwise.inference.kernels.threads import over_bags, writable
 
 
 @njit(cache=True, error_model="numpy", nogil=True, fastmath={"contract", "reassoc"})

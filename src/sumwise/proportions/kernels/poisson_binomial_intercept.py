@@ -11,8 +11,8 @@ import math
 
 import numpy as np
 
-from sumwise.kernels.compiled import njit
-from sumwise.kernels.threads import over_bags, writable
+from sumwise.inference.kernels.compiled import njit
+from sumwise.inference.kernels.threads import over_bags, writable
 from sumwise.proportions.kernels.poisson_binomial_tilt import sigmoid, softplus
 
 N_NODES = 17

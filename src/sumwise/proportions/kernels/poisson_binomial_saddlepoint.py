@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from sumwise.kernels.compiled import njit
+from sumwise.inference.kernels.compiled import njit
 from sumwise.proportions.kernels.poisson_binomial_tilt import sigmoid, softplus
 
 CERTAIN = 1e-6  # variance of a count below which further terms are nil

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from sumwise.kernels.compiled import njit
+from sumwise.inference.kernels.compiled import njit
 
 # What is observed of the count s of a bag: s in [low, high], and a noisy observation of it.
 SUPPORT, GAUSSIAN, POISSON, GEOMETRIC, LAPLACE = 0, 1, 2, 3, 4

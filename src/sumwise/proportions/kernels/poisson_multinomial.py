@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from sumwise.errors import DataError
-from sumwise.kernels.compiled import njit
-from sumwise.kernels.threads import over_bags, writable
+from sumwise.inference.kernels.compiled import njit
+from sumwise.inference.kernels.threads import over_bags, writable
 from sumwise.proportions.kernels.poisson_multinomial_dp import direct
 from sumwise.proportions.kernels.poisson_multinomial_fourier import fourier, frequencies_needed
 from sumwise.proportions.kernels.poisson_multinomial_linear import cholesky, dot, solve

@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from sumwise.kernels.compiled import njit
+from sumwise.inference.kernels.compiled import njit
 from sumwise.proportions.kernels.poisson_binomial_tilt import half_width
 from sumwise.proportions.kernels.poisson_multinomial_linear import cholesky, inverse, log_det
 

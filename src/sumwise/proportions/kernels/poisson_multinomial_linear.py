@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from sumwise.kernels.compiled import njit
+from sumwise.inference.kernels.compiled import njit
 
 
 @njit(cache=True, error_model="numpy")

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from sumwise.kernels.compiled import njit
+from sumwise.inference.kernels.compiled import njit
 from sumwise.proportions.kernels.poisson_binomial_saddlepoint import log_normaliser
 from sumwise.proportions.kernels.poisson_multinomial_linear import cholesky, dot, inverse
 

@@ -8,7 +8,7 @@ from sumwise.distribution.kernels.fourier_features import mean_fourier_features
 from sumwise.distribution.kernels.mixture import mean_gradients
 from sumwise.distribution.kernels.quantiles import line_distances
 from sumwise.errors import DataError
-from sumwise.kernels.shapes import check_positions, check_shapes
+from sumwise.inference.kernels.shapes import check_positions, check_shapes
 
 BAGS = np.arange(8.0).reshape(4, 2), np.array([0, 2, 4]), None
 TWO = {"columns": np.arange(2), "centre": np.zeros(2)}

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from sumwise.kernels.threads import SMALL, over_bags, over_parts, split, writable
+from sumwise.inference.kernels.threads import SMALL, over_bags, over_parts, split, writable
 
 
 @pytest.mark.parametrize("size", [3, SMALL])

@@ -15,7 +15,7 @@ def check_shapes(shapes: dict[str, tuple[np.ndarray, tuple[int, ...]]]) -> None:
     Examples
     --------
     >>> import numpy as np
-    >>> from sumwise.kernels.shapes import check_shapes
+    >>> from sumwise.inference.kernels.shapes import check_shapes
     >>> check_shapes({"centre": (np.zeros(2), (3,))})
     Traceback (most recent call last):
     sumwise.errors.DataError: The model's parts don't fit together: centre has shape (2,), not (3,). Hint: ...
@@ -33,7 +33,7 @@ def check_positions(name: str, positions: np.ndarray, n: int) -> None:
     Examples
     --------
     >>> import numpy as np
-    >>> from sumwise.kernels.shapes import check_positions
+    >>> from sumwise.inference.kernels.shapes import check_positions
     >>> check_positions("columns", np.array([0, 7]), 3)
     Traceback (most recent call last):
     sumwise.errors.DataError: The model's parts don't fit together: columns is 7, of 3. Hint: fit the model again; ...

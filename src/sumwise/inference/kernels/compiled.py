@@ -14,7 +14,7 @@ from numba.core import event
 from numba.extending import overload
 from numba.np import arrayobj
 
-from sumwise.kernels.private_folder import private_folder
+from sumwise.inference.kernels.private_folder import private_folder
 
 __all__ = ["njit"]
 
@@ -39,7 +39,7 @@ def njit(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
     Examples
     --------
-    >>> from sumwise.kernels.compiled import njit
+    >>> from sumwise.inference.kernels.compiled import njit
     >>> @njit(cache=False)
     ... def twice(x):
     ...     return 2 * x

@@ -23,7 +23,7 @@ def minimise(loss: Callable[..., Any], start: np.ndarray, **options: Any) -> opt
     Examples
     --------
     >>> import numpy as np
-    >>> from sumwise.kernels.minimise import minimise
+    >>> from sumwise.inference.kernels.minimise import minimise
     >>> minimise(lambda x: (x @ x - x.sum(), 2 * x - 1), np.zeros(2), jac=True, method="L-BFGS-B").x
     array([0.5, 0.5])
     """

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from sumwise.kernels.junction_tree import junction_tree
+from sumwise.inference.kernels.junction_tree import junction_tree
 
 
 def test_junction_tree_of_a_cycle_has_its_chords():

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from sumwise.kernels.chain_diagnostics import effective_size, split_r_hat
+from sumwise.inference.kernels.chain_diagnostics import effective_size, split_r_hat
 
 
 def autoregressive(rho, n=4000, chains=4, seed=0):

@@ -26,7 +26,7 @@ def private_folder(name: str, places: tuple[str, ...] = FOLDERS) -> str | None:
     Examples
     --------
     >>> import os, stat, tempfile
-    >>> from sumwise.kernels.private_folder import private_folder
+    >>> from sumwise.inference.kernels.private_folder import private_folder
     >>> path = private_folder("example", (tempfile.mkdtemp(),))
     >>> oct(stat.S_IMODE(os.stat(path).st_mode))
     '0o700'

@@ -13,7 +13,7 @@ def split_r_hat(chains: np.ndarray) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from sumwise.kernels.chain_diagnostics import split_r_hat
+    >>> from sumwise.inference.kernels.chain_diagnostics import split_r_hat
     >>> x = np.random.default_rng(0).normal(size=(4, 500))
     >>> float(split_r_hat(x)) < 1.02, float(split_r_hat(x + np.arange(4)[:, None])) > 1.5
     (True, True)
@@ -34,7 +34,7 @@ def effective_size(chains: np.ndarray) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from sumwise.kernels.chain_diagnostics import effective_size
+    >>> from sumwise.inference.kernels.chain_diagnostics import effective_size
     >>> 1500 < float(effective_size(np.random.default_rng(0).normal(size=(4, 500)))) <= 2000
     True
     """

@@ -16,8 +16,8 @@ import pytest
 from numba.core import config
 
 from architecture import SOURCE
-from sumwise.kernels import compiled
-from sumwise.kernels.compiled import njit
+from sumwise.inference.kernels import compiled
+from sumwise.inference.kernels.compiled import njit
 
 
 def test_kernels_ask_for_numba_in_one_place():
@@ -32,7 +32,7 @@ def test_kernels_ask_for_numba_in_one_place():
             called = isinstance(node, ast.Attribute) and node.attr in ("njit", "jit", "vectorize", "guvectorize")
             if named or (called and getattr(getattr(node, "value", None), "id", None) in ("numba", "nb")):
                 found.append(path.relative_to(SOURCE).as_posix())
-    assert set(found) == {"kernels/compiled.py"}
+    assert set(found) == {"inference/kernels/compiled.py"}
 
 
 def test_without_a_folder_kernels_compile_in_every_session(monkeypatch):
@@ -156,7 +156,7 @@ def test_first_fits_compile_few_kernels(tmp_path):
 
 RENAMED = """
 from typing import NamedTuple
-from sumwise.kernels.compiled import njit
+from sumwise.inference.kernels.compiled import njit
 
 class {record}(NamedTuple):
     x: float

@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from sumwise.kernels.private_folder import FOLDERS, private_folder
+from sumwise.inference.kernels.private_folder import FOLDERS, private_folder
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "geteuid"), reason="owners and modes are of Unix")
 

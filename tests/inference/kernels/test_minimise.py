@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import minimize
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from sumwise.kernels.minimise import minimise
+from sumwise.inference.kernels.minimise import minimise
 
 
 def threads():
