@@ -298,9 +298,9 @@ def test_broken_utf_8_file_still_says_so(tmp_path):
 
 
 def test_an_unknown_column_of_a_packed_file_is_still_named(tmp_path):
-    path = tmp_path / "a.csv.zst"
+    path = tmp_path / "a.csv.gz"
     with duckdb.connect() as connection:
-        connection.sql(f"COPY (SELECT 'Zürich' AS town, 1 AS y) TO '{path}' (FORMAT csv, COMPRESSION zstd)")
+        connection.sql(f"COPY (SELECT 'Zürich' AS town, 1 AS y) TO '{path}' (FORMAT csv, COMPRESSION gzip)")
     with pytest.raises(DataError, match="no column 'towm'"):
         aggregate(path, ["towm"], label="y", order=1)
 

@@ -1,4 +1,4 @@
-"""What is fuzzed: for every reader and for the model file, whole examples, and the call that reads one."""
+"""What is fuzzed: for every ending of a file that sumwise reads, whole examples, and the calls that read one."""
 
 from __future__ import annotations
 
@@ -6,26 +6,32 @@ import gzip
 import io
 import json
 import random
+import tempfile
 import warnings
 import zipfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from sumwise.io.endings import ENDINGS, KINDS, PACKED
+
+VOTERS = np.arange(12)
 FRAME = pd.DataFrame(
     {
-        "unit": [f"p{i}" for i in range(12)],
-        "a": np.arange(12) * 10 + 60,
-        "b": 40 - np.arange(12),
-        "y": np.arange(12) * 4 + 55,
-        "n": np.arange(12) * 5 + 45,
-        "x": np.linspace(-1, 1, 12),
+        "precinct": [f"p{i}" for i in range(12)],
+        "white": VOTERS * 10 + 60,
+        "black": 40 - VOTERS,
+        "smith": VOTERS * 4 + 55,
+        "jones": VOTERS * 5 + 45,
     }
 )
-DICTIONARY = FRAME.assign(unit=FRAME["unit"].astype("category"), y=FRAME["y"].astype(str), flag=FRAME["a"] > 90)
-LISTS = FRAME.assign(y=[[i, i + 1] for i in range(12)], when=pd.date_range("2020-01-01", periods=12))
+DICTIONARY = FRAME.assign(
+    precinct=FRAME["precinct"].astype("category"), smith=FRAME["smith"].astype(str), flag=FRAME["white"] > 90
+)
+LISTS = FRAME.assign(jones=[[i, i + 1] for i in range(12)], when=pd.date_range("2020-01-01", periods=12))
 
 
 def csv_bytes(**options) -> bytes:
@@ -52,6 +58,7 @@ def database_bytes(folder: Path) -> bytes:
     import duckdb
 
     path = folder / "seed.duckdb"
+    path.unlink(missing_ok=True)
     with duckdb.connect(str(path)) as con:
         con.register("frame", FRAME)
         con.execute("CREATE TABLE rows AS FROM frame")
@@ -63,11 +70,11 @@ def written(write: Callable, path: Path, **options: object) -> bytes:
     return path.read_bytes()
 
 
-def spss_bytes(folder: Path) -> bytes:
+def spss_bytes(path: Path, compress: bool = False) -> bytes:
     import pyreadstat
 
-    pyreadstat.write_sav(FRAME, folder / "seed.sav")
-    return (folder / "seed.sav").read_bytes()
+    pyreadstat.write_sav(FRAME, path, compress=compress)
+    return path.read_bytes()
 
 
 def geojson_bytes() -> bytes:
@@ -79,6 +86,7 @@ def geopackage_bytes(folder: Path) -> bytes:
     import sqlite3
     from contextlib import closing
 
+    (folder / "seed.gpkg").unlink(missing_ok=True)
     with closing(sqlite3.connect(folder / "seed.gpkg")) as con, con:
         con.execute("CREATE TABLE gpkg_contents (table_name TEXT, data_type TEXT)")
         con.execute("INSERT INTO gpkg_contents VALUES ('rows', 'attributes')")
@@ -105,16 +113,16 @@ def model_bytes(folder: Path) -> list[bytes]:
     from sumwise.ecological import Goodman
     from sumwise.encoding import Encoding
 
-    margins = Margins.from_frame(FRAME.assign(n=FRAME["a"] + FRAME["b"] - FRAME["y"]), ["a", "b"], ["y", "n"])
-    bags = Bags.from_frame(FRAME.assign(bag=[0, 1] * 6), bag="bag", features=["x", "a"])
+    margins = Margins.from_frame(FRAME, ["white", "black"], ["smith", "jones"])
+    bags = Bags.from_frame(FRAME.assign(bag=[0, 1] * 6), bag="bag", features=["white", "black"])
     tables = Tables.from_frame(
         FRAME.assign(bag=[0, 1] * 6, z=[0, 0, 1] * 4, l=[1, 0, 0, 1] * 3), ["bag", "z"], label="l"
     )
-    foreign = [sp.csr_matrix(np.eye(3)), FRAME.set_index("unit"), np.random.default_rng(1), {1: (2.5, None)}]
+    foreign = [sp.csr_matrix(np.eye(3)), FRAME.set_index("precinct"), np.random.default_rng(1), {1: (2.5, None)}]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model = Goodman().fit(margins)
-    rules = Encoding.fit(FRAME, {"a": [80.0, 100.0], "unit": {"kind": "levels", "min_count": 1}})
+    rules = Encoding.fit(FRAME, {"white": [80.0, 100.0], "precinct": {"kind": "levels", "min_count": 1}})
     out = []
     for thing in (margins, bags, tables, Domain({"a": 3, "b": ["x", "y"]}), model, foreign, rules):
         save(thing, folder / "seed.sumwise")
@@ -160,25 +168,39 @@ def _change(node: object, rng: random.Random) -> None:
     here[key] = json.loads(json.dumps(other))
 
 
-def seeds(folder: Path) -> dict[str, tuple[str, list[bytes]]]:
-    """Name of a target to the ending of its files and whole examples of them."""
+def seeds_of_rows(folder: Path) -> dict[str, list[bytes]]:
+    """Whole examples of files with rows, by ending; a kind that has several endings has the same for each."""
     text = csv_bytes()
+    frames = [(f, c) for f in (FRAME, DICTIONARY, LISTS) for c in ("snappy", None)]
+    arrow = [arrow_bytes(f, s, c) for f in (FRAME, DICTIONARY, LISTS) for s, c in ((False, None), (True, "zstd"))]
+    parquet = [parquet_bytes(f, compression=c) for f, c in frames]
+    texts = [text, csv_bytes(sep=";", decimal=","), csv_bytes(sep="\t"), text.decode().encode("utf-16")]
+    workbook = [written(FRAME.to_excel, folder / "seed.xlsx", index=False)]
+    database, geojson = [database_bytes(folder)], [geojson_bytes()]
+    return {
+        **dict.fromkeys((".csv", ".tsv", ".txt", ".tab", ".dat"), texts),
+        **dict.fromkeys((".parquet", ".pq"), parquet),
+        **dict.fromkeys((".arrow", ".feather", ".ipc", ".arrows"), arrow),
+        **dict.fromkeys((".duckdb", ".ddb", ".db"), database),
+        **dict.fromkeys((".xlsx", ".xlsm"), workbook),
+        ".dta": [written(FRAME.to_stata, folder / "seed.dta", write_index=False)],
+        ".sav": [spss_bytes(folder / "seed.sav")],
+        ".zsav": [spss_bytes(folder / "seed.zsav", compress=True)],
+        **dict.fromkeys((".geojson", ".json"), geojson),
+        ".gpkg": [geopackage_bytes(folder)],
+    }
+
+
+def seeds(folder: Path) -> dict[str, tuple[str, list[bytes]]]:
+    """Name of a target to the ending of its files and whole examples of them; rows of every ending of the one list."""
+    folder.mkdir(exist_ok=True)
+    rows = seeds_of_rows(folder)
+    rows |= {f"{ending}{PACKED}": [gzip.compress(data) for data in rows[ending]] for ending in KINDS["text"]}
     toml = b'family = "ecological"\nmethod = "Goodman"\n[data]\nfile = "v.csv"\n[columns]\ngroups = ["a", "b"]\n'
     buckets = [{"bucket": "0x1", "value": 3}, {"bucket": "0x2", "value": 4.5}]
     models = model_bytes(folder)
-    frames = [(f, c) for f in (FRAME, DICTIONARY, LISTS) for c in ("snappy", None)]
-    arrow = [arrow_bytes(f, s, c) for f in (FRAME, DICTIONARY, LISTS) for s, c in ((False, None), (True, "zstd"))]
     return {
-        "csv": (".csv", [text, csv_bytes(sep=";", decimal=","), text.decode().encode("utf-16")]),
-        "gzip": (".csv.gz", [gzip.compress(text)]),
-        "parquet": (".parquet", [parquet_bytes(f, compression=c) for f, c in frames]),
-        "arrow": (".arrow", arrow),
-        "database": (".duckdb", [database_bytes(folder)]),
-        "workbook": (".xlsx", [written(FRAME.to_excel, folder / "seed.xlsx")]),
-        "stata": (".dta", [written(FRAME.to_stata, folder / "seed.dta", write_index=False)]),
-        "spss": (".sav", [spss_bytes(folder)]),
-        "geojson": (".geojson", [geojson_bytes()]),
-        "geopackage": (".gpkg", [geopackage_bytes(folder)]),
+        **{ending[1:]: (ending, rows[ending]) for ending in ROWS},
         "birds": (".hdf5", [bird_bytes(folder)]),
         "records": (".json", [json.dumps(buckets).encode(), b'{"records": [{"bucket": 1}]}']),
         "avro": (".avro", [avro_bytes()]),
@@ -198,25 +220,43 @@ def avro_bytes() -> bytes:
     return out.getvalue()
 
 
-def _sheet(path: Path) -> None:
-    """Every way in for a file of rows."""
-    from sumwise.aggregate import aggregate
-    from sumwise.errors import SumwiseError
-    from sumwise.io.formats import read_margins
+def _infer(path: Path) -> None:
     from sumwise.schema import Schema
 
-    refused = None
-    for read in (
-        Schema.infer,
-        lambda p: read_margins(p, rows=["a", "b"], cols=["y", "n"], unit="unit"),
-        lambda p: aggregate(p, ["a", "y"], order=1),
-    ):
-        try:
-            read(path)
-        except SumwiseError as error:
-            refused = error
-    if refused is not None:
-        raise refused
+    Schema.infer(path).read(path)
+
+
+def _margins(path: Path) -> None:
+    from sumwise.io.formats import read_margins
+
+    read_margins(path, rows=["white", "black"], cols=["smith", "jones"], unit="precinct")
+
+
+def _aggregate(path: Path) -> None:
+    from sumwise.aggregate import aggregate
+
+    aggregate(path, ["white", "smith"], order=1)
+
+
+def _command(path: Path) -> None:
+    """`sumwise init`, which answers what is wrong with a file by exit code 2."""
+    from sumwise.cli import main
+    from sumwise.errors import DataError
+
+    with tempfile.TemporaryDirectory() as folder:
+        code = main(["init", str(path), "--out", f"{folder}/problem.toml", "--quiet"])
+    if code not in (0, 2):
+        raise RuntimeError(f"exit code {code}")
+    if code:
+        raise DataError("see standard error")
+
+
+DOORS = (_infer, _margins, _aggregate, _command)
+
+
+def _rows(path: Path) -> None:
+    """One of the ways in for a file of rows, by its content; each parses the file once."""
+    DOORS[zlib.crc32(path.read_bytes()) % len(DOORS)](path)
 
 
 def _birds(path: Path) -> None:
@@ -244,10 +284,9 @@ def _model(path: Path) -> None:
     repr(thing)
 
 
+ROWS = (*ENDINGS, *(f"{ending}{PACKED}" for ending in KINDS["text"]))
 READ: dict[str, Callable[[Path], None]] = {
-    **dict.fromkeys(
-        ("csv", "gzip", "parquet", "arrow", "database", "workbook", "stata", "spss", "geojson", "geopackage"), _sheet
-    ),
+    **dict.fromkeys((ending[1:] for ending in ROWS), _rows),
     "birds": _birds,
     "records": _records,
     "avro": _records,
@@ -255,3 +294,4 @@ READ: dict[str, Callable[[Path], None]] = {
     "model": _model,
     "forged": _model,
 }
+"""What reads the files of a target."""

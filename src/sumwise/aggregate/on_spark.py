@@ -285,7 +285,7 @@ def _typed(frame: Any) -> Any:
 def _csv_encoding(path: str) -> str:
     """The encoding of the files of a path or pattern, as Java calls it: by UTF-8 Spark would put marks for letters."""
     files = [Path(f) for f in sources.ordinary_files(expand_pattern(path))]
-    others = [inspect_text(f) for f in files if f.suffix != ".zst" and not is_utf8(f)]
+    others = [inspect_text(f) for f in files if not is_utf8(f)]
     for file in others:
         warn_encoding(file)
     found = {ENCODINGS.get(file.encoding, file.encoding) for file in others}

@@ -14,7 +14,6 @@ from sumwise.io.endings import KINDS, kind_of
 from sumwise.io.remote import RemoteFile
 
 IN_PLACE = {"text": "csv", "parquet": "parquet", "arrow": "arrow", "database": "database"}  # by an engine
-FORMATS = {ending: form for kind, form in IN_PLACE.items() for ending in KINDS[kind]}
 
 
 def is_query(source: Any) -> bool:
@@ -65,12 +64,11 @@ def file_format(path: Any) -> str:
         if given.is_dir():
             return "parquet"
         ordinary_files([given])
-    ending = next((s for s in reversed(given.suffixes) if s not in (".gz", ".zst")), "")
-    if ending.lower() not in FORMATS:
-        raise DataError(
-            f"The file {str(given)!r} has no ending that shows its format.", hint=f"known: {', '.join(FORMATS)}."
-        )
-    return FORMATS[ending.lower()]
+    kind = kind_of(given)
+    if kind not in IN_PLACE:
+        known = ", ".join(ending for kind in IN_PLACE for ending in KINDS[kind])
+        raise DataError(f"The file {str(given)!r} has no ending that shows its format.", hint=f"known: {known}.")
+    return IN_PLACE[kind]
 
 
 def is_sheet(source: Any) -> bool:
@@ -109,8 +107,8 @@ def remote_dataset(address: str) -> Any:
     from pyarrow import dataset
 
     name = address.rstrip("/").rpartition("/")[2]
-    form = FORMATS.get(Path(name).suffix.lower(), "parquet" if "." not in name else "other")
-    if form not in ("parquet", "arrow"):
+    kind = kind_of(name) if "." in name else "parquet"
+    if kind not in ("parquet", "arrow"):
         raise DataError(
             f"{address!r} is read in place as Parquet or Arrow only.",
             hint="write it as Parquet, copy it to this machine, or use engine='spark'.",
@@ -121,7 +119,7 @@ def remote_dataset(address: str) -> Any:
         if not places or not file.system.exists(places[0]):
             raise DataError(f"There is no file {address!r}.", hint="look at the address.")
         paths = places if len(places) > 1 or "*" in address else places[0]
-        return dataset.dataset(paths, filesystem=file.system, format="ipc" if form == "arrow" else form)
+        return dataset.dataset(paths, filesystem=file.system, format="ipc" if kind == "arrow" else kind)
 
 
 def arrow_table(frame: Any, columns: tuple[str, ...]) -> Any:

@@ -18,7 +18,7 @@ KINDS = {
 """What a file is, and the endings that say so; a text file may be packed, too (``.csv.gz``)."""
 
 ENDINGS = tuple(ending for endings in KINDS.values() for ending in endings)
-PACKED = (".gz", ".zst")
+PACKED = ".gz"  # of text alone
 
 
 def kind_of(path: str | os.PathLike) -> str | None:
@@ -27,10 +27,11 @@ def kind_of(path: str | os.PathLike) -> str | None:
     Examples
     --------
     >>> from sumwise.io.endings import kind_of
-    >>> kind_of("votes.CSV.gz"), kind_of("votes.xlsx"), kind_of("votes.pdf")
-    ('text', 'workbook', None)
+    >>> kind_of("votes.CSV.gz"), kind_of("votes.xlsx"), kind_of("votes.pdf"), kind_of("votes.xlsx.gz")
+    ('text', 'workbook', None, None)
     """
     name = PurePath(path)
-    packed = name.suffix.lower() in PACKED
+    packed = name.suffix.lower() == PACKED
     ending = (name.with_suffix("").suffix if packed else name.suffix).lower()
-    return next((kind for kind, endings in KINDS.items() if ending in endings), None)
+    kinds = ("text",) if packed else KINDS
+    return next((kind for kind in kinds if ending in KINDS[kind]), None)
