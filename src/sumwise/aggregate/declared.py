@@ -64,7 +64,6 @@ def declared_rows(source: Any, declaration: Declaration, **options: Any) -> Iter
         needed = [c for c in (declaration.person, declaration.label, declaration.weight) if c is not None]
         said = [f"NOT {engine.columns[c].missing()}" for c in needed]
         engine.replace_rows(f"SELECT * FROM ({rows}) AS d{' WHERE ' if said else ''}{' AND '.join(said)}")
-        engine.check_quotes()
         bound_rows(_plan(declaration), engine, tuple(declaration.types))
         yield engine
 
@@ -73,7 +72,8 @@ def _declared(column: Column, kind: str, declaration: Declaration, dialect: Dial
     """SQL of a value as declared, NULL if it is not of the type, or not one of the classes."""
     value = typed(column, kind, dialect)
     if column.name == declaration.weight:
-        return f"least(greatest({value}, 0.0), {dialect.literal(float(declaration.max_weight or 0.0))})"
+        clipped = f"least(greatest({value}, 0.0), {dialect.literal(float(declaration.max_weight or 0.0))})"
+        return f"CASE WHEN NOT isnan({value}) THEN {clipped} END"
     if column.name == declaration.label and declaration.classes is not None:
         classes = ", ".join(dialect.literal(c) for c in declaration.classes)
         return f"CASE WHEN {value} IN ({classes}) THEN {value} END"

@@ -13,6 +13,7 @@ from typing import Any
 from sumwise import checks
 from sumwise.aggregate import sources
 from sumwise.aggregate.counters import Counter
+from sumwise.aggregate.csv_lines import header_of, write_plain
 from sumwise.aggregate.sql import DUCKDB, Column, Lookup, Statement
 from sumwise.errors import DataError, sentence
 from sumwise.io.formats.connection import (
@@ -33,7 +34,6 @@ from sumwise.io.scratch import scratch_folder
 CHUNK_ROWS = 1_000_000
 NUMBERS = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "FLOAT", "DOUBLE", "DECIMAL")
 TEXTS = ("VARCHAR", "ENUM", "DATE", "TIME", "UUID")
-SIGNS = (",", ";", "\t", "|")
 
 
 class DuckDBEngine:
@@ -52,7 +52,7 @@ class DuckDBEngine:
         end.
     by_row : bool, default False
         Every value of a CSV file is text, and columns of mixed values in a frame are, so that no type depends on rows;
-        what is no row of a CSV file is left out.
+        each line of a CSV file is a row.
 
     Examples
     --------
@@ -81,7 +81,6 @@ class DuckDBEngine:
         if threads is not None:
             checks.at_least(threads, "threads", 1)
         self.threads, self.by_row = threads, by_row
-        self.files: list[str] = []
         self._rows: str | None = None  # the table of rows that took the place of the source
         self.categories: dict[str, tuple] = {}
         self._folder = scratch_folder()  # without one nothing is spilled to disk
@@ -112,7 +111,7 @@ class DuckDBEngine:
         """Copies of CSV files of which one is not UTF-8, which is all that DuckDB reads; none where that isn't so."""
         if not (hasattr(self, "connection") and self.what.startswith("the file") and self._folder is not None):
             return []
-        if sources.file_format(source) != "csv":
+        if self.by_row or sources.file_format(source) != "csv":
             return []
         files = [Path(f) for f in _files(source)]
         if all(is_utf8(f) for f in files):
@@ -136,6 +135,8 @@ class DuckDBEngine:
             files = (list(copies) or _files(source)) if form in ("csv", "parquet") else []
             if form in ("csv", "parquet") and not files:
                 raise DataError(f"There is no file {str(source)!r}.")
+            if form == "csv" and self.by_row:
+                files = self._plain_copies(files, columns)
         try:
             self.connection = connect(files, database=database, query=query, **config)
         except duckdb.Error as error:
@@ -181,7 +182,7 @@ class DuckDBEngine:
         elif sources.is_query(source):
             relation = f"({one_select(self.connection, source, self.what)}\n)"  # a comment may end the query
         else:
-            relation, names = self._file_relation(source, files, columns)
+            relation, names = self._file_relation(source, files)
         try:
             found = self.connection.sql(one_statement(self.connection, f"SELECT * FROM {relation} LIMIT 0")).columns
             renamed = ", ".join(f"c{i}" for i in range(len(found)))
@@ -191,7 +192,7 @@ class DuckDBEngine:
             raise self._failure(error) from None
         return list(found) if names is None else [*names, *found[len(names) :]]  # folders' names come last
 
-    def _file_relation(self, source: Any, files: list[str], columns: tuple[str, ...]) -> tuple[str, list[str] | None]:
+    def _file_relation(self, source: Any, files: list[str]) -> tuple[str, list[str] | None]:
         """The call that reads some files, and the users' names of its columns.
 
         Paths and signs are values of variables, and columns have names by position: nothing that stands in a file or
@@ -203,7 +204,7 @@ class DuckDBEngine:
             return "sumwise_given", list(given.schema.names)
         self.connection.execute("SET VARIABLE sumwise_files = ?", [[as_pattern(f) for f in files]])
         if sources.file_format(source) == "csv":
-            return self._csv_by_row(files, columns) if self.by_row else self._csv_relation(files)
+            return self._csv_by_row() if self.by_row else self._csv_relation(files)
         names = _parquet_names(files[0])
         options = ["getvariable('sumwise_files')", *_folder_options(files, names or [])]
         return f"read_parquet({', '.join(options)})", names
@@ -250,18 +251,27 @@ class DuckDBEngine:
         types = _csv_types(sniffed)
         return call(self._plain_types(types, call(["VARCHAR"] * len(types)), prefix)), names
 
-    def _csv_by_row(self, files: list[str], columns: tuple[str, ...]) -> tuple[str, list[str]]:
-        """The call that reads CSV files as text: sign and names come from the header, never from rows."""
-        sign, names = _header(files[0], columns)
-        self.files = files
+    def _plain_copies(self, files: list[str], columns: tuple[str, ...]) -> list[str]:
+        """Copies of CSV files in which a line is a row; sign and names come from the header alone."""
+        self._header = header_of(files[0], columns)
         for path in files[1:]:
-            if _header(path, columns) != (sign, names):
+            if header_of(path, columns) != self._header:
                 raise DataError(f"{path!r} has other columns than {files[0]!r}.", hint="give files of one header.")
+        if self._folder is None:
+            raise DataError("No folder for temporary files can be written.", hint="set TMPDIR to one that can.")
+        copies = [os.path.join(self._folder.name, f"rows{i}.csv") for i in range(len(files))]
+        for path, copy in zip(files, copies):
+            write_plain(path, Path(copy), self._header[0], len(self._header[1]))
+        return copies
+
+    def _csv_by_row(self) -> tuple[str, list[str]]:
+        """The call that reads plain copies of CSV files as text."""
+        sign, names = self._header
         self.connection.execute("SET VARIABLE sumwise_delim = ?", [sign])
         fields = ", ".join(f"'sumwise_{i}': 'VARCHAR'" for i in range(len(names)))
         options = (
-            "hive_partitioning = false, auto_detect = false, header = true, delim = getvariable('sumwise_delim'), "
-            "quote = '\"', escape = '\"', ignore_errors = true, store_rejects = true, parallel = false"
+            "hive_partitioning = false, auto_detect = false, header = false, delim = getvariable('sumwise_delim'), "
+            "quote = '\"', escape = '\"', ignore_errors = true, parallel = false"
         )
         return f"read_csv(getvariable('sumwise_files'), {options}, columns = {{{fields}}})", names
 
@@ -359,19 +369,11 @@ class DuckDBEngine:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def check_quotes(self) -> None:
-        """Refuse a CSV file, read by row, whose quotes don't pair up: where a row of it ends is not certain."""
-        tables = self.table("SELECT table_name FROM duckdb_tables() WHERE table_name = 'reject_errors'")
-        if tables.num_rows:
-            found = self.table("SELECT count(*) AS n FROM reject_errors WHERE error_type = 'UNQUOTED VALUE'")
-            if found.to_pylist()[0]["n"] or any(map(_odd_quotes, self.files)):
-                raise self._failure(DataError(""))
-
     def _failure(self, error: Exception) -> DataError:
         if self.by_row:  # what the engine says quotes rows
             return DataError(
                 f"{sentence(self.what)} can't be read.",
-                hint="is it whole, and of that format? Quotes of a CSV file pair up, as any library writes them.",
+                hint="is it whole, and of that format?",
             )
         why = reason(error)
         hint = None if "Hint:" in why else "is it whole, and of that format?"
@@ -383,26 +385,6 @@ def _files(source: Any) -> list[str]:
     path = os.fspath(source)
     pattern = os.path.join(path, "**", "*.parquet") if os.path.isdir(path) else path
     return sources.ordinary_files(expand_pattern(pattern))
-
-
-def _odd_quotes(path: str) -> bool:
-    with gzip.open(path) if path.endswith(".gz") else open(path, "rb") as stream:
-        return sum(block.count(b'"') for block in iter(lambda: stream.read(2**20), b"")) % 2 == 1
-
-
-def _header(path: str, columns: tuple[str, ...]) -> tuple[str, list[str]]:
-    """The sign between the fields of a CSV file's header, and its names: the sign by which it has the columns."""
-    opened = gzip.open if path.endswith(".gz") else open
-    try:
-        with opened(path, "rt", encoding="utf-8-sig", errors="replace", newline="") as stream:
-            line = next(csv.reader(stream, delimiter="\x1f", quoting=csv.QUOTE_NONE), [""])[0]
-    except OSError as error:
-        raise DataError(f"{path!r} can't be read: {error.strerror or error}.") from None
-    split = {sign: next(csv.reader([line], delimiter=sign), []) for sign in SIGNS}
-    sign = next((s for s, names in split.items() if set(columns) <= set(names)), SIGNS[0])
-    for name in columns:
-        checks.known(name, split[sign], "column")
-    return sign, list(checks.unique(split[sign], f"The header of {path!r}"))
 
 
 def _csv_types(sniffed: dict[str, Any]) -> list[str]:

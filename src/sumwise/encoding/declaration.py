@@ -51,8 +51,9 @@ class Declaration:
     """What is known of private rows before anybody looks at them: types, levels or cut points, and bounds.
 
     Rows are read by it alone, one by one: a value that is not of the declared type is missing, a level that is not
-    declared is another level, and a row without a person, label or weight is left out. So a row decides nothing about
-    any other row, about whether work succeeds, or about a message.
+    declared is another level, and a row without a person, label or weight is left out. A line of a CSV file is a row: a
+    value with a line break in it makes two rows that say nothing, so such rows are better kept as Parquet. So a row
+    decides nothing about any other row, about whether work succeeds, or about a message.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ def release_rows(
     ----------
     rows : path or data frame
         A CSV, Parquet or Arrow file, a folder of Parquet files, a DuckDB database, or a frame. What a CSV file's
-        columns are is declared, not guessed; a line that is no row of it is left out.
+        columns are is declared, not guessed; each of its lines is a row, and one that can't be is left out.
     declaration : Declaration, or mapping of attributes
         What is known of the rows; a mapping is its ``attributes``.
     epsilon, delta, mechanism, what

@@ -281,14 +281,14 @@ def test_nothing_is_spent_on_rows_whose_release_is_refused(people, capsys, old, 
     assert not os.path.exists("people.parquet.budget.json")
 
 
-def test_a_file_whose_quotes_do_not_pair_up_is_refused_before_anything_is_spent(people, capsys):
+def test_a_quote_that_does_not_close_spoils_its_own_row_alone(people, capsys):
     people.to_csv("people.csv", index=False)
     with open("people.csv", "a") as file:
         file.write('40,"Secret,1\n')
-    assert run(["release", "--rows", "people.csv", "--schema", "schema.toml", *GAUSSIAN, "--out", "noisy"]) == 2
-    assert "Secret" not in (said := capsys.readouterr().err)
-    assert "pair up" in said
-    assert not os.path.exists("people.csv.budget.json")
+    assert run(["release", "--rows", "people.csv", "--schema", "schema.toml", *GAUSSIAN, "--out", "noisy"]) == 0
+    said = capsys.readouterr()
+    assert "Secret" not in said.out + said.err
+    assert os.path.exists("people.csv.budget.json")
 
 
 @pytest.mark.parametrize(
