@@ -20,7 +20,6 @@ def test_sums_and_means_by_subgroup_and_bag():
     m = gather(bags, {"g": list("abaabb")}, None, FITTED)
     assert m.groups.to_dict("list") == {"g": ["a", "b"], "rows": [3, 3], "people": [3.0, 6.0]}
     np.testing.assert_allclose(m.mean(ROWS)[:, 0], [(0 + 2 + 3) / 3, (2 + 12 + 5) / 6])
-    np.testing.assert_allclose(m.by_bag(np.ones(6)), [[1, 2], [1, 2]])
     np.testing.assert_allclose(m.bag_sums(ROWS[:, 0]), [1, 14])
 
 

@@ -127,22 +127,40 @@ def test_counts_fix_the_shares_of_whole_bags(data, exact):
     assert np.mean(np.subtract(*given.interval())) > np.mean(np.subtract(*free.interval()))  # minus the width
 
 
-def test_labels_given_counts_vary_as_in_enumeration():
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_labels_given_counts_vary_together_as_in_enumeration(n_classes):
     from itertools import product
 
     from sumwise.proportions.members import gather
-    from sumwise.proportions.subgroup_shares import _deviation
+    from sumwise.proportions.subgroup_shares import _with_fixed_sums
 
-    rng = np.random.default_rng(0)
-    p = rng.uniform(0.2, 0.8, 12)
-    labels = np.array([y for y in product([0, 1], repeat=12) if sum(y) == 5])
-    weight = np.prod(np.where(labels == 1, p, 1 - p), axis=1)
+    rng, n = np.random.default_rng(0), 9
+    p = rng.dirichlet(np.full(n_classes, 3.0), n)
+    counts = np.bincount(np.arange(n) % n_classes)
+    codes = np.array([y for y in product(range(n_classes), repeat=n) if (np.bincount(y) == counts[: max(y) + 1]).all()])
+    labels = np.eye(n_classes)[codes]
+    weight = np.prod((labels * p).sum(axis=2), axis=1)
     weight /= weight.sum()
-    q = weight @ labels
-    share = labels[:, :6].mean(axis=1)
-    true = np.sqrt(weight @ (share - weight @ share) ** 2)
-    members = gather(Bags(np.zeros((12, 1)), [0, 12]), {"g": np.arange(12) >= 6}, None, None)
-    assert _deviation(members, np.column_stack([1 - q, q]))[0, 1] == pytest.approx(true, rel=0.05)
+    q = np.tensordot(weight, labels, 1)
+    side = np.arange(n) >= 4
+    members = gather(Bags(np.zeros((n, 1)), [0, n]), {"g": side}, None, None)
+    drawn = []
+    for _ in range(4000):
+        off = np.eye(n_classes)[(rng.random(n)[:, None] > np.cumsum(q, axis=1)[:, :-1]).sum(axis=1)] - q
+        drawn.append(members.mean(q + _with_fixed_sums(members, q, off)))
+    drawn, true = np.array(drawn), np.stack([labels[:, ~side].mean(axis=1), labels[:, side].mean(axis=1)], axis=1)
+    np.testing.assert_allclose(4 * drawn[:, 0] + 5 * drawn[:, 1], np.broadcast_to(counts, (4000, n_classes)), atol=1e-6)
+    gap = true[:, 0] - true[:, 1]
+    spread = np.sqrt(weight @ (gap - weight @ gap) ** 2)
+    np.testing.assert_allclose((drawn[:, 0] - drawn[:, 1]).std(axis=0), spread, rtol=0.06)
+
+
+def test_shares_given_counts_add_up_to_the_counts(data, exact):
+    race = {"race": data.codes["race"]}
+    found = subgroups(exact, data.bags, race, counts=data.counts, n_draws=50)
+    np.testing.assert_allclose(found.draws.values.sum(axis=2), 1.0)
+    totals = np.einsum("ngc,g->nc", found.draws.values, found.groups["people"])
+    np.testing.assert_allclose(totals, np.broadcast_to(data.counts.sum(axis=0), totals.shape), rtol=1e-3)
 
 
 def test_own_intercepts_widen_the_shares_of_labels():

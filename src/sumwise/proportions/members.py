@@ -44,12 +44,6 @@ class Members:
         """Sum of (n_rows,) values over each bag."""
         return np.bincount(self.rows.bag_index, values, minlength=len(self.rows))
 
-    def by_bag(self, values: np.ndarray) -> np.ndarray:
-        """Sum of (n_rows,) values over each subgroup within each bag, (n_groups, n_bags)."""
-        n_bags = len(self.rows)
-        key = self.codes * n_bags + self.rows.bag_index
-        return np.bincount(key, values, minlength=len(self.groups) * n_bags).reshape(-1, n_bags)
-
 
 def gather(individuals: Any, by: Any, weights: Any, model: Any) -> Members:
     """Bring individuals, what groups them and their weights to one form.

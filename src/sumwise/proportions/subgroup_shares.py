@@ -202,26 +202,34 @@ def _drawn(model: Any, members: Members, counts: Any, n_draws: int, rng: np.rand
     apart = np.sqrt(np.maximum(members.weights, 1e-300))[:, None]
     out = []
     for chance in track(model.drawn_probabilities(design, with_counts, n_draws, rng), "Draws", n_draws):
-        if counts is None:
-            edges = np.cumsum(chance, axis=1)[:, :-1]
-            labels = np.eye(chance.shape[1])[(rng.random(len(chance))[:, None] > edges).sum(axis=1)]
-            off = (labels - chance) / apart  # a row of weight w stands for w people with labels of their own
-            out.append(members.mean(chance + off))
-        else:
-            deviation = _deviation(members, chance)
-            out.append(members.mean(chance) + deviation * rng.standard_normal(deviation.shape))
-    return np.clip(out, 0.0, 1.0)
+        edges = np.cumsum(chance, axis=1)[:, :-1]
+        labels = np.eye(chance.shape[1])[(rng.random(len(chance))[:, None] > edges).sum(axis=1)]
+        off = (labels - chance) / apart  # a row of weight w stands for w people with labels of their own
+        out.append(members.mean(chance + (off if counts is None else _with_fixed_sums(members, chance, off))))
+    shares = np.clip(out, 0.0, 1.0)
+    return shares / shares.sum(axis=2, keepdims=True)
 
 
-def _deviation(m: Members, chance: np.ndarray) -> np.ndarray:
-    """Of shares of labels given their bag's count: covariance diag(d) - d d' / sum(d) over a bag, the form that
-    conditioning on a sum has to leading order; d is such that each label's variance is q (1 - q)."""
-    out = m.mean(chance)
-    variance = np.empty_like(out)
-    for c in range(chance.shape[1]):
-        spread = chance[:, c] * (1.0 - chance[:, c])
-        others = m.bag_sums(spread)[m.rows.bag_index] - spread
-        d = np.divide(spread * (others + spread), others, out=np.zeros_like(spread), where=others > 1e-12)
-        fixed = m.by_bag(m.weights * d) ** 2 / np.maximum(m.bag_sums(d), 1e-300)[None, :]
-        variance[:, c] = (m.sums(m.weights**2 * d) - fixed.sum(axis=1)) / m.people**2
-    return np.sqrt(np.clip(variance, 0.0, None))
+def _with_fixed_sums(m: Members, chance: np.ndarray, off: np.ndarray) -> np.ndarray:
+    """Deviations of labels from their probabilities that add up to nothing in every bag, whose counts are known.
+
+    Independent deviations z_i with covariances S_i are conditioned on their sum as if they were normal: z_i - S_i v,
+    where v solves sum(S_i) v = sum(z_i) over the bag. So subgroups of a bag vary against each other. S_i is such that
+    each label's variance afterwards is q (1 - q).
+    """
+    k, bag = chance.shape[1], m.rows.bag_index
+    trace = (chance * (1.0 - chance)).sum(axis=1)
+    others = m.bag_sums(m.weights * trace)[bag] - trace
+    inflation = np.divide(others + trace, others, out=np.zeros_like(trace), where=others > 1e-12)
+    off, size = off * np.sqrt(inflation)[:, None], m.weights * inflation
+    total = np.column_stack([m.bag_sums(m.weights * off[:, c]) for c in range(k - 1)])
+    covariance = np.empty((len(total), k - 1, k - 1))  # the last class is what the others leave
+    for c in range(k - 1):
+        for d in range(k - 1):
+            covariance[:, c, d] = m.bag_sums(size * chance[:, c] * ((c == d) - chance[:, d]))
+    covariance[:, range(k - 1), range(k - 1)] += 1e-12 * (1.0 + covariance.max(axis=(1, 2)))[:, None]
+    solved = np.zeros((len(total), k))
+    solved[:, :-1] = np.linalg.solve(covariance, total[:, :, None])[:, :, 0]
+    pull = solved[bag]
+    pull -= (chance * pull).sum(axis=1, keepdims=True)
+    return off - inflation[:, None] * chance * pull
