@@ -105,6 +105,7 @@ def _of_bags(parts: list[np.ndarray], y: np.ndarray, asked: Any, asked_bags: boo
         asks = Bags.from_arrays([f(p) for p in parts]) if asked_bags else f(asked)
         return Change((Bags.from_arrays(made), response), asks, same)
 
+    zero = np.array([40.0, -0.3])
     changes = {
         "order of bags": change([parts[i] for i in order], y[order]),
         "order of rows in bags": change(shuffled, y),
@@ -112,6 +113,7 @@ def _of_bags(parts: list[np.ndarray], y: np.ndarray, asked: Any, asked_bags: boo
         "units of features, small": change([p * 1e-6 for p in parts], y, lambda a: a * 1e-6),
         "units of features, large": change([p * 1e6 for p in parts], y, lambda a: a * 1e6),
         "units of features, mixed": change([p * [1e-3, 1e3] for p in parts], y, lambda a: a * [1e-3, 1e3]),
+        "zero of features": change([p + zero for p in parts], y, lambda a: a + zero),
         "features read-only": change([frozen(p) for p in parts], frozen(y)),
         "features strided": change([strided(p) for p in parts], strided(y)),
         "features big-endian": change([p.astype(">f8") for p in parts], y.astype(">f8")),

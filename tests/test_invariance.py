@@ -11,9 +11,7 @@ from invariance import CHANGES, answer
 from sumwise.estimator import Estimator
 
 EXACT = 1e-8  # of the largest entry of the answer
-ORDER = "order of features"
 LEVELS = ("order of attributes", "order of levels")
-FREQUENCIES = {ORDER: (0.2, "frequencies are drawn for columns in their order")}
 # What may differ, by how much of the largest entry of the answer, and why; all else is held to EXACT.
 SAMPLED = {
     "King": dict.fromkeys(("order of units", "order of rows"), (0.02, "simulated: draws follow the order")),
@@ -21,23 +19,11 @@ SAMPLED = {
     "MaxEntClassifier": dict.fromkeys(LEVELS, (0.03, "200 chains of draws, in the order of attributes and levels")),
     "SampledLogistic": dict.fromkeys(LEVELS, (0.3, "its rows are drawn in the order of attributes and levels")),
     "FlowModel": {"order of places": (0.03, "draws of movement follow the order of places")},
-    "FourierEmbedding": FREQUENCIES,
-    "GaussianKernel": FREQUENCIES,
-    "MarginalKernel": FREQUENCIES,
-    "EmbeddingKernel": FREQUENCIES,
-    "BagRidge": FREQUENCIES,
-    "BagStacking": FREQUENCIES,
-    "DeepSets": {ORDER: (0.5, "weights are drawn for columns in their order")},
-    "KernelEmbedding": {ORDER: (0.3, "its inducing points are drawn")},
-    "BagOfWords": {ORDER: (0.6, "k-means starts from draws")},
-    "FisherVector": {ORDER: (0.4, "the mixture starts from draws")},
 }
 SAMPLED["King"]["order of columns"] = SAMPLED["King"]["order of rows"]
 SAMPLED["MultinomialDirichlet"]["order of columns"] = SAMPLED["MultinomialDirichlet"]["order of rows"]
 # Defects: an answer that depends on what it must not depend on. An entry that no longer fails is an error here, too.
-DEFECTS: dict[str, dict[str, str]] = {
-    "CardinalityNetwork": {ORDER: "weights are drawn for columns in their order"},
-}
+DEFECTS: dict[str, dict[str, str]] = {}
 OUTSIDE = {
     "Oracle": "is fitted to the labels of individuals",
     "OnInstances": "carries a transformer of scikit-learn",

@@ -13,7 +13,7 @@ def test_counts_are_those_of_a_loop(counts, weighted_bags):
     columns, words = embedding.columns_, embedding.words_
 
     def member(x):
-        squares = (((x - columns.centre) / columns.scale - words) ** 2).sum(axis=1)
+        squares = ((columns.numbers(x[None]) - words) ** 2).sum(axis=1)
         if counts == "hard":
             return (np.arange(len(words)) == squares.argmin()).astype(float)
         near = np.exp(-squares / (2 * embedding.width_**2))

@@ -16,7 +16,7 @@ from sumwise.distribution import (
     KernelEmbedding,
     QuantileEmbedding,
 )
-from sumwise.distribution.columns import content_sorted
+from sumwise.inference.canonical import content_sorted
 
 MODELS = {
     "Fourier features": BagRidge(random_state=0),
@@ -61,9 +61,9 @@ def test_sorted_bags_hold_the_same_rows_whatever_the_units():
     rng = np.random.default_rng(1)
     rows, y = drawn(rng, True)
     bags = Bags.from_arrays(rows, weights=[rng.integers(1, 3, len(x)) for x in rows])
-    alike, order = content_sorted(bags, y)
+    alike, order = content_sorted(bags, [y])
     assert (np.diff(y[order]) >= 0).all()
     for b, x in zip(order, alike):
         np.testing.assert_array_equal(np.sort(x, axis=0), np.sort(rows[b], axis=0))
     np.testing.assert_array_equal(alike.total_weights, bags.total_weights[order])
-    np.testing.assert_array_equal(content_sorted(bags.with_values(bags.values * 1e12), y)[1], order)
+    np.testing.assert_array_equal(content_sorted(bags.with_values(bags.values * 1e12), [y])[1], order)

@@ -9,10 +9,10 @@ from sumwise.errors import DataError, ModelWarning
 
 def test_features_are_means_of_cosines_and_sines(weighted_bags):
     embedding = FourierEmbedding(3, widths=(1, 0.5, 0.3), random_state=0).fit(weighted_bags)
-    frequencies, centre = embedding.frequencies_, embedding.columns_.centre
+    frequencies, columns = embedding.frequencies_, embedding.columns_
 
     def feature(x):
-        angle = (x - centre) @ frequencies
+        angle = (x[columns.numeric] - columns.centre) @ frequencies
         parts = [np.cos(angle[:3]), np.sin(angle[:3]), np.cos(2 * angle[:3]), np.sin(2 * angle[:3])]
         return np.concatenate([*parts, np.cos(angle[3:]), np.sin(angle[3:])]) / 3
 
@@ -73,7 +73,10 @@ def test_moments_are_those_of_bags_with_the_spread_of_fourier_features(weighted_
     plain = FourierEmbedding(8, (1.0, 0.5), random_state=0).fit_transform(bags)
     whole = embedding.transform(bags)
     assert np.allclose(whole[:, :32], plain)
-    values = [np.repeat(x, w.astype(int), axis=0) for x, w in zip(bags, np.split(bags.weights, bags.offsets[1:-1]))]
+    order = embedding.columns_.numeric
+    values = [
+        np.repeat(x[:, order], w.astype(int), axis=0) for x, w in zip(bags, np.split(bags.weights, bags.offsets[1:-1]))
+    ]
     scale = embedding.columns_.scale
     expected = [
         [*x.mean(axis=0), *np.log(x.std(axis=0) / scale + 0.01), *np.corrcoef(x.T)[np.triu_indices(3, 1)]]

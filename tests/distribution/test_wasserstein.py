@@ -17,8 +17,8 @@ def test_sum_and_product_over_columns(parts):
     bags = Bags.from_arrays(parts)
     options = {"n_quantiles": 20, "gamma": 0.7}
     total, product = (WassersteinKernel(1, combine=c, **options).fit(bags) for c in ("sum", "product"))
-    scale = total.columns_.scale
-    pair = [wasserstein_distance(parts[0][:, j], parts[2][:, j]) / scale[j] for j in range(2)]
+    x, y = (total.columns_.numbers(p) for p in (parts[0], parts[2]))
+    pair = [wasserstein_distance(x[:, j], y[:, j]) for j in range(2)]
     assert total.gram(bags)[0, 2] == pytest.approx(np.mean(np.exp(-0.7 * np.array(pair))))
     assert product.gram(bags)[0, 2] == pytest.approx(np.exp(-0.7 * np.mean(pair)))
 
@@ -29,7 +29,7 @@ def test_spreads_are_compared_by_their_logarithms(parts, order):
     bags = Bags.from_arrays(parts)
     options = {"n_quantiles": 20, "gamma": 0.7}
     plain, kernel = (WassersteinKernel(order, spread=spread, **options).fit(bags) for spread in (False, True))
-    spreads = np.log([p.std(axis=0) / kernel.columns_.scale + 1e-6 for p in parts])
+    spreads = np.log([kernel.columns_.numbers(p).std(axis=0) + 1e-6 for p in parts])
     similar = np.exp(-0.7 * np.abs(spreads[:, None] - spreads) ** order).mean(axis=2)
     assert np.allclose(kernel.gram(bags), (plain.gram(bags) + similar) / 2)
     assert np.linalg.eigvalsh(kernel.gram(bags))[0] > 0
@@ -83,7 +83,7 @@ def test_exact_transport_is_that_of_the_best_matching(parts, order):
 
     bags = Bags.from_arrays(parts)
     kernel = WassersteinKernel(order, exact=True, gamma=0.3).fit(bags)
-    x, y = ((p - kernel.columns_.centre) / kernel.columns_.scale for p in parts[:2])
+    x, y = (kernel.columns_.numbers(p) for p in parts[:2])
     cost = cdist(x, y) ** order
     best = cost[linear_sum_assignment(cost)].mean()
     assert kernel.gram(bags)[0, 1] == pytest.approx(np.exp(-0.3 * best))

@@ -11,13 +11,14 @@ from scipy.spatial.distance import cdist
 
 from sumwise import checks
 from sumwise.bags import Bags
-from sumwise.distribution.columns import Columns, check_bags, content_sorted
+from sumwise.distribution.columns import Columns, check_bags
 from sumwise.distribution.embedding import Embedding, fresh
 from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.kernels.quantiles import squared_distances
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.features import name_columns
+from sumwise.inference.canonical import content_sorted
 
 N_PAIRS = 500  # bags among which the median distance is taken
 BLOCK = 2**25  # distances held at once: 256 MiB
@@ -149,7 +150,7 @@ class BagKernel(Estimator):
         bags = check_bags(bags, least=2)
         name_columns(self, bags)
         checks.choice(self.combine, "combine", ("sum", "product"))
-        self.columns_ = Columns.learn(bags, bool(self.standardize))
+        self.columns_ = Columns.learn(bags, bool(self.standardize), by_content=True)
         bags = self.columns_.check(bags)
         alike, order = content_sorted(bags)
         self._learn(alike)
@@ -198,6 +199,7 @@ class EmbeddingKernel(BagKernel):
         ``exp(-gamma |a - b|^2)``, ``exp(-gamma |a - b|_1)`` or ``a'b``.
     gamma : "median" or float, default "median"
     random_state : int, numpy.random.Generator or None, default None
+        None is the seed of the estimator that this is part of, else 0.
         For the embedding, where it draws.
 
     See Also

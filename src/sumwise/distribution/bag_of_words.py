@@ -11,7 +11,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.bandwidth import sample_rows
-from sumwise.distribution.embedding import Embedding
+from sumwise.distribution.embedding import Embedding, seeded
 from sumwise.distribution.kernels.segments import block_means, blocks_of_rows
 
 MINIBATCH_FROM = 20_000  # sampled rows above which k-means goes in minibatches
@@ -34,6 +34,7 @@ class BagOfWords(Embedding):
     n_sample : int >= 1, default 20000
         Rows that the words are learned from; above 20,000 in minibatches.
     random_state : int, numpy.random.Generator or None, default None
+        None is the seed of the estimator that this is part of, else 0.
 
     Attributes
     ----------
@@ -71,16 +72,16 @@ class BagOfWords(Embedding):
         checks.at_least(self.n_sample, "n_sample", 1)
         checks.choice(self.counts, "counts", ("hard", "soft"))
         width = float(checks.positive(self.width, "width", ndim=0))
-        rng = checks.generator(self.random_state)
+        rng = seeded(self.random_state)
         rows = np.unique(sample_rows(bags, int(self.n_sample), rng=rng))
-        sample = self.columns_.numbers(bags.values[rows])
+        sample = self.columns_.numbers(bags.values[rows]).round(9)  # units of measurement change the last digit
         kind: Any = MiniBatchKMeans if len(sample) > MINIBATCH_FROM else KMeans
         n_words = min(int(self.n_words), len(sample))
         means = kind(n_words, n_init=1, max_iter=50, random_state=int(rng.integers(2**31)))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than words
             means.fit(sample)
-        # compared by nine digits: the units of measurement, which change the last one, must not change the order
+        # compared by nine digits, so that units don't change the order
         self.words_ = means.cluster_centers_[np.unique(means.cluster_centers_.round(9), axis=0, return_index=True)[1]]
         nearest = np.sqrt(np.maximum(self._squares(sample).min(axis=1), 0.0)).mean()
         self.width_ = width * (nearest or 1.0)
@@ -104,7 +105,7 @@ class BagOfWords(Embedding):
         for begin, end, _ in blocks_of_rows(bags.offsets, n_words):
             closeness = self.columns_.numbers(bags.values[begin:end]) @ self.words_.T
             closeness -= half
-            cell = index[begin:end] * n_words + closeness.argmax(axis=1)
+            cell = index[begin:end] * n_words + closeness.round(9).argmax(axis=1)
             first = int(cell.min()) // n_words * n_words
             found = np.bincount(cell - first, None if weights is None else weights[begin:end])
             counts[first : first + len(found)] += found

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks
-from sumwise.bags import Bags, as_bags, rows_of
+from sumwise.bags import Bags, as_bags
 from sumwise.distribution.kernels.segments import segment_means
 from sumwise.errors import DataError, ModelWarning
 from sumwise.features import MISSING, recode, report_unseen
+from sumwise.inference.canonical import column_order
 
 __all__ = ["Columns", "check_bags"]
 
@@ -38,36 +39,6 @@ def check_bags(bags: Any, least: int = 1) -> Bags:
             f"There are {len(bags)} bags; at least {least} are needed.", hint="a sample is a bag: one response each."
         )
     return bags
-
-
-def content_sorted(bags: Bags, *per_bag: np.ndarray) -> tuple[Bags, np.ndarray]:
-    """Return the bags sorted by numbers of each, then by what they hold, rows too; and the order, (n_bags,).
-
-    What is drawn or dealt out in this order is a function of the set of bags, and of the set of rows of each.
-
-    Examples
-    --------
-    >>> from sumwise import Bags
-    >>> from sumwise.distribution.columns import content_sorted
-    >>> bags = Bags.from_arrays([[3.0, 1.0], [2.0], [1.0, 3.0]])
-    >>> content_sorted(bags, [5.0, 4.0, 1.0])[1]
-    array([2, 1, 0])
-    """
-    rows = _row_order(bags)
-    table = np.where(np.isnan(bags.values), 0.0, bags.values)[rows]
-    sums = np.add.reduceat(table, bags.offsets[:-1], axis=0)
-    order = np.lexsort([*sums.T[::-1], bags.sizes, *per_bag[::-1]])
-    chosen = rows[rows_of(bags.offsets, order)]
-    return bags.regrouped(chosen, np.concatenate([[0], np.cumsum(bags.sizes[order])])), order
-
-
-def _row_order(bags: Bags) -> np.ndarray:
-    """The rows of each bag sorted by their columns: units of measurement play no part."""
-    keys, index = [*bags.values.T, *([bags.weights] if bags.weighted else [])], bags.bag_index
-    order = np.lexsort([*keys[:1], index])
-    first = keys[0][order] if keys else index
-    tied = (first[1:] == first[:-1]) & (index[order][1:] == index[order][:-1])
-    return np.lexsort([*keys[::-1], index]) if tied.any() or np.isnan(first).any() else order
 
 
 @dataclass(frozen=True)
@@ -121,15 +92,20 @@ class Columns:
         return self.features[: len(self.features) - len(self.gaps)]
 
     @classmethod
-    def learn(cls, bags: Bags, standardize: bool = True) -> Columns:
-        """Learn from training bags, each counted the same; constant columns are left out with a warning."""
+    def learn(cls, bags: Bags, standardize: bool = True, by_content: bool = False) -> Columns:
+        """Learn from training bags, each counted the same; constant columns are left out with a warning.
+
+        With `by_content` the columns of numbers are in an order of what they hold, for those who draw numbers for them.
+        """
+        order = column_order(bags) if by_content else np.arange(bags.n_features)
         gone = np.isnan(bags.values)
         some = dict(zip(bags.features, np.asarray(gone.any(axis=0)).tolist()))
         gaps = tuple(name for name in bags.features if some[name] and name not in bags.levels)
         fill = _means_of_known(bags, gone) if gone.any() else None
         held = {name: (*levels, MISSING) if some[name] else levels for name, levels in bags.levels.items()}
         bags = _filled(bags, gaps, fill, held)
-        numeric = np.array([j for j, name in enumerate(bags.features) if name not in bags.levels], dtype=np.int64)
+        order = [*order.tolist(), *range(len(order), bags.n_features)]  # indicators of missing values were added
+        numeric = np.array([j for j in order if bags.features[j] not in bags.levels], dtype=np.int64)
         weights = bags.given_weights
         # Not features.mean_and_std, for which a bag counts by its rows: here every bag counts the same
         moments = segment_means(bags.values, bags.offsets, weights).mean(axis=0)[numeric]

@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 
 from sumwise import checks
 from sumwise.bags import Bags
-from sumwise.distribution.columns import Columns, check_bags, content_sorted
+from sumwise.distribution.columns import Columns, check_bags
 from sumwise.distribution.regressor import BagRegressor, weighted_bags
 from sumwise.distribution.set_explanation import attention, critical_rows, unchanged_by
 from sumwise.distribution.set_network import Plan, make_plan
@@ -29,6 +29,7 @@ from sumwise.errors import DataError
 from sumwise.extras import require
 from sumwise.features import centre_and_scale, name_columns
 from sumwise.fit import Fit, warn_not_converged
+from sumwise.inference.canonical import content_sorted
 from sumwise.inference.networks.optimiser import SCHEDULES
 from sumwise.inference.networks.tensors import find_device, threads
 from sumwise.io.checkpoint import Checkpoint, fingerprint
@@ -185,7 +186,7 @@ class DeepSets(BagRegressor):
         bags, (y,), weights = weighted_bags(bags, (y,), sample_weight, least=1)
         settings = self._settings(bags)
         target = self._learn_scales(bags, y)
-        bags, order = content_sorted(self.columns_.check(bags), *target.reshape(len(bags), -1).T)
+        bags, order = content_sorted(self.columns_.check(bags), list(target.reshape(len(bags), -1).T))
         target, weights = target[order], None if weights is None else weights[order]
         split = None if validation is None else self._judges(*validation)
         seeds = [int(s) for s in checks.generator(self.random_state).integers(2**62, size=self.n_members)]
@@ -364,7 +365,7 @@ class DeepSets(BagRegressor):
     def _learn_scales(self, bags: Bags, y: Any, classes: Any = None) -> np.ndarray:
         """Learn the scales of features and responses; return the responses as the network sees them."""
         name_columns(self, bags)
-        learned = Columns.learn(bags)
+        learned = Columns.learn(bags, by_content=True)
         bags = learned.check(bags)
         centre, scale = centre_and_scale(bags.values, bags.given_weights)
         self.columns_ = replace(learned, centre=centre[learned.numeric], scale=scale[learned.numeric])

@@ -11,10 +11,11 @@ from sklearn.utils._set_output import _get_output_config
 
 from sumwise import checks
 from sumwise.bags import Bags
-from sumwise.distribution.columns import Columns, check_bags, content_sorted
+from sumwise.distribution.columns import Columns, check_bags
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.features import name_columns
+from sumwise.inference.canonical import content_sorted
 
 
 class Embedding(TransformerMixin, Estimator):
@@ -37,6 +38,7 @@ class Embedding(TransformerMixin, Estimator):
 
     standardize = True
     ends_with_shares = True  # whether the last entries of a vector are the shares of levels
+    draws = True  # whether numbers are drawn for columns, which then are in an order of their contents
     columns_: Columns
 
     def _learn(self, bags: Bags, /) -> None:
@@ -65,7 +67,7 @@ class Embedding(TransformerMixin, Estimator):
         del y
         bags = check_bags(bags)
         name_columns(self, bags)
-        self.columns_ = Columns.learn(bags, bool(self.standardize))
+        self.columns_ = Columns.learn(bags, bool(self.standardize), self.draws)
         bags = self.columns_.check(bags)
         if self.columns_.dimension:
             self._learn(content_sorted(bags)[0])
@@ -153,6 +155,8 @@ class LinearEmbedding(Embedding):
 
     standardize: bool = True
 
+    draws = False
+
     def _embed(self, bags: Bags) -> np.ndarray:
         from sumwise.distribution.kernels.segments import segment_means
 
@@ -161,6 +165,18 @@ class LinearEmbedding(Embedding):
 
     def _number_names(self, _n_shares: int, /) -> list[str]:
         return [str(self.columns_.features[j]) for j in self.columns_.numeric]
+
+
+def seeded(random_state: Any) -> np.random.Generator:
+    """Return the generator of a part that draws; without a seed of its own it is that of 0: no answer is left to luck.
+
+    Examples
+    --------
+    >>> from sumwise.distribution.embedding import seeded
+    >>> bool(seeded(None).random() == seeded(0).random())
+    True
+    """
+    return checks.generator(0 if random_state is None else random_state)
 
 
 def fresh(given: Any, default: type, random_state: Any, kind: type = Embedding) -> Any:

@@ -11,7 +11,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.bandwidth import sample_rows
-from sumwise.distribution.embedding import Embedding
+from sumwise.distribution.embedding import Embedding, seeded
 from sumwise.distribution.kernels.mixture import mean_gradients
 
 
@@ -30,6 +30,7 @@ class FisherVector(Embedding):
     n_sample : int >= 2, default 20000
         Rows that the mixture is learned from.
     random_state : int, numpy.random.Generator or None, default None
+        None is the seed of the estimator that this is part of, else 0.
     shares : bool, default True
         Take gradients by the shares of the parts too. Without them the dimension is 2 n_features times `n_components`,
         as in Sun 2019, Table 4.2.
@@ -67,9 +68,9 @@ class FisherVector(Embedding):
 
         checks.at_least(self.n_components, "n_components", 1)
         checks.at_least(self.n_sample, "n_sample", 2)
-        rng = checks.generator(self.random_state)
+        rng = seeded(self.random_state)
         rows = np.unique(sample_rows(bags, int(self.n_sample), rng=rng))
-        sample = self.columns_.numbers(bags.values[rows])
+        sample = self.columns_.numbers(bags.values[rows]).round(9)  # units of measurement change the last digit
         parts = min(int(self.n_components), len(sample))
         seed = int(rng.integers(2**31))
         mixture: Any = GaussianMixture(parts, covariance_type="diag", reg_covar=1e-4, random_state=seed)

@@ -11,7 +11,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.bandwidth import median_distance, median_distance_per_column
-from sumwise.distribution.embedding import Embedding
+from sumwise.distribution.embedding import Embedding, seeded
 from sumwise.distribution.kernels.fastfood import Fastfood, draw_fastfood, mean_fastfood_features
 from sumwise.distribution.kernels.fourier_features import mean_fourier_features
 from sumwise.distribution.kernels.frequencies import ALIASES, KINDS, draw_frequencies
@@ -55,6 +55,7 @@ class FourierEmbedding(Embedding):
         scaled to vary between bags as much as the features of the largest width. Fourier features are means over rows,
         and no linear function of them is a spread around each bag's own mean. `BagRidge` takes moments by default.
     random_state : int, numpy.random.Generator or None, default None
+        None is the seed of the estimator that this is part of, else 0.
 
     Attributes
     ----------
@@ -97,7 +98,7 @@ class FourierEmbedding(Embedding):
         kind = ALIASES.get(self.kind, self.kind)
         checks.choice(kind, "kind", KINDS)
         chains = _chains(self.widths)
-        rng = checks.generator(self.random_state)
+        rng = seeded(self.random_state)
         d = self.columns_.dimension
         self.unit_ = self._unit(bags, rng)
         vars(self).pop("frequencies_", None)
@@ -137,8 +138,8 @@ class FourierEmbedding(Embedding):
         """Return means, log standard deviations and correlations of scaled columns, (n_bags, number of them)."""
         columns, d = self.columns_, self.columns_.dimension
         cross = 1 < d <= MOST_COLUMNS
-        whole = d == bags.n_features
-        values = bags.values if whole else bags.values[:, columns.numeric]
+        in_place = np.array_equal(columns.numeric, np.arange(bags.n_features))
+        values = bags.values if in_place else bags.values[:, columns.numeric]
         found = segment_moments(values, bags.offsets, bags.given_weights, 2, cross)
         spread = np.sqrt(found[:, d : 2 * d])
         parts = [(found[:, :d] - columns.centre) / columns.scale, np.log(spread / columns.scale + NARROW_BAG)]

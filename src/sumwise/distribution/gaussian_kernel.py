@@ -11,6 +11,7 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel
 from sumwise.distribution.bandwidth import median_distance
+from sumwise.distribution.embedding import seeded
 from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.kernels.mean_similarity import mean_similarity
 
@@ -34,6 +35,7 @@ class GaussianKernel(BagKernel):
     gamma : "median" or float, default "median"
         For the Gaussian level.
     random_state : int, numpy.random.Generator or None, default None
+        None is the seed of the estimator that this is part of, else 0.
 
     See Also
     --------
@@ -74,7 +76,7 @@ class GaussianKernel(BagKernel):
         if self.method == "features":
             self.embedding_ = FourierEmbedding(self.n_frequencies, (width,), random_state=self.random_state).fit(bags)
         elif self.columns_.dimension:
-            rng = checks.generator(self.random_state)
+            rng = seeded(self.random_state)
             self.width_ = width * median_distance(bags, self.columns_, rng=rng)
 
     def represent(self, bags: Bags) -> Any:

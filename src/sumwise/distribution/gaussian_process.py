@@ -55,7 +55,7 @@ class BagGaussianProcess(BagRegressor):
         With more bags than this, inducing bags take the place of all.
     n_inducing : int, default 500
         How many; each is the bag whose response is least certain given those picked before it.
-    random_state : int, numpy.random.Generator or None, default None
+    random_state : int, numpy.random.Generator or None, default 0
         For kernels that draw, and for which bags settings are chosen on and inducing bags are picked from.
 
     Attributes
@@ -98,7 +98,7 @@ class BagGaussianProcess(BagRegressor):
     n_tuning: int = field(default=1000, kw_only=True)
     max_bags: int = field(default=2000, kw_only=True)
     n_inducing: int = field(default=500, kw_only=True)
-    random_state: Any = None
+    random_state: Any = 0
 
     def fit(self, bags: Bags, y: Any, coordinates: Any = None, sample_weight: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Learn from bags, their responses and, where given, their places.

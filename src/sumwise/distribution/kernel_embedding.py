@@ -10,9 +10,11 @@ import numpy as np
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel
-from sumwise.distribution.embedding import Embedding
+from sumwise.distribution.columns import check_bags
+from sumwise.distribution.embedding import Embedding, seeded
 from sumwise.distribution.wasserstein import fresh_kernel
 from sumwise.features import name_columns
+from sumwise.inference.canonical import content_sorted
 
 
 @dataclass(eq=False, repr=False)
@@ -29,6 +31,7 @@ class KernelEmbedding(Embedding):
     width : float > 0, default 1.0
         Multiple of the kernel's gamma, for kernels that have a width.
     random_state : int, numpy.random.Generator or None, default None
+        None is the seed of the estimator that this is part of, else 0.
 
     See Also
     --------
@@ -58,9 +61,9 @@ class KernelEmbedding(Embedding):
         """Choose landmarks among training bags; the response is not used."""
         del y
         checks.at_least(self.n_landmarks, "n_landmarks", 1)
-        rng = checks.generator(self.random_state)
+        rng, bags = seeded(self.random_state), check_bags(bags, least=2)
         self.kernel_ = fresh_kernel(self.kernel, self.random_state)
-        kept = self.kernel_.fit_represent(bags)
+        kept = self.kernel_.fit_represent(content_sorted(bags)[0])
         self.kernel_.gamma_ *= float(checks.positive(self.width, "width", ndim=0))
         self.columns_ = self.kernel_.columns_
         name_columns(self, bags)

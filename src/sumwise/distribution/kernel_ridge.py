@@ -47,7 +47,7 @@ class BagKernelRidge(BagRegressor):
         about the same, and beyond it the cost grows linearly.
     n_landmarks : int, default 1024
         Each is the bag that those picked before it explain least.
-    random_state : int, numpy.random.Generator or None, default None
+    random_state : int, numpy.random.Generator or None, default 0
 
     Attributes
     ----------
@@ -90,7 +90,7 @@ class BagKernelRidge(BagRegressor):
     n_tuning: int = 500
     max_bags: int = 2048
     n_landmarks: int = 1024
-    random_state: Any = None
+    random_state: Any = 0
 
     def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None, weights: np.ndarray | None) -> None:
         for name in ("n_tuning", "max_bags", "n_landmarks"):

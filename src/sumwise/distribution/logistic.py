@@ -14,7 +14,7 @@ from sklearn.utils import RegressorTags
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel
-from sumwise.distribution.columns import check_bags, content_sorted
+from sumwise.distribution.columns import check_bags
 from sumwise.distribution.embedding import Embedding, fresh
 from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.kernel_embedding import KernelEmbedding
@@ -26,6 +26,7 @@ from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.features import name_columns
 from sumwise.fit import Fit, warn_not_converged
+from sumwise.inference.canonical import content_sorted
 
 KERNEL_BAGS = 2000  # up to which the default tries kernels, which then take seconds
 PENALTIES = 10.0 ** np.arange(-1, -7.01, -1.0)  # relative to the mean square of the features, strongest first
@@ -68,7 +69,7 @@ class BagLogistic(Estimator):
     tol : float >= 0, default 1e-5
         On the largest gradient of the mean cross entropy; at most a thousandth of that without features, which is
         small where shares hardly differ from bag to bag.
-    random_state : int, numpy.random.Generator or None, default None
+    random_state : int, numpy.random.Generator or None, default 0
 
     Attributes
     ----------
@@ -108,7 +109,7 @@ class BagLogistic(Estimator):
     tol: float = 1e-5
     kernel: BagKernel | None = field(default=None, kw_only=True)
     widths: Sequence[float] = field(default=(0.03, 0.1, 0.3, 1.0, 3.0), kw_only=True)
-    random_state: Any = None
+    random_state: Any = 0
 
     def fit(self, bags: Bags, y: Any, sample_weight: Any = None) -> Any:
         """Learn from bags and their classes or proportions.
@@ -138,7 +139,7 @@ class BagLogistic(Estimator):
                 f"No bag with a weight above 0 has a class of {absent}.",
                 hint="leave those bags out, or raise a weight.",
             )
-        bags, order = content_sorted(bags, *shares.T, *(() if weights is None else (weights,)))
+        bags, order = content_sorted(bags, [*shares.T, *(() if weights is None else (weights,))])
         shares, weights = shares[order], None if weights is None else weights[order]
         embeddings = self._embeddings(len(bags))
         fold = self._folds(len(bags)) if isinstance(self.penalty, str) or len(embeddings) > 1 else None

@@ -53,6 +53,8 @@ class MomentEmbedding(Embedding):
     order: int = 4
     cross: bool = True
 
+    draws = False
+
     def _learn(self, bags: Bags) -> None:
         checks.at_least(self.order, "order", 1)
         raw = self._raw(bags)

@@ -10,7 +10,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.columns import Columns
-from sumwise.distribution.embedding import Embedding
+from sumwise.distribution.embedding import Embedding, seeded
 from sumwise.distribution.kernels.quantiles import cell_quantiles
 
 
@@ -25,7 +25,7 @@ def draw_slices(dimension: int, n: int, random_state: Any) -> np.ndarray:
     """
     if n == 0:
         return np.eye(dimension)
-    rng = checks.generator(random_state)
+    rng = seeded(random_state)
     groups = [np.linalg.qr(rng.standard_normal((dimension, dimension)))[0] for _ in range(-(-n // dimension))]
     return np.hstack(groups)[:, :n]
 
@@ -62,6 +62,7 @@ class QuantileEmbedding(Embedding):
     slices : int >= 0, default 0
         Number of random directions; 0 takes the columns.
     random_state : int, numpy.random.Generator or None, default None
+        None is the seed of the estimator that this is part of, else 0.
         For the slices.
 
     See Also
@@ -83,6 +84,11 @@ class QuantileEmbedding(Embedding):
     n_quantiles: int = 50
     slices: int = 0
     random_state: Any = None
+
+    @property
+    def draws(self) -> bool:  # type: ignore[override]
+        """Whether directions are drawn."""
+        return self.slices > 0
 
     def _learn(self, _bags: Bags, /) -> None:
         checks.at_least(self.n_quantiles, "n_quantiles", 1)

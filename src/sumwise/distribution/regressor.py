@@ -12,10 +12,11 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from sumwise import checks
 from sumwise.bags import Bags
-from sumwise.distribution.columns import check_bags, content_sorted
+from sumwise.distribution.columns import check_bags
 from sumwise.errors import DataError, ModelWarning
 from sumwise.estimator import Estimator
 from sumwise.features import name_columns
+from sumwise.inference.canonical import content_sorted
 
 AS_X: dict[str, Any] = {"bags": UNUSED}  # of scikit-learn's metadata requests: bags are X, and not routed
 
@@ -229,7 +230,7 @@ class BagRegressor(RegressorMixin, Estimator):
         self.n_outputs_ = response.shape[1]
         self.flat_ = np.ndim(y) == 1
         codes = _codes(groups, len(bags))
-        alike, order = content_sorted(bags, *response.T, *(() if weights is None else (weights,)))
+        alike, order = content_sorted(bags, [*response.T, *(() if weights is None else (weights,))])
         codes, weights = (None if each is None else each[order] for each in (codes, weights))
         self._reorder(order)
         self._learn(alike, response[order], codes, weights)

@@ -30,7 +30,7 @@ class BagRidge(BagRegressor):
     penalty : "loo" or float, default "loo"
         Weight of the squared coefficients, relative to the largest squared singular value of the features. "loo" takes
         the one with the least leave-one-out error, per output, from one decomposition.
-    random_state : int, numpy.random.Generator or None, default None
+    random_state : int, numpy.random.Generator or None, default 0
         For the embedding, where it draws.
 
     Attributes
@@ -71,7 +71,7 @@ class BagRidge(BagRegressor):
 
     embedding: Embedding | None = None
     penalty: Any = "loo"
-    random_state: Any = None
+    random_state: Any = 0
 
     def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None, weights: np.ndarray | None) -> None:
         given = FourierEmbedding(moments=True) if self.embedding is None else self.embedding

@@ -19,6 +19,7 @@ from sumwise.distribution.kernels.stacking import stack_classes, stack_numbers
 from sumwise.distribution.regressor import AS_X, BagRegressor, class_codes
 from sumwise.errors import DataError, MissingExtra, ModelWarning, NotConverged
 from sumwise.fit import Fit
+from sumwise.inference.canonical import column_order
 from sumwise.progress import Progress
 
 if TYPE_CHECKING:
@@ -100,6 +101,8 @@ class BagStacking(BagRegressor):
     @threadpool_limits.wrap(limits=1, user_api="blas")  # threads of small products wait for each other: 40% of the CPU
     def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None, weights: np.ndarray | None) -> None:
         n_folds = min(int(checks.at_least(self.n_folds, "n_folds", 2)), len(bags) // 2)
+        columns = column_order(bags)  # trees draw columns by position
+        bags = bags.with_values(bags.values[:, columns], [bags.features[j] for j in columns], bags.levels)
         seed = int(checks.generator(self.random_state).integers(2**31))
         candidates = default_candidates(bags, self.task, seed) if self.candidates is None else dict(self.candidates)
         if n_folds < 2 or not candidates:

@@ -50,6 +50,7 @@ class WassersteinKernel(BagKernel):
         bags of n rows costs about n^3). This kernel is not guaranteed to be positive definite.
     gamma : "median" or float, default "median"
     random_state : int, numpy.random.Generator or None, default None
+        None is the seed of the estimator that this is part of, else 0.
         For the slices; extra ones are always the same.
 
     See Also

@@ -33,14 +33,19 @@ class BagModel:
 
     @cached_property
     def rows(self) -> Rows:
-        """Columns as they are."""
-        return Rows(self.values)
+        """Columns less their means, so that where their zero lies changes nothing."""
+        return Rows(self.values, self.centre)
+
+    @cached_property
+    def centre(self) -> np.ndarray:
+        """Means of the columns."""
+        return self.values.mean(axis=0)
 
     @cached_property
     def scaled(self) -> tuple[Rows, np.ndarray]:
         """Columns under whose standard normal coefficients logits vary by about one, and what they were divided by."""
         scale = np.sqrt(reference_shape(self.values))
-        return Rows(self.values / scale), scale
+        return Rows(self.values / scale, self.centre / scale), scale
 
     @cached_property
     def joint(self) -> Rows:
@@ -78,8 +83,14 @@ class BagModel:
         linear = table[:, :d] / self.scaled[1].reshape(1, d, *[1] * (theta.ndim - 1))
         if basis == "linear":
             nothing = np.zeros((n_logits, n_extra, *theta.shape[1:]))
-            return np.concatenate([linear, nothing, table[:, -1:]], axis=1)
-        return np.concatenate([linear / np.sqrt(2.0), table[:, d:-1] / np.sqrt(2.0), table[:, -1:]], axis=1)
+            return self.uncentred(np.concatenate([linear, nothing, table[:, -1:]], axis=1))
+        parts = [linear / np.sqrt(2.0), table[:, d:-1] / np.sqrt(2.0), table[:, -1:]]
+        return self.uncentred(np.concatenate(parts, axis=1))
+
+    def uncentred(self, table: np.ndarray) -> np.ndarray:
+        """Parameters (n_logits, width, ...) of centred columns as those of columns as they are."""
+        shift = np.einsum("j,cj...->c...", self.centre, table[:, : len(self.centre)])
+        return np.concatenate([table[:, :-1], (table[:, -1] - shift)[:, None]], axis=1)
 
     def given(self, likelihood: BagLikelihood, penalty: Any) -> LinearProblem:
         """The linear fit with a penalty on the columns as they are."""

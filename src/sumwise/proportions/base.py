@@ -14,10 +14,9 @@ from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.features import Features, name_columns, refuse_far
-from sumwise.proportions.canonical import canonical
 from sumwise.proportions.counts import drop_empty, observe
 from sumwise.proportions.likelihood import BagLikelihood
-from sumwise.proportions.training_data import as_training, reveal
+from sumwise.proportions.training_data import as_training, canonical, reveal
 
 if TYPE_CHECKING:
     from sumwise.proportions.individuals import IndividualClassifier

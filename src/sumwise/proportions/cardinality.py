@@ -14,9 +14,9 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.fit import Fit, warn_not_converged
+from sumwise.inference.canonical import column_order
 from sumwise.proportions.averaged import Candidate, average
 from sumwise.proportions.bag_model import BagModel
-from sumwise.proportions.canonical import column_order
 from sumwise.proportions.counts import observe
 from sumwise.proportions.em import em_classifier, log_probabilities
 from sumwise.proportions.fourier import MOST_ENTRIES, N_FREQUENCIES, FourierFeatures
@@ -33,6 +33,7 @@ from sumwise.proportions.linear import (
     mean_embedding_start,
 )
 from sumwise.proportions.posterior import PosteriorClassifier
+from sumwise.proportions.training_data import count_facts
 
 
 class _Fitted(NamedTuple):
@@ -170,7 +171,7 @@ class CardinalityClassifier(PosteriorClassifier):
             self._fit_classifier(values, likelihood)
             return self
         self._check_constant(bags)
-        self._fit_models(values, likelihood, column_order(bags, counts))
+        self._fit_models(values, likelihood, column_order(bags, count_facts(bags, counts)))
         if self.multiclass_ == "ovr":
             likelihood = BagLikelihood(bags.offsets, observed)
         self.error_ = float(likelihood.evaluate(self._logits(bags)).error.max())
@@ -249,16 +250,18 @@ class CardinalityClassifier(PosteriorClassifier):
         likelihood = task.likelihood
         problem = task.given(likelihood, penalty)
         shares = likelihood.observed.shares(np.diff(likelihood.offsets))
-        start = mean_embedding_start(task.values, likelihood.offsets, shares, penalty, shares.shape[1])
+        start = mean_embedding_start(task.rows.values, likelihood.offsets, shares, penalty, shares.shape[1])
         start = np.append(start, np.log(0.3)) if self.random_intercept else start
         solution = self._climb(task, problem, start, None)
         if np.ndim(penalty) == 0 and penalty == 0.0:
             _refuse_separable(problem, solution)
-        table = solution.theta[: problem.n_logits * problem.width].reshape(problem.n_logits, -1)
+        shape = problem.n_logits, problem.width
+        table = task.uncentred(solution.theta[: problem.n_logits * problem.width].reshape(shape))
         component = None if self.sample_weighted_ else task.component("linear", problem, solution.theta)
         posterior = [] if component is None else [component]
         for one in posterior:
-            one.update({part: one[part].reshape(*table.shape, *one[part].shape[1:]) for part in ("mean", "root")})
+            parts = {part: one[part].reshape(*shape, *one[part].shape[1:]) for part in ("mean", "root")}
+            one.update({name: task.uncentred(part) for name, part in parts.items()})
         return _Fitted(table, problem.split(solution.theta)[2], [solution], [], penalty, posterior)
 
     def _climb(
@@ -282,6 +285,7 @@ class CardinalityClassifier(PosteriorClassifier):
         self.coef_, self.intercept_, self.fourier_coef_ = table[:, :d], table[:, -1], table[:, keep][:, d:-1]
         self.theta_ = np.column_stack([self.coef_, self.intercept_])
         self.frequencies_ = _as_given(fourier.frequencies.T, columns).T if fourier is not None and used else None
+        self.centre_ = fourier.centre[np.argsort(columns)] if fourier is not None and used else None
         self.posterior_ = [
             [c | {part: _as_given(c[part], columns)[:, keep] for part in ("mean", "root")} for c in fit.posterior]
             for fit in fits
@@ -331,7 +335,7 @@ class CardinalityClassifier(PosteriorClassifier):
     def _columns(self, values: np.ndarray) -> np.ndarray:
         if self.frequencies_ is None:
             return values
-        return np.hstack([values, FourierFeatures(self.frequencies_).columns(values)])
+        return np.hstack([values, FourierFeatures(self.frequencies_, self.centre_).columns(values)])
 
 
 def _as_given(table: np.ndarray, columns: np.ndarray) -> np.ndarray:

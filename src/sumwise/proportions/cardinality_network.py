@@ -15,6 +15,7 @@ from sumwise.errors import DataError
 from sumwise.extras import require
 from sumwise.features import centre_and_scale
 from sumwise.fit import Fit, warn_not_converged
+from sumwise.inference.canonical import column_order
 from sumwise.inference.networks.tensors import as_arrays, find_device, threads
 from sumwise.inference.networks.training import Training, train
 from sumwise.progress import Progress
@@ -24,6 +25,7 @@ from sumwise.proportions.count_loss import CountLoss
 from sumwise.proportions.counts import observe
 from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import constant_table
+from sumwise.proportions.training_data import count_facts
 
 ROWS_PER_STEP = 512
 
@@ -55,6 +57,7 @@ class CardinalityNetwork(BagClassifier):
     Attributes
     ----------
     members_ : list of lists of arrays, the weights of each network.
+    order_ : array of int, the order of the columns in which the default network takes them.
     held_out_ : float, mean log-likelihood of a bag under the network that has not seen it.
     gain_ : float, the same less that of the overall shares.
     fit_ : Fit
@@ -118,6 +121,7 @@ class CardinalityNetwork(BagClassifier):
         shares = np.average(observed.shares(bags.sizes), axis=0, weights=likelihood.powers * bags.sizes)
         self.base_ = constant_table(shares, 1)[:, 0]
         width = bags.n_features * (2 if self.sees_bag else 1)
+        self.order_ = np.arange(bags.n_features) if own else column_order(bags, count_facts(bags, counts))
         self.mean_, self.scale_ = (np.zeros(width), np.ones(width)) if own else centre_and_scale(self._seen(bags))
         inputs = torch.as_tensor((self._seen(bags) - self.mean_) / self.scale_, dtype=torch.float32, device=device)
         base = torch.as_tensor(self.base_, dtype=torch.float32, device=device)
@@ -176,7 +180,7 @@ class CardinalityNetwork(BagClassifier):
 
     def _seen(self, bags: Bags) -> np.ndarray:
         """Rows, with the means of their bags beside them where the network sees its bag."""
-        values = np.asarray(bags.values, dtype=np.float64)
+        values = np.asarray(bags.values, dtype=np.float64)[:, self.order_]
         if not self.sees_bag:
             return values
         means = bags.sums(values) / np.maximum(bags.sizes, 1)[:, None]

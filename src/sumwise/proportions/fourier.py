@@ -24,6 +24,8 @@ class FourierFeatures:
     Parameters
     ----------
     frequencies : array of shape (n_features, n_frequencies)
+    centre : array of shape (n_features,)
+        Subtracted from rows.
 
     Examples
     --------
@@ -36,6 +38,7 @@ class FourierFeatures:
     """
 
     frequencies: np.ndarray
+    centre: np.ndarray
 
     @classmethod
     def draw(cls, values: np.ndarray, rng: np.random.Generator) -> FourierFeatures:
@@ -47,9 +50,9 @@ class FourierFeatures:
         width = float(np.median(positive)) if positive.size else 1.0
         normals = rng.standard_normal((values.shape[1], N_FREQUENCIES))
         precisions = rng.standard_exponential(N_FREQUENCIES)  # Gamma(1): the mixture of widths
-        return cls(normals * np.sqrt(precisions) / (width * scale[:, None]))
+        return cls(normals * np.sqrt(precisions) / (width * scale[:, None]), values.mean(axis=0))
 
     def columns(self, values: np.ndarray) -> np.ndarray:
         """The features of rows, (n_rows, 2 n_frequencies); the squares of each row add up to one."""
-        angles = values @ self.frequencies
+        angles = (values - self.centre) @ self.frequencies
         return np.hstack([np.cos(angles), np.sin(angles)]) / np.sqrt(self.frequencies.shape[1])

@@ -10,6 +10,7 @@ import numpy as np
 from sumwise import checks, frames
 from sumwise.bags import Bags, as_bags, rows_of
 from sumwise.errors import DataError
+from sumwise.inference.canonical import content_sorted
 
 UNKNOWN = -1  # scikit-learn's label of a row whose class isn't known
 
@@ -89,6 +90,49 @@ def _checked_labels(labels: Any, bags: Bags) -> np.ndarray:
         bad = given[(given < UNKNOWN) | (given % 1 != 0)][0]
         raise DataError(f"labels holds {bad:g}.", hint="classes are 0, 1, ...; -1 and NaN are unknown.")
     return given.astype(np.int64)
+
+
+def count_facts(bags: Bags, counts: np.ndarray) -> list[np.ndarray]:
+    """Counts by class, which don't depend on their form: of both classes if of one, the rarest class first.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Bags
+    >>> from sumwise.proportions.training_data import count_facts
+    >>> count_facts(Bags.from_arrays([[1.0, 2.0], [3.0]]), np.array([2, 0]))
+    [array([0., 1.]), array([2., 0.])]
+    """
+    if counts.dtype.names:  # each class with its least and greatest count
+        return [c for name in counts.dtype.names for c in np.asarray(counts[name], float).reshape(len(bags), -1).T]
+    table = np.asarray(counts, dtype=float).reshape(len(bags), -1)
+    if table.shape[1] == 1:
+        table = np.column_stack([bags.total_weights - table[:, 0], table[:, 0]])
+    return list(table.T[np.argsort(table.sum(axis=0), kind="stable")])
+
+
+def canonical(bags: Bags, counts: Any, weights: np.ndarray | None = None) -> tuple[Bags, np.ndarray, Any]:
+    """Return bags, counts and weights with bags ordered by the rarest class's share, so that neighbours are alike.
+
+    Parameters
+    ----------
+    bags : Bags
+        Without empty ones.
+    counts : array of shape (n_bags,) or (n_bags, n_classes), or with fields
+    weights : array of shape (n_bags,), optional
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise import Bags
+    >>> from sumwise.proportions.training_data import canonical
+    >>> canonical(Bags.from_arrays([[[1.0], [2.0]], [[3.0], [4.0]]]), np.array([1, 2]))[1]
+    array([2, 1])
+    """
+    facts = count_facts(bags, counts)
+    known = facts if weights is None else [*facts, np.asarray(weights, float)]
+    arranged, order = content_sorted(bags, [facts[0] / bags.sizes], known)
+    return arranged, counts[order], None if weights is None else weights[order]
 
 
 def reveal(bags: Bags, counts: np.ndarray, labels: np.ndarray) -> tuple[Bags, np.ndarray, np.ndarray]:
