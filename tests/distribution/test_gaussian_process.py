@@ -105,7 +105,7 @@ def test_intervals_over_places_cover_as_they_say():
         bags, y, places = neighbours(seed)
         model = BagGaussianProcess(EmbeddingKernel(LinearEmbedding())).fit(bags[:100], y[:100], places[:100])
         for level, found in inside.items():
-            low, high = model.predict_interval(bags[100:], level, places[100:])
+            low, high = model.predict_interval(bags[100:], level, coordinates=places[100:])
             found.extend((low <= y[100:]) & (y[100:] <= high))
     for level, found in inside.items():
         assert np.mean(found) == pytest.approx(level, abs=0.03)

@@ -120,3 +120,22 @@ def test_bags_count_as_much_as_their_weights(model):
     assert np.abs(weighted - said(bags[kept], y[kept])).max() > 1e-6
     with pytest.raises(DataError, match="All bags have sample_weight 0"):
         clone(model).fit(bags, y, sample_weight=np.zeros(24))
+
+
+@pytest.mark.parametrize("model", [BagRidge(), BagKernelRidge(), BagGaussianProcess()], ids=lambda m: type(m).__name__)
+def test_counts_stay_at_zero_or_above(model):
+    rng = np.random.default_rng(0)
+    parts = [rng.normal(m, 1, (30, 2)) for m in np.linspace(-2, 2, 60)]
+    y = np.round(np.exp(2 * np.array([part[:, 0].mean() for part in parts])))
+    bags = Bags.from_arrays(parts)
+    model.fit(bags, y)
+    said, (low, high) = model.predict(bags), model.predict_interval(bags)
+    assert min(said.min(), low.min()) == 0.0
+    assert ((low <= said) & (said <= high)).all()
+    assert model.predict_interval(bags, bounds=(-np.inf, np.inf))[0].min() < 0
+    assert model.fit(bags, y - 0.5).predict_interval(bags)[0].min() < -0.5  # these aren't counts
+
+
+def test_two_fits_without_a_seed_agree():
+    bags, y = line()
+    assert np.array_equal(BagRidge().fit(bags, y).predict(bags), BagRidge().fit(bags, y).predict(bags))

@@ -11,7 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.columns import Columns, check_bags
-from sumwise.distribution.regressor import BagRegressor, weighted_bags
+from sumwise.distribution.regressor import BagRegressor, are_counts, weighted_bags
 from sumwise.distribution.set_explanation import attention, critical_rows, unchanged_by
 from sumwise.distribution.set_network import Plan, make_plan
 from sumwise.distribution.set_presets import PRESETS
@@ -261,7 +261,7 @@ class DeepSets(BagRegressor):
         return self._predict(bags)
 
     def _bounds(self) -> tuple[float, float]:
-        return (0.0, 1.0) if self.task == "share" else (-np.inf, np.inf)
+        return (0.0, 1.0) if self.task == "share" else super()._bounds()
 
     def critical_set(self, bags: Bags) -> np.ndarray:
         """Return rows that alone decide the answer when the pool is a maximum (Qi et al. 2017).
@@ -371,6 +371,7 @@ class DeepSets(BagRegressor):
         self.columns_ = replace(learned, centre=centre[learned.numeric], scale=scale[learned.numeric])
         self.response_ = Response.learn(self.task, bags, y, classes)
         self.n_outputs_, self.flat_ = self.response_.n_outputs, self.response_.flat
+        self.counts_ = self.task == "regression" and are_counts(np.asarray(y, float))
         if self.task == "classification":
             self.classes_ = np.array(self.response_.classes)
         self._plan()

@@ -261,18 +261,30 @@ class BagGaussianProcess(BagRegressor):
         With ``return_std``, also its predictive standard deviation, noise included, as scikit-learn's processes do.
         """
         self._fitted("dual_")
-        middle = self._shaped(self._predict(bags, coordinates))
+        middle = self._shaped(np.clip(self._predict(bags, coordinates), *self._bounds()))
         return (middle, self._deviation(bags, coordinates)) if return_std else middle
 
     def _predict(self, bags: Bags, coordinates: Any = None) -> np.ndarray:
         return self._kernel(*self._kept(bags, coordinates)) @ self.dual_ + self.level_
 
-    def predict_interval(self, bags: Bags, level: float = 0.95, coordinates: Any = None) -> tuple:  # pyright: ignore[reportIncompatibleMethodOverride]
-        """Return the low and high ends between which the response of each bag lies with probability `level`."""
+    def predict_interval(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, bags: Bags, level: float = 0.9, bounds: tuple[float, float] | None = None, coordinates: Any = None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the low and high ends between which the response of each bag lies with probability `level`.
+
+        Parameters
+        ----------
+        bags : Bags
+        level : float in (0, 1), default 0.9
+        bounds : tuple of float, optional
+            What a response can be, for example ``(0, 100)``: intervals end there. Default: (0, inf) for counts.
+        coordinates : array of shape (n_bags, n_axes), where `fit` was given places
+        """
         self._fitted("dual_")
         half = float(student.ppf(0.5 + 0.5 * checks.fraction(level, "level"), self.n_bags_ - 1))
-        middle, spread = self.predict(bags, coordinates, return_std=True)
-        return middle - half * spread, middle + half * spread
+        middle = self._shaped(self._predict(bags, coordinates))
+        spread, limits = self._deviation(bags, coordinates), self._bounds() if bounds is None else bounds
+        return np.clip(middle - half * spread, *limits), np.clip(middle + half * spread, *limits)
 
     def _deviation(self, bags: Bags, coordinates: Any) -> np.ndarray:
         kept, places = self._kept(bags, coordinates)

@@ -48,6 +48,19 @@ def check_response(bags: Any, y: Any, least: int = 3) -> tuple[Bags, np.ndarray]
     return bags, array.reshape(len(bags), -1)
 
 
+def are_counts(response: np.ndarray) -> bool:
+    """Whether responses are counts: whole numbers from 0, not only 0 and 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.distribution.regressor import are_counts
+    >>> are_counts(np.array([0.0, 3.0])), are_counts(np.array([0.0, 0.5])), are_counts(np.array([-1.0, 3.0]))
+    (True, False, False)
+    """
+    return bool((response >= 0).all() and (response % 1 == 0).all() and (response > 1).any())
+
+
 def weighted_bags(bags: Bags, beside: tuple, sample_weight: Any, least: int = 3) -> tuple[Bags, tuple, Any]:
     """Return the bags whose weight is not zero, what belongs to them, and their weights; None where all count alike.
 
@@ -213,6 +226,7 @@ class BagRegressor(RegressorMixin, Estimator):
         ----------
         bags : Bags
         y : array of shape (n_bags,) or (n_bags, n_outputs)
+            Where all are whole numbers from 0 they are counts: predictions and intervals stay at 0 or above.
         groups : sequence of length n_bags, optional
             Bags that belong together (samples of one patient, parts of one region). They are left out together when
             settings are chosen; otherwise a model that memorises a group would look good.
@@ -228,7 +242,7 @@ class BagRegressor(RegressorMixin, Estimator):
         bags, (response, groups), weights = weighted_bags(bags, (response, groups), sample_weight)
         name_columns(self, bags)
         self.n_outputs_ = response.shape[1]
-        self.flat_ = np.ndim(y) == 1
+        self.flat_, self.counts_ = np.ndim(y) == 1, are_counts(response)
         codes = _codes(groups, len(bags))
         alike, order = content_sorted(bags, [*response.T, *(() if weights is None else (weights,))])
         codes, weights = (None if each is None else each[order] for each in (codes, weights))
@@ -245,7 +259,7 @@ class BagRegressor(RegressorMixin, Estimator):
     def predict(self, bags: Bags) -> np.ndarray:
         """Return the predicted response of each bag, in the shape that `fit` was given."""
         self._fitted("n_outputs_")
-        return self._shaped(self._predict(bags))
+        return self._shaped(np.clip(self._predict(bags), *self._bounds()))
 
     def predict_interval(
         self, bags: Bags, level: float = 0.9, bounds: tuple[float, float] | None = None
@@ -260,19 +274,19 @@ class BagRegressor(RegressorMixin, Estimator):
         bags : Bags
         level : float in (0, 1), default 0.9
         bounds : tuple of float, optional
-            What a response can be, for example ``(0, inf)`` for counts: intervals end there.
+            What a response can be, for example ``(0, 100)``: intervals end there. Default: (0, inf) for counts.
         """
         self._fitted("n_outputs_")
         if self.task == "classification":
             raise DataError("A classification has no prediction intervals.", hint="predict_proba says how sure it is.")
         width = conformal_half_width(vars(self).get("residuals_", np.empty((0, self.n_outputs_))), level)
-        middle, (least, most) = self._predict(bags), self._bounds() if bounds is None else bounds
-        ends = [np.clip(end, least, most) for end in (middle - width, middle + width)]
-        return self._shaped(ends[0]), self._shaped(ends[1])
+        middle, limits = self._predict(bags), self._bounds() if bounds is None else bounds
+        low, high = (self._shaped(np.clip(end, *limits)) for end in (middle - width, middle + width))
+        return low, high
 
     def _bounds(self) -> tuple[float, float]:
         """Between what the responses of this model lie."""
-        return -np.inf, np.inf
+        return 0.0 if vars(self).get("counts_") and self.task == "regression" else -np.inf, np.inf
 
     def _shaped(self, answer: np.ndarray) -> np.ndarray:
         """Return (n, n_outputs) numbers in the shape that `fit` was given."""
@@ -287,7 +301,7 @@ class BagRegressor(RegressorMixin, Estimator):
         if truth.shape[1] != self.n_outputs_:
             raise DataError(f"y has {truth.shape[1]} outputs; the training responses had {self.n_outputs_}.")
         weights = checks.bag_weights(bags, sample_weight)
-        return r_squared(truth, self._predict(bags), weights)
+        return r_squared(truth, np.clip(self._predict(bags), *self._bounds()), weights)
 
 
 def _codes(groups: Any, n: int) -> np.ndarray | None:
