@@ -333,7 +333,7 @@ class CardinalityClassifier(PosteriorClassifier):
         return self._joined(columns @ np.hstack([self.coef_, self.fourier_coef_]).T + self.intercept_)
 
     def _columns(self, values: np.ndarray) -> np.ndarray:
-        if self.frequencies_ is None:
+        if self.frequencies_ is None or self.centre_ is None:
             return values
         return np.hstack([values, FourierFeatures(self.frequencies_, self.centre_).columns(values)])
 
