@@ -31,11 +31,11 @@ def test_no_votes_beside_yes_votes_are_votes_against():
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("unemployed", "was counted as “unemployed”"),
-        ("Not registered", "was counted as “Not registered”"),
-        ("Marriott", "chose “Marriott”"),
-        ("Employers First", "chose “Employers First”"),
-        ("Insurgentes", "chose “Insurgentes”"),
+        ("unemployed", "were counted as unemployed"),
+        ("Not registered", "were counted as “Not registered”"),
+        ("Marriott", "chose Marriott"),
+        ("Employers First", "chose Employers First"),
+        ("Insurgentes", "chose Insurgentes"),
     ],
 )
 def test_states_are_not_chosen_and_candidates_are(name, words):
@@ -45,4 +45,4 @@ def test_states_are_not_chosen_and_candidates_are(name, words):
 def test_a_contest_before_a_dash_is_no_part_of_the_name():
     names = ["Mayor - O'Neil", "Mayor - Arthur Blank", "Mayor - Blank", "Mayor: spoiled", "no vote"]
     assert no_candidates(names) == [False, False, True, True, True]
-    assert chose(names, 2) == "was counted as “Mayor - Blank”"
+    assert chose(names, 2) == "were counted as “Mayor - Blank”"

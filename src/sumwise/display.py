@@ -43,6 +43,8 @@ def in_natural_order(levels: list[Any]) -> list[Any]:
     >>> from sumwise.display import in_natural_order
     >>> in_natural_order(["$25k-$75k", "over $75k", "under $25k"])
     ['under $25k', '$25k-$75k', 'over $75k']
+    >>> in_natural_order(["-0.5 to 0.6", "above 0.6", "up to -0.5"])
+    ['up to -0.5', '-0.5 to 0.6', 'above 0.6']
     >>> in_natural_order(["no", "yes"])
     ['no', 'yes']
     """
@@ -57,7 +59,8 @@ def in_natural_order(levels: list[Any]) -> list[Any]:
         else:
             size = float(number[1].replace(",", "")) * {"k": 1e3, "m": 1e6}.get(number[2], 1.0)
             side = bool(re.search(r"over|above|more|>|\+", words)) - bool(re.search(r"under|below|less|up to|<", words))
-            keys[level] = (-size if re.match(r"[-−]\d", words) else size, side)
+            negative = re.search(r"(?:^|\s)[-−]$", words[: number.start()])
+            keys[level] = (-size if negative else size, side)
     return sorted(levels, key=keys.__getitem__)
 
 

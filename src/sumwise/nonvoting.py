@@ -150,10 +150,55 @@ def chose(names: Sequence, c: int) -> str:
     --------
     >>> from sumwise.nonvoting import chose
     >>> [chose(["Adams", "illiterate", "blank votes", "no vote"], c) for c in range(4)]
-    ['chose “Adams”', 'was counted as “illiterate”', 'was counted as “blank votes”', 'did not vote']
+    ['chose Adams', 'were counted as illiterate', 'were counted as “blank votes”', 'did not vote']
     """
     name = str(names[c])
     state = INVALID.match(_of_contest(name)) or STATES.search(re.sub(r"[\W_]+", " ", name).strip().lower())
     if no_candidates(names)[c] and not state:
         return "did not vote"
-    return f"was counted as “{name}”" if state else f"chose “{name}”"
+    return f"were counted as {quoted(name)}" if state else f"chose {quoted(name)}"
+
+
+WORD = re.compile(r"[^\W\d_]+(?:[.'’&-][^\W\d_]*)*")
+PEOPLE = re.compile(r"(?:people|persons|wo?men|voters?|citizens|adults|[^\W\d_]{2,}[^\W\d_us]s)$", re.IGNORECASE)
+
+
+def quoted(name: object) -> str:
+    """A name for a sentence: as it is if it reads as one, a word or words with capitals; else in quotation marks.
+
+    Examples
+    --------
+    >>> from sumwise.nonvoting import quoted
+    >>> [quoted(name) for name in ("Kemp", "yes", "Brian Kemp", "blank votes", "dem_16")]
+    ['Kemp', 'yes', 'Brian Kemp', '“blank votes”', '“dem_16”']
+    """
+    first, *more = str(name).split() or [""]
+    plain = all(map(WORD.fullmatch, (first, *more))) and all(word[0].isupper() for word in more)
+    return str(name) if plain and (not more or first[0].isupper()) else f"“{name}”"
+
+
+def members(group: object, noun: str = "people") -> str:
+    """The people of a group, for a sentence: `noun` is "people", or "voters" where it is known who voted.
+
+    Examples
+    --------
+    >>> from sumwise.nonvoting import members
+    >>> [members(name, "voters") for name in ("Black", "women", "Democrats", "18 to 24", "b")]
+    ['Black voters', 'women', 'Democrats', 'voters in “18 to 24”', 'voters in “b”']
+    """
+    name = str(group)
+    if PEOPLE.search(name):
+        return name
+    return f"{name} {noun}" if WORD.fullmatch(name) and len(name) > 2 else f"{noun} in “{name}”"
+
+
+def people_who(group: object, outcomes: Sequence, c: int, noun: str = "people") -> str:
+    """The people of a group with an outcome: "white voters who chose Kemp".
+
+    Examples
+    --------
+    >>> from sumwise.nonvoting import people_who
+    >>> people_who("white", ["Abrams", "Kemp"], 1, "voters")
+    'white voters who chose Kemp'
+    """
+    return f"{members(group, noun)} who {chose(outcomes, c)}"

@@ -55,3 +55,17 @@ def test_names_and_rows_lie_inside_the_figure():
         assert picture.x0 <= box.x0 < box.x1 <= picture.x1, text
         assert picture.y0 <= box.y0 < box.y1 <= picture.y1, text
     plt.close("all")
+
+
+def test_what_is_no_finding_is_hatched_and_has_no_dot():
+    import matplotlib.pyplot as plt
+
+    share = np.array([[0.7, 0.3], [0.4, 0.6]])
+    numbers = {"share": share, "low": share - 0.1, "high": share + 0.1, "lower_bound": share - 0.3}
+    numbers |= {"upper_bound": share + 0.3, "withheld": [[True, True], [False, False]], "level": 0.9}
+    ax = plot_intervals({**numbers, "groups": ("a", "b"), "outcomes": ("yes", "no")})
+    assert [bar.get_hatch() for bar in ax.patches] == ["////", "////"]
+    (dots,) = [c for c in ax.collections if len(c.get_offsets()) and hasattr(c, "get_sizes") and len(c.get_sizes())]
+    assert dots.get_offsets()[:, 0].tolist() == [0.4, 0.6]
+    assert "no finding" in [t.get_text() for t in ax.get_legend().get_texts()]
+    plt.close("all")

@@ -38,3 +38,18 @@ def test_names_that_differ_never_look_alike():
     for most in (20, 40):
         assert len(set(distinct(long, most))) == 2
         assert len(set(line_names({"groups": long, "outcomes": ["yes", "no"]}, most))) == 4
+
+
+def test_percent_ticks_are_exact():
+    import matplotlib.pyplot as plt
+
+    from sumwise.plots.labels import percent_axes
+
+    ax = plt.subplots()[1]
+    ax.set_xticks([0.45, 0.475, 0.5])
+    ax.set_yticks([0.2, 0.4])
+    percent_axes(ax.xaxis, ax.yaxis)
+    ax.figure.canvas.draw()
+    assert [t.get_text() for t in ax.get_xticklabels()] == ["45.0%", "47.5%", "50.0%"]
+    assert [t.get_text() for t in ax.get_yticklabels()] == ["20%", "40%"]
+    plt.close("all")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sumwise.ecological.bounds import Bounds
-from sumwise.plots.grouped_rows import grouped_rows, rows_height
+from sumwise.plots.grouped_rows import NARROW, grouped_rows, rows_height
 from sumwise.plots.labels import axes_or_new, legend_above, percent, percent_axes, share_ends, tips
 from sumwise.plots.style import BOUNDS, FAINT
 
@@ -59,7 +59,8 @@ def plot_intervals(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     ----------
     numbers : mapping
         ``share``, ``low``, ``high``, ``lower_bound``, ``upper_bound``, ``groups``, ``outcomes``, ``level``.
-        ``bounds_only``: there is no estimate, so that none is drawn.
+        ``bounds_only``: there is no estimate, so that none is drawn. ``withheld``: which estimates are no findings, so
+        that their bounds are hatched instead.
     ax : matplotlib axes, optional
 
     Returns
@@ -93,9 +94,18 @@ def plot_intervals(numbers: Mapping[str, Any], ax: Any = None) -> Any:
         ends, at = np.concatenate([b.ravel() for b in bounds]), np.tile(y.ravel(), 2)
         tips(ax.scatter(ends, at, marker="|", c=[*colours.ravel(), *colours.ravel()], s=80), 2 * words)
     else:
-        ax.hlines(y.ravel(), low.ravel(), high.ravel(), color=colours.ravel().tolist(), linewidth=2.5)
-        dots = ax.scatter(share.ravel(), y.ravel(), c=colours.ravel().tolist(), s=38, zorder=3)
-        tips(dots, _words(names, share, low, high, *bounds))
+        withheld = np.asarray(numbers.get("withheld", np.zeros(share.shape)), dtype=bool)
+        there = ~withheld
+        shown = colours[there].tolist()
+        ax.hlines(y[there], low[there], high[there], color=shown, linewidth=2.5)
+        dots = ax.scatter(share[there], y[there], c=shown, s=38, zorder=3)
+        listed = [name for name, drawn in zip(names, there.ravel()) if drawn]
+        tips(dots, _words(listed, *(part[there] for part in (share, low, high, *bounds))))
+        if withheld.any():
+            least, most = (b[withheld] for b in bounds)
+            bar = {"facecolor": "none", "edgecolor": FAINT, "hatch": "////", "linewidth": 0.6, "label": "no finding"}
+            ax.barh(y[withheld], most - least, left=least, height=0.5 * NARROW / len(outcomes), **bar)
+            low, high, share = (np.where(withheld, np.nan, part) for part in (low, high, share))
         ax.plot([], [], "o-", color=FAINT, linewidth=2.5, label=f"estimate, {100 * numbers['level']:g}% interval")
     ax.set(xlim=share_ends(share, low, high, *bounds), xlabel=numbers.get("label", "share of the group"))
     percent_axes(ax.xaxis)

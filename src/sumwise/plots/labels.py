@@ -196,7 +196,7 @@ def share_ends(*values: Any, pad: float = 0.015) -> tuple[float, float]:
 
 
 def percent_axes(*axes: Any) -> None:
-    """Write the ticks of these axes, shares, in percent.
+    """Write the ticks of these axes, shares, in percent, with as many decimals as they need to be exact.
 
     Examples
     --------
@@ -207,8 +207,17 @@ def percent_axes(*axes: Any) -> None:
     >>> ax.xaxis.get_major_formatter()(0.25)
     '25%'
     """
+    from matplotlib.ticker import FuncFormatter
+
     for axis in axes:
-        axis.set_major_formatter(lambda v, _=None: f"{100 * v:.0f}%")
+        axis.set_major_formatter(FuncFormatter(lambda value, _=None, axis=axis: _tick(value, axis.get_majorticklocs())))
+
+
+def _tick(value: float, ticks: Sequence[float]) -> str:
+    """A tick in percent, with as many decimals as the ticks need to be exact: 42.5% is not 42%."""
+    percents = [100 * float(tick) for tick in ticks]
+    digits = next((d for d in range(4) if all(abs(p - round(p, d)) < 1e-6 for p in percents)), 4)
+    return f"{100 * value:.{digits}f}%".replace("-", "\u2212")
 
 
 def legend_above(ax: Any, **options: Any) -> Any:

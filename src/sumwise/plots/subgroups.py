@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 
-from sumwise.plots.style import ESTIMATE, INTERVAL
+from sumwise.plots.style import ESTIMATE, FAINT, INTERVAL
+
+NEGATIVE = re.compile(r"(?<![\w-])-(?=\d)")  # the hyphen of a number, which is set as a minus sign
 
 
-def subgroup_numbers(frame: Any, level: float = 0.95, most: int = 40, two: bool | str = False) -> dict[str, Any]:
-    """Return shares of subgroups with intervals, ready to be drawn as lines.
+def subgroup_numbers(
+    frame: Any, level: float = 0.95, most: int = 40, two: bool | str = False, withheld: Collection[str] = ()
+) -> dict[str, Any]:
+    """Return shares of subgroups with intervals, ready to be drawn as lines below a heading for each group.
 
     Parameters
     ----------
@@ -22,6 +27,8 @@ def subgroup_numbers(frame: Any, level: float = 0.95, most: int = 40, two: bool 
         Lines; the largest subgroups are kept.
     two : bool or str, default False
         Whether there are two classes, of which the second is shown, or the class that is named.
+    withheld : collection of str, optional
+        Groups whose shares are not findings: their intervals are hatched, and no estimate is drawn.
 
     See Also
     --------
@@ -33,22 +40,28 @@ def subgroup_numbers(frame: Any, level: float = 0.95, most: int = 40, two: bool 
     >>> from sumwise.plots import subgroup_numbers
     >>> row = {"group": "sex", "level": "f", "people": 5, "class": "yes", "share": 0.5, "low": 0.4, "high": 0.6}
     >>> subgroup_numbers(pd.DataFrame([row]))["names"]
-    ['sex f: yes']
+    ['sex', 'f: yes']
     """
     part = frame[frame["class"] == (two if isinstance(two, str) else frame["class"].iloc[1])] if two else frame
     if len(part) > most:
         keep = np.sort(np.argsort(-part["people"].to_numpy(), kind="stable")[:most])
         part = part.iloc[keep]
-    names = [
-        ("everybody" if (g, lv) == ("everybody", "all") else f"{g} {lv}") + ("" if two else f": {c}")
-        for g, lv, c in zip(part["group"], part["level"], part["class"])
-    ]
+    columns = [c for c in ("share", "low", "high", "truth") if c in part]
+    lines: list[dict[str, Any]] = []
+    for row in part.to_dict("records"):
+        everybody = (row["group"], row["level"]) == ("everybody", "all")
+        if not everybody and not any(line["group"] == row["group"] for line in lines):
+            lines.append({"group": row["group"], "name": str(row["group"]), "heading": True})
+        name = "everybody" if everybody else str(row["level"])
+        line = {"group": row["group"], "name": name if two else f"{name}: {row['class']}", "heading": False}
+        lines.append(line | {c: row[c] for c in columns})
+    values = {c: np.array([line.get(c, np.nan) for line in lines], dtype=float) for c in columns}
     return {
-        "names": names,
-        "share": part["share"].to_numpy(dtype=float),
-        "low": part["low"].to_numpy(dtype=float),
-        "high": part["high"].to_numpy(dtype=float),
-        "truth": part["truth"].to_numpy(dtype=float) if "truth" in part else None,
+        "names": [line["name"] for line in lines],
+        "headings": [line["heading"] for line in lines],
+        "withheld": [line["group"] in withheld and not line["heading"] for line in lines],
+        **values,
+        "truth": values.get("truth"),
         "level": level,
     }
 
@@ -59,7 +72,9 @@ def plot_subgroups(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     Parameters
     ----------
     numbers : mapping
-        ``names``, ``share``, ``low``, ``high``, ``truth`` (or None), ``level``; perhaps ``label``, what the shares are.
+        ``names``, ``share``, ``low``, ``high``, ``truth`` (or None), ``level``; perhaps ``label``, what the shares are;
+        ``headings``, which lines are headings; ``withheld``, which are no findings; ``reference``, a share to compare
+        with, and ``reference_name``.
     ax : matplotlib axes, optional
 
     Returns
@@ -81,17 +96,33 @@ def plot_subgroups(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     from sumwise.plots.labels import axes_or_new, legend_above, line_names, percent, percent_axes, share_ends, tips
 
     share, low, high = (np.asarray(numbers[k], dtype=float) for k in ("share", "low", "high"))
-    ax = axes_or_new(ax, 6, 0.9 + 0.28 * share.size)
-    y = np.arange(share.size)[::-1]
-    ax.hlines(y, low, high, color=INTERVAL, linewidth=2, label=f"{100 * numbers['level']:g}% interval")
-    (dots,) = ax.plot(share, y, "o", color=ESTIMATE, markersize=6, label="estimate")
-    rows = zip(numbers["names"], share, low, high)
+    n_lines, named = share.size, f"{100 * numbers['level']:g}% interval"
+    headings, withheld = (np.asarray(numbers.get(k, [False] * n_lines), dtype=bool) for k in ("headings", "withheld"))
+    ax = axes_or_new(ax, 6, 0.9 + 0.28 * n_lines)
+    y = np.arange(n_lines)[::-1]
+    reference = numbers.get("reference")
+    if reference is not None:
+        ax.axvline(reference, color=FAINT, linewidth=1, linestyle=":", label=numbers.get("reference_name", "overall"))
+    drawn = ~headings & ~withheld
+    ax.hlines(y[drawn], low[drawn], high[drawn], color=INTERVAL, linewidth=2.5, label=named)
+    (dots,) = ax.plot(share[drawn], y[drawn], "o", color=ESTIMATE, markersize=6, label="estimate")
+    rows = zip([n for n, there in zip(numbers["names"], drawn) if there], share[drawn], low[drawn], high[drawn])
     tips(dots, [f"{n}: {percent(s)} ({percent(a)} to {percent(b)})" for n, s, a, b in rows])
+    if withheld.any():
+        bar = {"height": 0.5, "facecolor": "none", "edgecolor": FAINT, "hatch": "////", "linewidth": 0.6}
+        ax.barh(y[withheld], (high - low)[withheld], left=low[withheld], label="no finding", **bar)
     truth = share if numbers.get("truth") is None else np.asarray(numbers["truth"], dtype=float)
     if numbers.get("truth") is not None:
-        ax.plot(truth, y, "x", color="black", markersize=7, label="truth")
-    ax.set(yticks=y, yticklabels=line_names(numbers, 38), xlabel=numbers.get("label", "share"))
-    ax.set(xlim=share_ends(share, low, high, truth), ylim=(-0.6, share.size - 0.4))  # off the frame
+        ax.plot(truth, y, "x", color="black", markersize=7, label=numbers.get("truth_name", "truth"))
+    ax.set(
+        yticks=y,
+        yticklabels=[NEGATIVE.sub("\u2212", n) for n in line_names(numbers, 38)],
+        xlabel=numbers.get("label", "share"),
+    )
+    for label, heading in zip(ax.get_yticklabels(), headings):
+        label.set_fontweight("bold" if heading else "normal")
+    ax.tick_params(axis="y", length=0)
+    ax.set(xlim=share_ends(share, low, high, truth), ylim=(-0.6, n_lines - 0.4))  # off the frame
     percent_axes(ax.xaxis)
     legend_above(ax)
     return ax

@@ -10,7 +10,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.margins import Margins
-from sumwise.nonvoting import chose
+from sumwise.nonvoting import people_who
 
 WHAT = ("share", "uncertainty", "residual")
 MOST_POINTS = 80  # of a ring that is drawn; more are thinned
@@ -152,7 +152,7 @@ def map_numbers(
         raise DataError(f"There are {len(shapes)} shapes for {len(margins)} units.", hint="use unit_shapes.")
     r, c = rows.index(str(group)), cols.index(str(outcome))
     if what == "share":
-        values, label = est.cells_[:, r, c], f"share of the group “{group}” that {chose(cols, c)}"
+        values, label = est.cells_[:, r, c], f"share of {people_who(group, cols, c)}"
     elif what == "uncertainty":
         low, high = est.unit_interval(margins, level)
         values, label = high[:, r, c] - low[:, r, c], f"width of the {100 * level:g}% interval of that share"

@@ -8,13 +8,14 @@ from typing import Any
 import pandas as pd
 
 from sumwise.errors import DataError
-from sumwise.nonvoting import chose
+from sumwise.nonvoting import people_who
 from sumwise.report.context import plural
 from sumwise.report.model_report import Report
 from sumwise.report.rounding import span
-from sumwise.report.summary import Summary, figure, finding, links, table, text
+from sumwise.report.summary import Summary, figure, finding, links, matrix, table, text
 
-MOST_CARDS, MOST_LINES = 6, 24
+MOST_CARDS, MOST_LINES = 3, 24
+SURE = 0.95  # the probability from which a candidate of choice is a finding
 SHARES = dict.fromkeys(
     ("cohesion", "cohesion low", "cohesion high", "crossover", "crossover low", "crossover high", "overlap"), "share"
 ) | {"gap": "points", "units": "count", "people": "count"}
@@ -75,10 +76,11 @@ def contests_overview(
         patterns = pd.concat(voting, ignore_index=True)
         together = facts[["contest", "units", "people"]].merge(patterns, on="contest", how="right")
         summary.findings = _findings(patterns, level, findings or {})
+        summary.add("found", _matrix(patterns, level))
         summary.add(
-            "found",
-            _figure(patterns, level),
+            "estimates",
             table(_with_intervals(patterns, level), "All contests", kinds, "contests.csv", about=POLARISED),
+            _figure(patterns, level),
         )
     if left:
         summary.add("found", text(f"Not in this table: {'; '.join(left)}"))
@@ -92,6 +94,27 @@ def contests_overview(
     )
     summary.add("estimates", table(facts.drop(columns="folder", errors="ignore"), "Every contest", kinds, about=about))
     return Report(summary.to_dict(), {"contests": together})
+
+
+def _matrix(patterns: pd.DataFrame, level: float) -> dict[str, Any]:
+    """Contests by groups: the candidate of choice, its share of the group's voters, polarised or not, won or lost."""
+    cells = {}
+    for row in patterns.to_dict("records"):
+        sure = row["probability"] == ">0.99" or float(str(row["probability"]).lstrip("<>")) >= SURE
+        marks = [{"yes": "polarised", "no": "not polarised"}.get(row["polarised"], "polarised: undetermined")]
+        marks.append("won" if row["candidate won"] else "lost")
+        why = "" if sure else f"candidate of choice not determined (probability {row['probability']})"
+        ends = {"share": row["cohesion"], "low": row["cohesion low"], "high": row["cohesion high"]}
+        cell = {"name": str(row["candidate of choice"]), **ends, "open": why, "marks": marks}
+        cells[str(row["contest"]), str(row["group"])] = cell
+    n = len(patterns["contest"].unique())
+    polarised = patterns.loc[patterns["polarised"] == "yes", "contest"].nunique()
+    about = (
+        f"Each cell: the group's candidate of choice, its share of the group's voters with its {100 * level:g}% "
+        "interval, whether voting was polarised for the group, and whether that candidate won. Hatched: no finding, as "
+        f"the probability of this candidate of choice is below {SURE:g}."
+    )
+    return matrix(cells, f"Voting was polarised in {polarised} of {plural(n, 'contest')}", about)
 
 
 def _with_intervals(found: pd.DataFrame, level: float) -> pd.DataFrame:
@@ -115,9 +138,11 @@ POLARISED_WORDS = {"yes": "Voting was polarised.", "no": "Voting was not polaris
 
 def _card(row: dict[Any, Any], level: float, own: list[dict[str, Any]]) -> dict[str, Any]:
     """One group in one contest, with bounds and certainty of the contest's own finding on the same share."""
-    what = f"Share of the group “{row['group']}” that {chose([row['candidate of choice']], 0)}"
+    named = [str(row["candidate of choice"])]
+    phrases = [f"Share of {people_who(row['group'], named, 0, noun)}" for noun in ("voters", "people")]
+    what = phrases[0]
     share = float(row["cohesion"])
-    same = (f for f in own if f["what"] == what and f["value"] is not None and abs(f["value"] - share) < 1e-6)
+    same = (f for f in own if f["what"] in phrases and f["value"] is not None and abs(f["value"] - share) < 1e-6)
     known = next(same, {})
     verdict = POLARISED_WORDS.get(row["polarised"], "Whether voting was polarised is undetermined.")
     words = [f"Of all others, {100 * row['crossover']:.0f}% chose the same.", verdict, known.get("because") or ""]

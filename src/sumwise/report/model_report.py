@@ -206,7 +206,7 @@ def report(
     >>> found.title
     'yes and no by a and b'
     >>> found.findings[0]
-    'Share of the group “b” that chose “no”: 46.1% to 69.3%, whatever the model.'
+    'Share of people in “b” who chose no: 46.1% to 69.3%, whatever the model.'
     """
     for name in details:
         checks.known(name, DETAILS, "option of report")

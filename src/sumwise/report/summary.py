@@ -2,8 +2,8 @@
 
 A summary leads with a paragraph for readers outside the field and with findings: an estimate each, its interval, what
 the data alone imply, and how far to trust it. Sections follow in a fixed order; a section has blocks. A block is a dict
-with a ``kind``: text, bullets, note, facts, table or figure. A figure holds the name of its plot and the numbers that
-it draws, never a picture.
+with a ``kind``: text, bullets, note, facts, table, matrix or figure. A figure holds the name of its plot and the
+numbers that it draws, never a picture.
 """
 
 from __future__ import annotations
@@ -140,6 +140,32 @@ def table(
     }
 
 
+def matrix(cells: Mapping[tuple[str, str], Mapping[str, Any]], title: str, about: str) -> dict[str, Any]:
+    """A matrix of findings, such as contests by groups: a row per first key, a column per second.
+
+    Parameters
+    ----------
+    cells : mapping of (row, column) to dict
+        Each with ``name`` (what is named there), ``share``, ``low``, ``high``, ``open`` (why it is not a finding, or an
+        empty text) and ``marks``, a list of words.
+    title : str
+        The finding.
+    about : str
+        What the cells mean.
+
+    Examples
+    --------
+    >>> from sumwise.report.summary import matrix
+    >>> cell = {"name": "Kemp", "share": 0.72, "low": 0.61, "high": 0.83, "open": "", "marks": ["won"]}
+    >>> block = matrix({("Governor", "white"): cell}, "Who preferred whom", "Shares of voters.")
+    >>> block["columns"], block["rows"][0]["name"]
+    (['white'], 'Governor')
+    """
+    rows, columns = (list(dict.fromkeys(key[k] for key in cells)) for k in (0, 1))
+    lines = [{"name": row, "cells": [plain(cells.get((row, column))) for column in columns]} for row in rows]
+    return {"kind": "matrix", "title": title, "about": about, "columns": columns, "rows": lines}
+
+
 def figure(plot: str, numbers: Any, caption: str, data: dict[str, Any] | None = None, **more: Any) -> dict[str, Any]:
     """A figure: the name of its plot, the numbers that it draws, what it shows in words, the table behind it.
 
@@ -154,8 +180,8 @@ def figure(plot: str, numbers: Any, caption: str, data: dict[str, Any] | None = 
     data : dict, optional
         A `table`.
     **more
-        ``labels``: the names of the frames. ``folded``: the title that shows alone until the reader opens the figure;
-        such figures are left out on paper.
+        ``title``: the finding that it shows. ``labels``: the names of the frames. ``folded``: the title that shows
+        alone until the reader opens the figure; such figures are left out on paper.
 
     Examples
     --------

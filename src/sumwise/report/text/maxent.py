@@ -20,6 +20,7 @@ from sumwise.report.summary import Summary, bullets, facts, figure, finding, not
 from sumwise.tables import Tables
 
 KINDS = dict.fromkeys(("count", "count by model"), "count") | dict.fromkeys(("share", "share by model"), "share")
+MOST_LINES = 30  # levels of the first figure
 OPEN = 0.2  # the standard error from which on a noisy share is not shown
 ASSUMED = {
     "MaxEntClassifier": [
@@ -68,8 +69,8 @@ def write(context: Context) -> Summary:
     if scores is not None:
         summary.record["held out"] = scores[0]
     legible = frame if _exact(tables) else _legible(frame, tables)
-    if "share by model" in frame and legible["share"].notna().any():
-        summary.add("found" if scores is None else "certainty", _agreement(context, legible))
+    if legible["share"].notna().any():
+        _add_levels(context, summary, legible, (focus, label, share), tables)
     title = "Class shares at every level: counted, and by the model" if "share by model" in frame else "Class shares"
     about = "count: people at the level; share: the part of them in the class."
     if "share by model" in frame:
@@ -264,6 +265,51 @@ def _agreement(context: Context, frame: Any) -> dict[str, Any]:
         f"difference is {100 * numbers['error']:.2f} percentage points."
     )
     return figure("predicted", numbers, caption, table(_named(context, part), "Levels", KINDS))
+
+
+def _add_levels(context: Context, summary: Summary, frame: Any, of: tuple[str, str, float], tables: Tables) -> None:
+    """The first picture, the shares of every level; and how far the model agrees with them."""
+    focus, label, share = of
+    part = frame[frame["class"] == focus]
+    summary.sections.setdefault("found", []).insert(0, _levels(context, part, label, share, tables))
+    if "share by model" in frame:
+        summary.add("certainty", _agreement(context, frame))
+
+
+def _levels(context: Context, part: Any, label: str, overall: float, tables: Tables) -> dict[str, Any]:
+    """The share of a class at every level, counted and by the model, next to that of everybody."""
+    shown = part.dropna(subset=["share"])
+    if len(shown) > MOST_LINES:
+        shown = shown.iloc[np.sort(np.argsort(-shown["count"].to_numpy(), kind="stable")[:MOST_LINES])]
+    if _exact(tables):
+        ends = [wilson_interval(s * n, n, context.level) for s, n in zip(shown["share"], shown["count"])]
+    else:
+        focus, z = (1 if len(tables.classes or ()) == 2 else -1), float(ndtri(0.5 + context.level / 2))
+        errors = {a: level_shares.class_share_errors(tables, a)[:, focus] for a in dict.fromkeys(part["attribute"])}
+        place = part.groupby("attribute", sort=False).cumcount()
+        half = [z * errors[a][place[k]] for k, a in zip(shown.index, shown["attribute"])]
+        ends = [(max(s - h, 0.0), min(s + h, 1.0)) for s, h in zip(shown["share"], half)]
+    named = _named(context, shown)
+    low, high = np.array(ends, dtype=float).T
+    frame = named.rename(columns={"attribute": "group"}).assign(people=named["count"], low=low, high=high)
+    by_model = "share by model" in frame
+    frame = frame.assign(truth=frame["share by model"]) if by_model else frame
+    numbers = plots.subgroup_numbers(frame, context.level, MOST_LINES, two=str(frame["class"].iloc[0]))
+    numbers |= {"label": f"share of {label}", "reference": overall, "reference_name": "everybody"}
+    numbers["truth_name"] = "by the model"
+    caption = (
+        f"Share of {label} at every level: counted (dot) with its {context.percent} interval (line)"
+        f"{' and by the model (cross)' if by_model else ''}. The dotted line is everybody, {100 * overall:.1f}%."
+    )
+    if len(shown) < len(part):
+        caption += f" Drawn are {len(shown)} of {len(part)} levels; the table has all."
+    common = shown[shown["count"] >= 0.02 * part["count"].max()]
+    top, bottom = (named.loc[found] for found in (common["share"].idxmax(), common["share"].idxmin()))
+    title = (
+        f"Share of {label}: {100 * top['share']:.0f}% where {' is '.join(map(str, (top['attribute'], top['level'])))}, "
+        f"{100 * bottom['share']:.0f}% where {' is '.join(map(str, (bottom['attribute'], bottom['level'])))}"
+    )
+    return figure("subgroups", numbers, caption, table(named, "Levels", KINDS), title=title)
 
 
 def _fit_facts(context: Context, fit: Any) -> dict[str, Any]:

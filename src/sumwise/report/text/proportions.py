@@ -86,7 +86,7 @@ def write(context: Context) -> Summary:
         )
     if labels is not None:
         summary.checked.append(_coverage(context, frame))
-    _figures(context, summary, frame, focus if len(classes) == 2 else "")
+    _figures(context, summary, frame, focus if len(classes) == 2 else "", unknown)
     _coefficients(context, summary, bags, classes)
     if context.survey is not None:
         _survey(context, summary, frame)
@@ -215,6 +215,15 @@ def _finding(context: Context, what: str, row: Any, trust: str, because: str) ->
     return finding(what, float(row["share"]), "share", ends, context.level, trust, because, **known)
 
 
+def _title(found: list[dict[str, Any]]) -> str | None:
+    """The widest contrast as a title: "Share of “yes”: 84% where age is above 0.58, 13% where age is up to -0.51"."""
+    if len(found) < 2 or " where " not in found[0]["what"]:
+        return None
+    start, where = found[0]["what"].split(" where ", 1)
+    other = found[1]["what"].split(" where ", 1)[1]
+    return f"{start}: {100 * found[0]['value']:.0f}% where {where}, {100 * found[1]['value']:.0f}% where {other}"
+
+
 def _has_intervals(frame: Any) -> bool:
     return bool(frame["low"].notna().any())
 
@@ -231,17 +240,21 @@ def _coverage(context: Context, frame: Any) -> str:
     )
 
 
-def _figures(context: Context, summary: Summary, frame: Any, one: str) -> None:
-    """The figure and the table of subgroups; of two classes the figure shows `one`."""
-    numbers = plots.subgroup_numbers(frame, context.level, MOST_LINES, two=one)
+def _figures(context: Context, summary: Summary, frame: Any, one: str, unknown: list[str]) -> None:
+    """The figure and the table of subgroups; of two classes the figure shows `one`; groups `unknown` are no finding."""
+    numbers = plots.subgroup_numbers(frame, context.level, MOST_LINES, two=one, withheld=unknown)
     what = f"share of “{one}”" if one else "share of each class"
     numbers["label"] = what
     truth = "; crosses are the true shares" if "truth" in frame else ""
     line = f" with its {context.percent} interval (line)" if _has_intervals(frame) else ""
     caption = f"Estimated {what} in each subgroup (dot){line}{truth}."
-    if (n := int((frame["class"] == one).sum()) if one else len(frame)) > len(numbers["names"]):
-        caption += f" The {len(numbers['names'])} largest of {n} are drawn; the table below has all."
-    summary.add("found", figure("subgroups", numbers, caption, table(frame, "Shares of subgroups", KINDS)))
+    if unknown:
+        caption += f" Hatched: by {listed(unknown)} these bags do not determine the shares, so they are no findings."
+    drawn = len(numbers["names"]) - sum(numbers["headings"])
+    if (n := int((frame["class"] == one).sum()) if one else len(frame)) > drawn:
+        caption += f" The {drawn} largest of {n} are drawn; the table below has all."
+    data = table(frame, "Shares of subgroups", KINDS)
+    summary.add("found", figure("subgroups", numbers, caption, data, title=_title(summary.findings)))
     about = (
         f"low, high: the {context.percent} interval of the share, if the method has one. people: the subgroup's size."
     )

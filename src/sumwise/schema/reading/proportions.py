@@ -15,6 +15,7 @@ from sumwise.schema.opened import matched, only_rows, open_source
 from sumwise.schema.reading.base import Reading
 from sumwise.schema.sheet_columns import bags_of, column_notes, level_texts
 
+MOST_THIRDS = 4  # numbers whose thirds are subgroups, where no feature has levels
 MOST_GROUPS = 12  # levels of a column that is shown as subgroups
 MOST_CLASSES = 30
 ROUNDED_SHARE = 0.12  # by which a share times the size of its bag misses a whole number, if it was rounded to .001
@@ -187,8 +188,7 @@ class CountsReading(Reading):
                 levels = [self.named(column, text) for text in texts]
                 self.groups[self.named(column)] = np.array(levels, dtype=object)
         if not self.groups:
-            number = next((str(c) for c in self.bags.features if c not in self.bags.levels), None)
-            if number is not None:
+            for number in [str(c) for c in self.bags.features if c not in self.bags.levels][:MOST_THIRDS]:
                 self.groups[self.named(number)] = _thirds(sheet, number)[self.order]
 
     def _note(self) -> None:

@@ -129,7 +129,7 @@ def test_auto_is_bounds_where_nothing_can_be_fitted(tmp_path):
     made = study(tmp_path, text, run=True)
     assert made.chosen == "Bounds"
     told = made.report()
-    assert "Share of the group “a” that chose “y”: 66.6% to 100.0%, whatever the model." in told.findings
+    assert "Share of people in “a” who chose y: 66.6% to 100.0%, whatever the model." in told.findings
     assert "single unit" in str(told.summary)
 
 

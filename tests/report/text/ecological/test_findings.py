@@ -20,7 +20,7 @@ def test_findings_name_the_largest_groups_with_interval_and_bounds():
     order = np.argsort(-est.group_sizes_)
     assert len(found) == 6
     first = found[0]
-    assert first["what"].startswith(f"Share of the group “{est.row_names_[order[0]]}” that chose ")
+    assert first["what"].startswith(f"Share of people in “{est.row_names_[order[0]]}” who chose ")
     assert first["value"] == est.shares_[order[0]].max()
     assert first["lower_bound"] <= first["value"] <= first["upper_bound"]
     assert "90% interval" in first["line"]
@@ -66,7 +66,7 @@ def test_impossible_headlines_are_not_quoted():
     est = EcologicalEM().fit(m)
     found = report(est, m).summary
     assert not any(f["what"].startswith("few ") for f in found["findings"])
-    assert "few” chose" not in found["lead"][0]
+    assert "few people chose" not in found["lead"][0]
     est.error_scale_ = np.full(est.shares_.shape, 1e-6)  # 51.2% (51.1% to 51.3%)
     wide = [r for r in range(3) if (est.upper_bound_ - est.lower_bound_)[r].max() > 0.1 and r > 0]
     assert wide
@@ -81,14 +81,14 @@ def test_groups_with_almost_nobody_and_units_that_are_alike_are_cautions():
     rows = np.array([[600, 400, 0], [302, 199, 4]])
     margins = Margins(rows, rows[:, ::-1], row_names=["a", "b", "martian"])
     est = Bounds().fit(margins)
-    said = "Almost nobody is in the group “martian” (0.27% of all people): too few for a finding."
+    said = "Almost nobody is in the group martian (0.27% of all people): too few for a finding."
     assert small_groups(est) == [said]
     assert "nearly the same composition (within 0.4 percentage points" in alike_units(margins)[0]
     mixed = Margins([[60, 40], [30, 70]], [[50, 50], [50, 50]])
     assert alike_units(mixed) == small_groups(Bounds().fit(Margins([[60, 40]], [[50, 50]]))) == []
 
 
-def test_findings_add_the_share_among_voters_where_some_did_not_vote():
+def test_findings_lead_with_voters_where_some_did_not_vote():
     """An analyst of votes asks for shares of voters; the share of everybody is smaller by the turnout."""
     m = synthetic.precincts(60, 2, 3, random_state=4).margins
     named = Margins(m.rows, m.cols, row_names=["north", "south"], col_names=["A", "B", "NoVote"])
@@ -96,10 +96,14 @@ def test_findings_add_the_share_among_voters_where_some_did_not_vote():
     summary = est.report(named).summary
     first = summary["findings"][0]
     voted = turnout(est).choice.to_frame().set_index(["group", "candidate"]).loc[("north", "A")]
-    quoted = f"Among those who voted: {100 * voted['share']:.0f}% ({100 * voted['low']:.0f}% to"
-    assert first["what"] == "Share of the group “north” that chose “A”"
-    assert first["because"].startswith(quoted)
-    assert voted["share"] > first["value"] + 0.1
+    whole = float(est.shares_[0, 0])
+    assert first["what"] == "Share of north voters who chose A"
+    assert (first["value"], first["low"]) == (voted["share"], voted["low"])
+    assert first["because"].startswith("Of all north people, non-voters included: ")
+    assert f"{100 * whole:.0f}%" in first["because"] or f"{100 * whole:.1f}%" in first["because"]
+    assert first["value"] > whole + 0.1
+    assert 0 <= first["lower_bound"] < first["low"]
+    assert first["high"] < first["upper_bound"] <= 1
     everybody = Margins(m.rows, m.cols)
     assert "voted" not in EcologicalEM().fit(everybody).report(everybody).summary["findings"][0]["because"]
 
@@ -109,8 +113,8 @@ def test_blank_votes_are_votes():
     named = Margins(m.rows, m.cols, row_names=["north", "south"], col_names=["A", "B", "blank votes"])
     summary = EcologicalEM().fit(named).report(named).summary
     assert "(A and B; blank votes)" in summary["lead"][0]
-    assert "whether their vote was valid or not" in summary["lead"][0]
-    assert summary["findings"][0]["because"].startswith("Among those whose vote was valid: ")
+    assert "Shares are of those whose vote was valid" in summary["lead"][0]
+    assert summary["findings"][0]["because"].startswith("Of all north people, those without a valid vote included: ")
 
 
 def test_groups_that_turn_out_alike_or_not_are_compared_among_voters():
@@ -121,7 +125,7 @@ def test_groups_that_turn_out_alike_or_not_are_compared_among_voters():
     m = Margins(rows, cols, row_names=["a", "b"], col_names=["X", "Y", "NoVote"])
     est = EcologicalEM().fit(m)
     gap = next(f for f in report(est, m).summary["findings"] if f["what"].startswith("Difference"))
-    assert ", among those who voted, in the share that chose “X”" in gap["what"]
+    assert gap["what"] == "Difference between voters in “b” and voters in “a” in the share who chose X"
     choice = turnout(est).choice.values
     order = np.argsort(-est.group_sizes_)
     np.testing.assert_allclose(gap["value"], choice[order[0], 0] - choice[order[1], 0])

@@ -25,7 +25,7 @@ def test_names_of_candidates_are_not_abstention(name):
 def test_bounds_alone_make_no_estimate():
     m = Margins([[60, 40]], [[80, 20]], row_names=["a", "b"], col_names=["y", "n"])
     found = report(Bounds().fit(m), m)
-    assert found.findings[0] == "Share of the group “a” that chose “y”: 66.6% to 100.0%, whatever the model."
+    assert found.findings[0] == "Share of people in “a” who chose y: 66.6% to 100.0%, whatever the model."
     assert any("single unit" in line for line in found.summary["lead"])
 
 

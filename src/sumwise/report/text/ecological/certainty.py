@@ -8,12 +8,11 @@ import pandas as pd
 from sumwise import plots
 from sumwise.ecological import aggregation_bias_test, influence, sensitivity, sensitivity_band
 from sumwise.errors import DataError
-from sumwise.nonvoting import choices
+from sumwise.nonvoting import choices, people_who
 from sumwise.report import held_out, other_methods, unit_tables
 from sumwise.report.context import Context, listed, plural
 from sumwise.report.summary import Summary, bullets, figure, table, text
 from sumwise.report.text.ecological.figures import MOST_LINES, MOST_MAPPED, add_maps, add_unit_figures
-from sumwise.report.text.ecological.findings import people_who
 from sumwise.report.text.ecological.wording import (
     CONTEXT,
     COVERED,
@@ -136,9 +135,10 @@ def _halves(context: Context, summary: Summary) -> None:
         found = "all shares agree within 0.1 percentage points."
     else:
         r, c = np.unravel_index(int(gap.round(7).argmax()), gap.shape)  # of two equal ones the first
+        of = people_who(est.row_names_[r], est.col_names_, int(c))
         found = (
             f"shares differ by {gap.mean():.1f} percentage points on average and by {gap.max():.1f} at most "
-            f"(share of {people_who(est, r, c)}: {100 * one[r, c]:.1f}% and {100 * two[r, c]:.1f}%)."
+            f"(share of {of}: {100 * one[r, c]:.1f}% and {100 * two[r, c]:.1f}%)."
         )
     summary.add("certainty", text(f"Stability: fitted to two random halves of the units, {found}"))
 
@@ -159,9 +159,10 @@ def _driving_units(context: Context, summary: Summary) -> None:
         if frame.attrs["tried"] == m.n_units
         else f"the {tried} with the largest residuals were"
     )
+    of = people_who(est.row_names_[r], est.col_names_, c)
     words = (
         f"Single units: {each} left out in turn. Unit {first['unit']} moves "
-        f"a share furthest, in standard errors: without it, the share of {people_who(est, r, c)} {moved}."
+        f"a share furthest, in standard errors: without it, the share of {of} {moved}."
     )
     flag = "No unit drives a finding."
     if drive:

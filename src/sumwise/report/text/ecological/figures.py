@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
 from sumwise import plots
-from sumwise.nonvoting import choices
+from sumwise.nonvoting import choices, people_who
 from sumwise.plots.share_heatmap import turned
 from sumwise.report.context import Context
 from sumwise.report.summary import Summary, figure, table
-from sumwise.report.text.ecological.findings import people_who
+from sumwise.report.text.ecological.findings import in_words, not_quoted, voters_bounds, voters_meant
 from sumwise.report.text.ecological.wording import BOUNDS, SHARES
-from sumwise.voting import voting_patterns
+from sumwise.voting import Turnout, voting_patterns
 
+MOST_NAMED = 2  # findings in the title of a figure
 MOST_LINES = 24  # of one interval figure; larger tables are drawn as a heat map
 MOST_MAPPED = 3000  # units of a map on the page
+WITHHELD = " Hatched bounds have no estimate, because it would be no finding: see above."
 _SPREAD = (
     "Dots are the estimates of the units, orange lines their 80% intervals. Blue curves enclose 50% and 95% of units "
     "by a normal distribution with the mean and the covariance of the units' shares: spread of the estimates plus "
@@ -28,10 +33,17 @@ _TOMOGRAPHY = {
 }
 
 
-def add_main_figure(context: Context, summary: Summary) -> None:
+def add_main_figure(context: Context, summary: Summary, voters: Turnout | None = None) -> None:
+    """The picture of the findings, of voters where turnout is known; then that of everybody, with the estimates."""
+    clauses = [in_words(f) for f in summary.findings if f.get("clause")][:MOST_NAMED]
+    title = f"{clauses[0][0].upper()}{'; '.join(clauses)[1:]}" if clauses else None
     numbers = plots.interval_numbers(context.model, context.level)
     frame = context.frames["estimates"].rename(columns=BOUNDS)
     data = table(frame, "Shares of every group", SHARES)
+    place = "found"
+    if voters is not None and voters.choice.values.shape[1] > 1 and voters.choice.values.size <= MOST_LINES:
+        summary.add("found", _voters_figure(context, voters, title))
+        place, title = "estimates", "Everybody, non-voters included"
     if numbers["share"].size > MOST_LINES:
         group, outcome = ("column", "row") if turned(numbers["share"].shape) else ("row", "column")
         caption = (
@@ -40,14 +52,41 @@ def add_main_figure(context: Context, summary: Summary) -> None:
             else f"Share of each group ({group}) for each outcome ({outcome}) if everybody in a unit behaved alike: "
             "points inside the bounds, and no estimates."
         )
-        summary.add("found", figure("share_heatmap", numbers, caption, data))
+        summary.add(place, figure("share_heatmap", numbers, caption, data, title=title))
         return
     bounds = "the bounds: what the totals alone imply, whatever the model."
     caption = f"Share of each group for each outcome. The bar shows {bounds}"
     if context.method != "Bounds":
         drawn = f"estimate (dot) and {context.percent} interval (line)"
         caption = f"Share of each group for each outcome: {drawn}. The grey bar shows {bounds}"
-    summary.add("found", figure("intervals", numbers, caption, data))
+        numbers["withheld"] = _withheld(context, range(numbers["share"].shape[1]))
+        if np.any(numbers["withheld"]):
+            caption += WITHHELD
+    summary.add(place, figure("intervals", numbers, caption, data, title=title))
+
+
+def _voters_figure(context: Context, voters: Turnout, title: str | None) -> dict[str, Any]:
+    """The choice of those who voted in every group, with what the totals imply for it."""
+    found = voters.choice
+    low, high = voters_bounds(context.model, choices(context.model.col_names_))
+    frame = found.to_frame().assign(**{"lower bound": low.ravel(), "upper bound": high.ravel()})
+    numbers = {"share": found.values, "low": found.low, "high": found.high, "lower_bound": low, "upper_bound": high}
+    numbers |= {"level": context.level, "groups": found.labels[0], "outcomes": found.labels[1]}
+    numbers["label"] = "share of the group's voters"
+    caption = (
+        f"Choice of {voters_meant(context.data)} in each group: estimate (dot) and {context.percent} interval (line). "
+        "The grey bar shows the bounds: what the totals alone imply, whatever the model."
+    )
+    numbers["withheld"] = _withheld(context, choices(context.model.col_names_))
+    if np.any(numbers["withheld"]):
+        caption += WITHHELD
+    return figure("intervals", numbers, caption, table(frame, "Choice among voters", SHARES), title=title)
+
+
+def _withheld(context: Context, outcomes: Sequence[int]) -> list[list[bool]]:
+    """Which estimates are no findings, by group and outcome."""
+    groups = range(len(context.model.row_names_))
+    return [[bool(not_quoted(context.model, r, c, context.level)) for c in outcomes] for r in groups]
 
 
 def add_polarisation(context: Context, summary: Summary) -> None:
@@ -105,7 +144,7 @@ def add_maps(context: Context, summary: Summary) -> None:
     real = choices(est.col_names_) or [0]
     for place, r in enumerate(np.argsort(-est.group_sizes_, kind="stable")[:2]):
         c = real[int(est.shares_[r, real].argmax())]
-        phrase = people_who(est, r, c)
+        phrase = people_who(est.row_names_[r], est.col_names_, c)
         captions = {
             "share": f"Map: the estimated share of {phrase} in every unit. Grey units have nobody of the group.",
             "uncertainty": f"Map: the width of the {context.percent} interval of the share of {phrase} in every unit. "

@@ -9,8 +9,10 @@ import numpy as np
 from sumwise.ecological import sensitivity
 from sumwise.ecological.identification import counted_units
 from sumwise.inference import certainty
-from sumwise.nonvoting import choices, chose, is_nonvoting, no_candidates
+from sumwise.margins import Margins
+from sumwise.nonvoting import choices, chose, is_nonvoting, members, no_candidates, people_who, quoted
 from sumwise.report.context import Context, listed, plural
+from sumwise.report.rounding import WIDE, cell, span
 from sumwise.report.summary import finding
 from sumwise.voting import Turnout
 from sumwise.voting.turnout_by_group import among_voters
@@ -32,24 +34,17 @@ def findings(context: Context, curved: bool, voters: Turnout | None) -> list[dic
     out = []
     for r in order:
         c = real[int(est.shares_[r, real].argmax())]
-        bounds = float(est.lower_bound_[r, c]), float(est.upper_bound_[r, c])
-        ends: dict[str, Any] = {"lower_bound": bounds[0], "upper_bound": bounds[1]}
-        what = f"Share of {people_who(est, r, c)}"
-        doubtful = ""
-        if _too_narrow(est, r, c, float(high[r, c] - low[r, c]), context.level):
-            doubtful = "The model's interval is narrower than a sample of this size allows, so no estimate is quoted."
-        elif not ends["lower_bound"] - 1e-6 <= est.shares_[r, c] <= ends["upper_bound"] + 1e-6:
-            doubtful = f"The estimate, {100 * est.shares_[r, c]:.1f}%, lies outside these bounds, which is impossible."
+        everybody = float(est.shares_[r, c]), float(low[r, c]), float(high[r, c])
+        ends: dict[str, Any] = {
+            "lower_bound": float(est.lower_bound_[r, c]),
+            "upper_bound": float(est.upper_bound_[r, c]),
+        }
+        what = f"Share of {people_who(est.row_names_[r], est.col_names_, c)}"
+        doubtful = not_quoted(est, r, c, context.level)
         if context.method == "Bounds" or doubtful:
             out.append(finding(what, None, **ends, because=None if context.method == "Bounds" else doubtful))
             continue
         because = _certainty(context, r, c, real, curved)
-        if voters is not None and len(real) > 1:
-            choice = voters.choice
-            share, start, end = (
-                100 * np.asarray(part)[r, real.index(c)] for part in (choice.values, choice.low, choice.high)
-            )
-            because = f"Among {voters_meant(context.data)}: {share:.0f}% ({start:.0f}% to {end:.0f}%). {because}"
         if doubt and doubt[r]["bounds settle"]:
             because += " The totals alone settle that no other outcome has a larger share of the group."
         elif doubt and np.isfinite(doubt[r]["tipping"]):
@@ -57,15 +52,46 @@ def findings(context: Context, curved: bool, voters: Turnout | None) -> list[dic
                 f" If {100 * doubt[r]['tipping']:.0f}% of the difference between groups were between places, another "
                 "outcome would draw level."
             )
-        inside = float(low[r, c]), float(high[r, c])
+        of = _of_voters(context, voters, r, c, real, because) if voters is not None and len(real) > 1 else None
+        if of is not None:
+            out.append(of)
+            continue
         if context.truth is not None:
             ends["truth"] = float(context.truth[r, c])
-        share = float(est.shares_[r, c])
-        out.append(finding(what, share, "share", inside, context.level, None, because, **ends))
+        ends["clause"] = f"{members(est.row_names_[r])} {chose(est.col_names_, c)}"
+        out.append(finding(what, everybody[0], "share", everybody[1:], context.level, None, because, **ends))
     if len(order) > 1 and all(f["value"] is not None for f in out[:2]):
         of_voters = voters is not None and len(real) > 1
         out.append(_difference(context, order, real, of_voters))
     return out
+
+
+def not_quoted(est: Any, r: int, c: int, level: float) -> str:
+    """Why an estimate is no finding, in a sentence; empty if it is one."""
+    low, high = (float(end[r, c]) for end in est.interval(level))
+    if _too_narrow(est, r, c, high - low, level):
+        return "The model's interval is narrower than a sample of this size allows, so no estimate is quoted."
+    share = float(est.shares_[r, c])
+    if not est.lower_bound_[r, c] - 1e-6 <= share <= est.upper_bound_[r, c] + 1e-6:
+        return f"The estimate, {100 * share:.1f}%, lies outside these bounds, which is impossible."
+    return ""
+
+
+def _of_voters(context: Context, voters: Turnout, r: int, c: int, real: list[int], because: str) -> dict[str, Any]:
+    """A finding on the choice of those who voted, with the share of the whole group: groups differ in turnout, too."""
+    est, k = context.model, real.index(c)
+    low, high = est.interval(context.level)
+    whole = _range(float(est.shares_[r, c]), float(low[r, c]), float(high[r, c]))
+    because = f"Of {everyone_in(est.row_names_[r], context.data)}: {whole}. {because}"
+    found = voters.choice
+    share, *inside = (float(np.asarray(part)[r, k]) for part in (found.values, found.low, found.high))
+    least, most = (float(end[r, k]) for end in voters_bounds(est, real))
+    more: dict[str, Any] = {"lower_bound": least, "upper_bound": most}
+    if context.truth is not None:
+        more["truth"] = float(context.truth[r, c] / context.truth[r, real].sum())
+    more["clause"] = f"{members(est.row_names_[r], 'voters')} {chose(est.col_names_, c)}"
+    what = f"Share of {people_who(est.row_names_[r], est.col_names_, c, 'voters')}"
+    return finding(what, share, "share", inside, context.level, None, because, **more)
 
 
 def _difference(context: Context, order: np.ndarray, real: list[int], of_voters: bool) -> dict[str, Any]:
@@ -73,12 +99,11 @@ def _difference(context: Context, order: np.ndarray, real: list[int], of_voters:
     est = context.model
     one, two = (int(r) for r in order[:2])
     c = real[int(est.total_[:, real].sum(axis=0).argmax())]
-    shares, draws, among, ends = est.shares_, est.draws(2000, context.random_state).values, "", {}
+    shares, draws, ends = est.shares_, est.draws(2000, context.random_state).values, {}
     if of_voters:
         away = np.array(no_candidates(est.col_names_))
         (_, voted), (_, drawn) = among_voters(shares, away), among_voters(draws, away)
         value, gap = (v[..., one, real.index(c)] - v[..., two, real.index(c)] for v in (voted, drawn))
-        among = f", among {voters_meant(context.data)},"
     else:
         value, gap = (v[..., one, c] - v[..., two, c] for v in (shares, draws))
         ends["lower_bound"] = float(est.lower_bound_[one, c] - est.upper_bound_[two, c])
@@ -88,10 +113,9 @@ def _difference(context: Context, order: np.ndarray, real: list[int], of_voters:
     low, high = float(tails[0]), float(tails[1])
     sign = float(np.mean(gap > 0)) if value > 0 else float(np.mean(gap < 0))
     because = f"That the two groups differ in this direction is {certainty(sign)}, given the model."
-    what = (
-        f"Difference between the groups “{est.row_names_[one]}” and “{est.row_names_[two]}”{among} in the share that "
-        f"{chose(est.col_names_, c)}"
-    )
+    noun = "voters" if of_voters else "people"
+    groups = [members(est.row_names_[r], noun) for r in (one, two)]
+    what = f"Difference between {groups[0]} and {groups[1]} in the share who {chose(est.col_names_, c)}"
     return finding(what, value, "points", (low, high), context.level, None, because, **ends)
 
 
@@ -141,7 +165,7 @@ def small_groups(est: Any) -> list[str]:
     """A caution on groups with almost nobody: tables show them, and no finding does."""
     sizes = np.asarray(est.group_sizes_, dtype=float)
     small = [r for r in range(len(sizes)) if _almost_nobody(est, r)]
-    named = [f"“{est.row_names_[r]}” ({100 * sizes[r] / sizes.sum():.2g}% of all people)" for r in small]
+    named = [f"{quoted(est.row_names_[r])} ({100 * sizes[r] / sizes.sum():.2g}% of all people)" for r in small]
     groups = "group" if len(named) == 1 else "groups"
     return [f"Almost nobody is in the {groups} {listed(named)}: too few for a finding."] if named else []
 
@@ -158,11 +182,34 @@ def alike_units(margins: Any) -> list[str]:
     ]
 
 
+def in_words(found: dict[str, Any]) -> str:
+    """A finding on a share as a clause: "69% of white voters chose Kemp"."""
+    return f"{100 * found['value']:.0f}% of {found['clause']}"
+
+
 def voters_meant(margins: Any) -> str:
     """Whom shares among voters are of, in words: blank and invalid ballots are left out, as are people at home."""
     away = [name for name, none in zip(margins.col_names, no_candidates(margins.col_names)) if none]
     return "those who voted" if all(map(is_nonvoting, away)) else "those whose vote was valid"
 
 
-def people_who(est: Any, r: Any, c: Any) -> str:
-    return f"the group “{est.row_names_[r]}” that {chose(est.col_names_, c)}"
+def everyone_in(group: object, margins: Margins) -> str:
+    """A whole group, those without a valid vote included."""
+    away = [name for name, none in zip(margins.col_names, no_candidates(margins.col_names)) if none]
+    more = "non-voters" if any(map(is_nonvoting, away)) else "those without a valid vote"
+    return f"all {members(group)}, {more} included"
+
+
+def voters_bounds(est: Any, real: list[int]) -> tuple[np.ndarray, np.ndarray]:
+    """What the totals imply for the choice of those who voted, (R, candidates) each: from the bounds of all shares."""
+    low, high = np.asarray(est.lower_bound_)[:, real], np.asarray(est.upper_bound_)[:, real]
+    others = [end.sum(axis=1, keepdims=True) - end for end in (high, low)]
+    with np.errstate(invalid="ignore"):
+        least, most = low / (low + others[0]), high / (high + others[1])
+    return np.nan_to_num(least, nan=0.0), np.nan_to_num(most, nan=1.0)
+
+
+def _range(share: float, low: float, high: float) -> str:
+    """A share with its interval, rounded as a finding of this width is."""
+    digits = 0 if high - low >= WIDE else 1
+    return f"{cell(share, 'share', digits)} ({span(low, high, 'share', digits)})"

@@ -19,7 +19,7 @@ from sumwise.report.context import Context, listed, plural
 from sumwise.report.summary import Summary, bullets, facts, note, table
 from sumwise.report.text.ecological.certainty import add_certainty, add_context_effects
 from sumwise.report.text.ecological.figures import add_main_figure, add_polarisation
-from sumwise.report.text.ecological.findings import alike_units, findings, small_groups, voters_meant
+from sumwise.report.text.ecological.findings import alike_units, findings, in_words, small_groups, voters_meant
 from sumwise.report.text.ecological.wording import ASSUMED, BOUNDS, MODEL_ONLY, RISKS, SHARES
 from sumwise.voting import Turnout, turnout
 
@@ -70,7 +70,7 @@ def write(context: Context) -> Summary:
     voters = turnout(est, level=context.level, random_state=context.random_state) if some_voted else None
     summary.findings = findings(context, bool(curved), voters)
     summary.lead = [_verdict(context, summary.findings, voters is not None), *cautions]
-    add_main_figure(context, summary)
+    add_main_figure(context, summary, voters)
     _estimates(context, summary, estimates, voters)
     add_certainty(context, summary)
     _assumptions(context, summary)
@@ -110,8 +110,7 @@ def _verdict(context: Context, found: list[dict[str, Any]], of_voters: bool) -> 
     best = [f for f in found if f["value"] is not None and f["kind"] == "share"][:2]
     if not best:
         return f"{known} {context.method} was fitted, but none of its estimates is credible: the findings are bounds."
-    shares = (f["what"].removeprefix("Share of ").rsplit("” that ", 1) for f in best)
-    phrase = " and ".join(f"{100 * f['value']:.0f}% of {'” '.join(words)}" for f, words in zip(best, shares))
+    phrase = " and ".join(in_words(f) for f in best)
     widest = max((f["high"] - f["low"] for f in best), default=0.0)
     if len(best) == 1:
         sure = f"The {context.percent} interval is {100 * widest:.0f} percentage points wide."
@@ -120,11 +119,11 @@ def _verdict(context: Context, found: list[dict[str, Any]], of_voters: bool) -> 
     else:
         sure = f"Their {context.percent} intervals are wide: up to {100 * widest:.0f} percentage points."
     of = ""
-    if everyone:
-        of = (
-            f" Shares are of everybody in a group, whether {'they voted' if at_home else 'their vote was valid'} or not"
-        )
-        of += f"; findings on a group add the share among {voters_meant(m)}." if of_voters and len(chosen) > 1 else "."
+    if of_voters and len(chosen) > 1:
+        of = f" Shares are of {voters_meant(m)}; each finding adds the share of the whole group."
+    elif everyone:
+        voted = "they voted" if at_home else "their vote was valid"
+        of = f" Shares are of everybody in a group, whether {voted} or not."
     return f"{known} {context.method} estimates that {phrase}.{of} {sure}"
 
 
