@@ -185,6 +185,17 @@ def test_what_holds_individuals_is_private(tmp_path):
     assert set(found.values()) == {0o600}
 
 
+def test_predictions_are_private(tmp_path, monkeypatch):
+    monkeypatch.setattr("sumwise.cli.study.fitting.predict_file", lambda *_: pd.DataFrame({"p": [0.5]}))
+    mask = os.umask(0o000)
+    try:
+        for name in ("p.csv", "p.parquet"):
+            assert main(["predict", "result", "people.csv", "--out", str(tmp_path / name)]) == 0
+    finally:
+        os.umask(mask)
+    assert modes(tmp_path) == {"p.csv": 0o600, "p.parquet": 0o600}
+
+
 def test_unfinished_runs_are_private(study, monkeypatch):
     from sumwise.cli.study.folder import ResultFolder
 

@@ -35,7 +35,8 @@ def command(
 
     frame = predict_file(result, data)
     if out is not None:
-        write_frame(harmless(frame) if ".csv" in out.lower() or ".tsv" in out.lower() else frame, out)
+        shown = harmless(frame) if ".csv" in out.lower() or ".tsv" in out.lower() else frame
+        write_frame(shown, out, private=True)  # rows may be individuals
     if json:
         output.write_json({"rows": len(frame), "out": out, "predictions": None if out else frame.to_dict("records")})
     elif out is not None:

@@ -27,8 +27,8 @@ SYSTEM_CODES = (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EACCES, errno.EFB
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")  # what spreadsheets take for formulas
 
 
-def write_frame(frame: pd.DataFrame, path: str | PathLike) -> None:
-    """Write a frame to the file that the ending of ``path`` asks for.
+def write_frame(frame: pd.DataFrame, path: str | PathLike, private: bool = False) -> None:
+    """Write a frame to the file that the ending of ``path`` asks for; only its owner may read a private one.
 
     Examples
     --------
@@ -47,7 +47,7 @@ def write_frame(frame: pd.DataFrame, path: str | PathLike) -> None:
         )
     if not path.parent.is_dir():
         raise DataError(f"There is no folder {str(path.parent)!r}.", hint="make it first.")
-    with new_file(path) as file:
+    with new_file(path, private) as file:
         # Columns of objects as text, except where all are whole numbers
         out = frame.copy(deep=False)
         for column in out.columns:
