@@ -78,6 +78,7 @@ class CollectiveEM(Estimator):
         Where to keep the state of a fit; an interrupted one resumes from there.
     verbose : int, default 0
     random_state : int, numpy.random.Generator or None, default None
+        A fit begins with draws in the order of levels, which decide what the tables leave open.
 
     Attributes
     ----------

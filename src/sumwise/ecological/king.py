@@ -66,6 +66,7 @@ class King(EcologicalEstimator):
         for it.
     max_iter : int >= 1, default 500
     random_state : int, Generator or None, default 0
+        Draws follow the order of units and groups; another order gives another approximation.
 
     Attributes
     ----------

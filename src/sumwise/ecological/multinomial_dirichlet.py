@@ -48,6 +48,7 @@ class MultinomialDirichlet(EcologicalEstimator):
         Sweeps per draw.
     r_hat : float, default 1.05
     random_state : int, Generator or None, default 0
+        Draws follow the order of groups and outcomes; another order gives another approximation.
 
     Attributes
     ----------

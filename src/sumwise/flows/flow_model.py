@@ -77,7 +77,8 @@ class FlowModel(FlowExchange):
     steps_ : list of lists of (L, L) arrays
         For every type, the expected flows of every step (sparse with ``Places(reach=...)``).
     posterior_ : dict
-        The movement models, their probabilities, and weighted draws of their parameters.
+        The movement models, their probabilities, and weighted draws of their parameters, which follow the order of
+        places: another order gives another approximation.
     answer_ : {"posterior mean", "most likely"}
         What `nodes_` and `steps_` are. ``"most likely"``, with a warning, for more places than a posterior of all
         their covariances can have.

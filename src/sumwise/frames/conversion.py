@@ -68,7 +68,7 @@ def to_pandas(frame: Any, columns: Sequence | None = None, what: str = "the fram
     for name in wanted:
         checks.known(checks.name_of_column(name, "A column"), present, "column")
     if isinstance(frame, pd.DataFrame):
-        return frame.loc[:, list(wanted)]
+        return _native(frame).loc[:, list(wanted)]
     import narwhals as nw
 
     native = nw.from_native(frame)
@@ -77,8 +77,16 @@ def to_pandas(frame: Any, columns: Sequence | None = None, what: str = "the fram
     return native.select(list(wanted)).to_pandas()
 
 
+def _native(frame: Any) -> Any:
+    """A pandas frame whose numbers have this machine's byte order and a double's precision: pandas sorts no others."""
+    types = {c: d for c, d in frame.dtypes.items() if isinstance(d, np.dtype)}
+    foreign: dict = {c: d.newbyteorder("=") for c, d in types.items() if not d.isnative}
+    foreign |= {c: np.float64 for c, d in types.items() if d.kind == "f" and d.itemsize > 8}
+    return frame.astype(foreign) if foreign else frame
+
+
 def column_names(frame: Any) -> tuple:
-    """Return the column names of any data frame.
+    """Return the column names of any data frame, or of a dict of columns.
 
     Examples
     --------
@@ -91,7 +99,7 @@ def column_names(frame: Any) -> tuple:
         return tuple(frame.column_names)
     if hasattr(frame, "collect_schema"):  # polars, eager and lazy
         return tuple(frame.collect_schema().names())
-    return tuple(checks.plain(c) for c in frame.columns)
+    return tuple(checks.plain(c) for c in (frame if isinstance(frame, dict) else frame.columns))
 
 
 def numeric(frame: Any, columns: Sequence, what: str, **options: Any) -> np.ndarray:

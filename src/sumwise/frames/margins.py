@@ -213,10 +213,12 @@ def _refuse_unused_ballots(frame: Any, table: Any, spec: dict, used: Sequence) -
         return
     more = frames.to_pandas(frame, others)
     votes = table[named]
-    if not all(np.issubdtype(part.dtype, np.number) for _, part in (*votes.items(), *more.items())):
+    if not all(part.dtype.kind in "iuf" for _, part in (*votes.items(), *more.items())):
         return
+    votes = votes.to_numpy(dtype=float, na_value=np.nan)
+    sums, most = votes.sum(axis=1), votes.max(axis=1)
     for column in others:
-        cast, sums, most = more[column].to_numpy(), votes.sum(axis=1).to_numpy(), votes.max(axis=1).to_numpy()
+        cast = more[column].to_numpy(dtype=float, na_value=np.nan)
         if np.nanmean(sums > cast) > 0.5 and np.nanmean(most <= cast) > 0.95:
             raise DataError(
                 f"The votes ({', '.join(map(str, named[:6]))}) exceed {column!r} in {np.mean(sums > cast):.0%} of "

@@ -87,6 +87,7 @@ class SampledLogistic(CrossLogistic):
     penalty_theta : float or sequence of float, optional
         As in `MaxEntClassifier`, with the same default; there is no "auto".
     random_state : int, Generator or None, default None
+        Draws follow the order of attributes, levels and classes; another order gives another approximation.
 
     See Also
     --------

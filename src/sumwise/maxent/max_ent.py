@@ -54,7 +54,8 @@ class MaxEntClassifier(TablesClassifier):
         larger ones. Default: 1, and 3 for every other attribute that one can be paired with (39 for 14 attributes);
         where tables have noise, each table's own, estimated from its label sums.
     penalty_mu : float or sequence of float, default 1.0
-        L2 penalty on mu, best kept small; a sequence is by the order of tables, as above.
+        L2 penalty on mu, best kept small; a sequence is by the order of tables, as above. It is on the parameters of
+        the first class, so that the order of the classes matters a little.
     engine : {"auto", "gibbs", "spark", "exact", "tree", "trw", "loopy"}, default "auto"
         Where expectations come from: sampling, here or on Spark (extra ``spark``) with the same result; enumeration; a
         junction tree; tree-reweighted or loopy belief propagation. "auto" takes an exact one where it is quick, else
@@ -72,6 +73,7 @@ class MaxEntClassifier(TablesClassifier):
         Where training keeps its state; a fit that was interrupted resumes from there, to the same result.
     verbose : int, default 0
     random_state : int, Generator or None, default None
+        Chains are drawn in the order of attributes and levels; another order gives another sample of the same size.
 
     Attributes
     ----------
