@@ -98,12 +98,12 @@ class EditableBags(Bags):
     @classmethod
     def of(cls, bags: Bags) -> EditableBags:
         """Copy bags."""
-        made = object.__new__(cls)
+        copy = object.__new__(cls)
         for name in Bags.__slots__:
-            object.__setattr__(made, name, getattr(bags, name))
-        object.__setattr__(made, "given", bags.values)
-        object.__setattr__(made, "exchanged", dict(getattr(bags, "exchanged", {})))
-        return made
+            object.__setattr__(copy, name, getattr(bags, name))
+        object.__setattr__(copy, "given", bags.values)
+        object.__setattr__(copy, "exchanged", dict(getattr(bags, "exchanged", {})))
+        return copy
 
     def _replace(self, j: int, column: np.ndarray) -> None:
         values = np.array(self.values)  # other bags may share them
@@ -123,12 +123,12 @@ class EditableBags(Bags):
     def __setitem__(self, name: Any, column: BagColumn) -> None:
         """Give every bag the distribution that the column has in another bag."""
         checks.same_length(bags=self, column=column)
-        j, made = self.features.index(name), np.empty(self.n_rows)
+        j, values = self.features.index(name), np.empty(self.n_rows)
         for k, source in enumerate(column.bags):
             rows = slice(self.offsets[k], self.offsets[k + 1])
             own, weights = self.given[rows, j], self.weights[rows]
-            made[rows] = _with_ranks_of(own, weights, source[:, 0], _weights_of(column.bags, k))
-        self._replace(j, made)
+            values[rows] = _with_ranks_of(own, weights, source[:, 0], _weights_of(column.bags, k))
+        self._replace(j, values)
         self.exchanged[j] = column.bags
 
     def shift_to(self, j: int, mean: float) -> None:

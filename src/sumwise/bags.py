@@ -241,8 +241,8 @@ class Bags:
 
     def sums(self, values: np.ndarray) -> np.ndarray:
         """Return the sum over each bag of what every row has, (n_rows, ...) to (n_bags, ...); 0 for an empty bag."""
-        out, some = np.zeros((self.n_bags, *values.shape[1:])), self.sizes > 0
-        out[some] = np.add.reduceat(values, self.offsets[:-1][some], axis=0)
+        out, nonempty = np.zeros((self.n_bags, *values.shape[1:])), self.sizes > 0
+        out[nonempty] = np.add.reduceat(values, self.offsets[:-1][nonempty], axis=0)
         return out
 
     def regrouped(self, rows: np.ndarray, offsets: np.ndarray) -> Bags:
@@ -258,9 +258,9 @@ class Bags:
                 f"The mask has dtype {chosen.dtype} and shape {chosen.shape}.",
                 hint=f"give one True or False per row: shape ({self.n_rows},).",
             )
-        kept = np.concatenate([[0], np.cumsum(chosen)])[self.offsets]
+        chosen_before = np.concatenate([[0], np.cumsum(chosen)])[self.offsets]
         weights = self.weights[chosen] if self.weighted else None
-        return _derived(self.values[chosen], kept, weights, self.ids, self.features, self.levels)
+        return _derived(self.values[chosen], chosen_before, weights, self.ids, self.features, self.levels)
 
     def align(self, values: Any, name: str = "counts") -> np.ndarray:
         """Return what there is for each bag, in the order of the bags.
@@ -297,10 +297,10 @@ class Bags:
         self, values: Any, features: Sequence[Any] | None = None, levels: dict[Any, Any] | None = None
     ) -> Bags:
         """Return the same bags, weights and ids with other values of the rows (after a transformation)."""
-        made = Bags(
+        subset = Bags(
             values, self.offsets, self.given_weights, None, features, levels
         )  # ids were checked, and may repeat
-        return _derived(made.values, made.offsets, self.given_weights, self.ids, made.features, made.levels)
+        return _derived(subset.values, subset.offsets, self.given_weights, self.ids, subset.features, subset.levels)
 
     def describe(self) -> dict[str, Any]:
         """Return the facts: how many bags and rows, sizes, weights, and features."""
@@ -385,9 +385,9 @@ class Bags:
         if not len(ids):  # names and levels can only be checked on a row
             zeros = np.zeros((1, *np.asarray(fields.get("values")).shape[1:]))
             checked |= {"values": zeros, "offsets": [0, 1], "weights": None}
-        whole = cls(**checked)
+        combined = cls(**checked)
         checks.same_length(ids=ids, bags=range(len(np.atleast_1d(fields["offsets"])) - 1))
-        part = whole if len(ids) else whole[[]]
+        part = combined if len(ids) else combined[[]]
         return _derived(part.values, part.offsets, part.given_weights, ids, part.features, part.levels)
 
     def __reduce__(self):  # copies keep ones without memory, and repeated ids
@@ -507,10 +507,10 @@ def _order_of_index(index: Any, ids: np.ndarray, name: str) -> np.ndarray | None
     labels, wanted = index.tolist(), ids.tolist()
     if len(labels) != len(wanted) or labels == wanted:
         return None  # another check says how many there should be
-    whole = all(isinstance(x, int) and not isinstance(x, bool) for x in labels)
-    if whole and index.name is None and not set(labels) & set(wanted):
+    integers = all(isinstance(x, int) and not isinstance(x, bool) for x in labels)
+    if integers and index.name is None and not set(labels) & set(wanted):
         return None  # positions, not ids
-    ambiguous = whole and index.name is None and labels == list(range(len(labels)))
+    ambiguous = integers and index.name is None and labels == list(range(len(labels)))
     absent = [x for x in wanted if x not in set(labels)]
     if absent or len(set(labels)) < len(labels) or ambiguous:
         why = "counts from 0 where ids do too, in another order" if ambiguous else "holds other labels"

@@ -307,8 +307,8 @@ def unique(items: Sequence, what: str) -> tuple:
     for x in items:
         if not isinstance(x, Hashable) or type(x).__name__ == "NAType":
             raise DataError(f"{what} holds a {type(x).__name__}, which is not a name.")
-    seen: set = set()
-    twice = [x for x in items if x in seen or seen.add(x)]
+    earlier: set = set()
+    twice = [x for x in items if x in earlier or earlier.add(x)]
     if twice:
         shown = ", ".join(repr(x) for x in dict.fromkeys(twice[:3]))
         raise DataError(f"{what} holds {len(set(twice))} duplicates. First: {shown}.", hint="make them distinct.")

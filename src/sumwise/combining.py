@@ -163,7 +163,7 @@ def _merged(tables: list[Table]) -> list[Table]:
         labelled = t.label_sums is not None
         key = (tuple(sorted(t.attributes)), labelled, t.label_noise is None) if plain else i
         groups.setdefault(key, []).append(t)
-    return [reduce(_averaged, found) for found in groups.values()]
+    return [reduce(_averaged, group) for group in groups.values()]
 
 
 def _averaged(a: Table, b: Table) -> Table:

@@ -123,8 +123,8 @@ class Contests:
 
     def __getitem__(self, key: Any) -> Margins:
         if key not in self.contests:
-            some = ", ".join(map(repr, self.ids[:5])) + (", ..." if len(self) > 5 else "")
-            raise UnknownName(f"There is no contest {key!r}.", hint=f"there are {some}.")
+            first_ids = ", ".join(map(repr, self.ids[:5])) + (", ..." if len(self) > 5 else "")
+            raise UnknownName(f"There is no contest {key!r}.", hint=f"there are {first_ids}.")
         return self.contests[key]
 
     def __eq__(self, other: object) -> bool:

@@ -178,9 +178,9 @@ class Estimate:
     def _repr_html_(self) -> str:
         words = f"{self.values.size} estimates of {self.name}"
         if self.low is not None and self.high is not None and self.values.size:
-            wide = np.nan_to_num(self.high - self.low)
-            k = int(wide.argmax())
-            spans = f"{100 * wide.ravel()[k]:.1f} points" if self.name == "share" else f"{wide.ravel()[k]:.3g}"
+            width = np.nan_to_num(self.high - self.low)
+            k = int(width.argmax())
+            spans = f"{100 * width.ravel()[k]:.1f} points" if self.name == "share" else f"{width.ravel()[k]:.3g}"
             words += f" with {100 * (self.level or 0):g}% intervals; the widest spans {spans}"
         return finding_html(f"{words}.", self.to_frame(), most=200)
 

@@ -268,9 +268,9 @@ class Margins:
         if not len(units):  # names can only be checked on a unit
             sides = {n: np.zeros((1, *np.asarray(fields.get(n)).shape[1:])) for n in SIDES}
             checked |= {n: zeros for n, zeros in sides.items() if fields.get(n) is not None} | {"weights": None}
-        whole = cls(**checked)
+        combined = cls(**checked)
         checks.same_length(**{n: fields.get(n) for n in BY_UNIT})
-        part = whole if len(units) else whole[[]]
+        part = combined if len(units) else combined[[]]
         return _derived(*(units if n == "units" else getattr(part, n) for n in cls.__slots__))
 
     def __reduce__(self):  # a copy is as frozen as the original, and may have repeated units

@@ -155,8 +155,8 @@ class Provenance:
         """The provenance of tables over some of the attributes (and the label, if named)."""
         if self.learned is None:
             return self
-        kept = set(attributes)
-        return replace(self, learned=tuple(a for a in self.learned if a in kept))
+        remaining = set(attributes)
+        return replace(self, learned=tuple(a for a in self.learned if a in remaining))
 
     @classmethod
     def combined(cls, parts: Iterable[Provenance]) -> Provenance:

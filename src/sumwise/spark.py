@@ -104,9 +104,9 @@ def environment_settings() -> dict[str, str]:
 
 def _started(pyspark: Any, master: str, folder: str, given: dict[str, str]) -> Any:
     """Start a session with our defaults for whatever the environment leaves open."""
-    here = master.startswith("local") or "//127.0.0.1:" in master
+    local = master.startswith("local") or "//127.0.0.1:" in master
     defaults = {"spark.app.name": "sumwise", "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
-    if here:
+    if local:
         defaults |= {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
         defaults |= {"spark.local.dir": folder, "spark.sql.shuffle.partitions": "4"}
         defaults |= {"spark.sql.warehouse.dir": f"{folder}/warehouse"}
@@ -115,8 +115,8 @@ def _started(pyspark: Any, master: str, folder: str, given: dict[str, str]) -> A
         if name not in given:
             builder = builder.config(name, value)
     session = builder.getOrCreate()
-    session.sparkContext.setLogLevel("ERROR" if here else "WARN")  # a cluster's operator wants to see its warnings
-    if here and "PYSPARK_PYTHON" not in os.environ and "spark.pyspark.python" not in given:
+    session.sparkContext.setLogLevel("ERROR" if local else "WARN")  # a cluster's operator wants to see its warnings
+    if local and "PYSPARK_PYTHON" not in os.environ and "spark.pyspark.python" not in given:
         session.sparkContext.pythonExec = sys.executable  # else the first python3 on the path, which may lack sumwise
     return session
 

@@ -199,11 +199,11 @@ class SpatialBagKFold(BagKFold):
         from scipy.spatial import KDTree
 
         distance, _ = KDTree(self._places[folds == fold]).query(self._places[outside])
-        kept = outside[distance >= self.buffer]
-        if not len(kept):
+        far_enough = outside[distance >= self.buffer]
+        if not len(far_enough):
             shown = f"Every training bag is nearer than {self.buffer:g} to a test bag."
             raise DataError(shown, hint="take a smaller buffer.")
-        return kept
+        return far_enough
 
 
 def _means(bags: Bags, columns: list[int]) -> np.ndarray:

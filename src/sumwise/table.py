@@ -192,13 +192,13 @@ class Table:
         for a in wanted:
             checks.known(a, self.attributes, "attribute")
         drop = tuple(i for i, a in enumerate(self.attributes) if a not in wanted)
-        kept = tuple(a for a in self.attributes if a in wanted)
+        remaining = tuple(a for a in self.attributes if a in wanted)
         if not drop:
             return self.transpose(wanted)
         sums = None if self.label_sums is None else self.label_sums.sum(axis=drop)
         noise = _summed_noise(self.noise, self.shape, drop)
         label_noise = None if self.label_noise is None else _summed_noise(self.label_noise, self.shape, drop)
-        return Table(kept, self.counts.sum(axis=drop), sums, noise, label_noise=label_noise).transpose(wanted)
+        return Table(remaining, self.counts.sum(axis=drop), sums, noise, label_noise=label_noise).transpose(wanted)
 
     def describe(self) -> dict[str, Any]:
         """Return the facts: attributes, shape, total, noise, and how many cells are empty or unobserved."""
@@ -272,12 +272,12 @@ def _label_sums(given: Any, table: Table) -> np.ndarray | None:
 def check_exact_sums(counts: np.ndarray, sums: np.ndarray, name: str, cell: Any = lambda at: at) -> None:
     """Refuse label sums above exact counts, or of all classes other than them; cell(index) names an entry's cell."""
     binary = sums.ndim == counts.ndim
-    whole = sums if binary else sums.sum(axis=-1)
-    bad = whole - counts > RTOL * np.maximum(counts, 1.0) if binary else np.abs(whole - counts) > RTOL * (1 + counts)
+    totals = sums if binary else sums.sum(axis=-1)
+    bad = totals - counts > RTOL * np.maximum(counts, 1.0) if binary else np.abs(totals - counts) > RTOL * (1 + counts)
     checks.nowhere(
         bad,
         f"{name} {'exceed the counts' if binary else 'over all classes differ from the counts'} in {{}} cells",
-        lambda *at: f"cell {tuple(map(int, cell(at)))} has {whole[at]:.10g} against {counts[at]:.10g}",
+        lambda *at: f"cell {tuple(map(int, cell(at)))} has {totals[at]:.10g} against {counts[at]:.10g}",
         "correct them, or state the noise of the table.",
     )
 

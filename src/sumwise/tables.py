@@ -204,14 +204,14 @@ class Tables:
         if isinstance(key, (int, np.integer)):
             return self.tables[key]
         wanted = attribute_names(key)
-        found = self.on(*wanted)
-        if not found:
+        matching = self.on(*wanted)
+        if not matching:
             listed = shortened([" x ".join(t.attributes) for t in self.tables])
             raise UnknownName(f"There is no table over {title(wanted)}.", hint=f"there are {listed}.")
-        if len(found) > 1:
+        if len(matching) > 1:
             names = ", ".join(repr(a) for a in wanted)
-            raise DataError(f"There are {len(found)} tables over {title(wanted)}.", hint=f"use tables.on({names}).")
-        return found[0]
+            raise DataError(f"There are {len(matching)} tables over {title(wanted)}.", hint=f"use tables.on({names}).")
+        return matching[0]
 
     def __contains__(self, key: object) -> bool:
         wanted = sorted((key,)) if isinstance(key, str) else sorted(key) if isinstance(key, tuple) else None

@@ -41,8 +41,8 @@ def modelnet10() -> Split:
         arrays = {name: archive[name] for name in archive.files}
     for name, shape in _CLOUDS.items():
         if name not in arrays or arrays[name].shape != shape:
-            found = arrays[name].shape if name in arrays else "nothing"
-            raise DataError(f"The file {str(path)!r} has {found} as {name!r}; expected an array {shape}.")
+            actual_shape = arrays[name].shape if name in arrays else "nothing"
+            raise DataError(f"The file {str(path)!r} has {actual_shape} as {name!r}; expected an array {shape}.")
     parts = {}
     for part in ("train", "test"):
         clouds = arrays[f"X_{part}"].astype(np.float32)

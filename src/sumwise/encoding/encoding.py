@@ -145,8 +145,8 @@ class Encoding:
         columns = {n: checks.name_of_column(a.get("column", n), f"column of {n!r}") for n, a in learned.items()}
         wanted = dict.fromkeys([*columns.values(), *([label] if target else [])])
         frame = frames.to_pandas(df, tuple(wanted))
-        kept = held_out_frame(frame, held_out, tuple(wanted), random_state) if target else frame
-        summaries = {n: FrameSummary(kept if n in target else frame, c, label) for n, c in columns.items()}
+        estimation_rows = held_out_frame(frame, held_out, tuple(wanted), random_state) if target else frame
+        summaries = {n: FrameSummary(estimation_rows if n in target else frame, c, label) for n, c in columns.items()}
         return cls({n: fitted_rule(n, a, summaries.get(n)) for n, a in asked.items()}, learned_names(asked))
 
     @property
@@ -230,12 +230,12 @@ class Encoding:
         """For each column with listed levels, how many values are not among them, wherever such values go."""
         ruled = {n: r for n, r in self.rules.items() if _listed(r) is not None}
         frame = frames.to_pandas(df, tuple(dict.fromkeys(r.column for r in ruled.values())))
-        found = {}
+        counts = {}
         for name, rule in ruled.items():
             values = _listed(rule)
             unknown = looked_up(frame[rule.column], dict.fromkeys(values, 0), missing=0, unseen=-1) < 0
-            found[name] = count_unseen(frame[rule.column], unknown, values)
-        return found
+            counts[name] = count_unseen(frame[rule.column], unknown, values)
+        return counts
 
     def decode(self, codes: Mapping[str, np.ndarray]) -> pd.DataFrame:
         """Codes to a pandas frame of levels; the code -1 becomes a missing value.
@@ -273,8 +273,8 @@ class Encoding:
         """
         checks.choice(unseen, "unseen", ("warn", "raise", "code"))
         if unseen == "warn":
-            found = self.unseen(df).items()
-            lost = {n: u for n, u in found if u.rows == u.present or getattr(self.rules[n], "unseen_code", -1) < 0}
+            counts = self.unseen(df).items()
+            lost = {n: u for n, u in counts if u.rows == u.present or getattr(self.rules[n], "unseen_code", -1) < 0}
             report_unseen(lost)
         return self.decode(self.codes(df, unseen="raise" if unseen == "raise" else "code"))
 
@@ -299,12 +299,12 @@ class Encoding:
     def from_dict(cls, data: Mapping[str, Mapping]) -> Encoding:
         """The encoding that :meth:`to_dict` wrote."""
         rules = checks.mapping(data, "The data of an encoding")
-        made = {n: _rule_of(n, given) for n, given in rules.items()}
+        from_json = {n: _rule_of(n, given) for n, given in rules.items()}
         releases: list[Any] = []
         for given in rules.values():
             listed = checks.listing(given.get("releases", []), "The releases of an encoding")
             releases += [checks.mapping(r, "A release of an encoding") for r in listed if r not in releases]
-        return cls(made, releases=releases)
+        return cls(from_json, releases=releases)
 
     def describe(self) -> dict[str, dict[str, Any]]:
         """Facts per attribute: rule, raw columns, number of levels, where unseen and missing values go.

@@ -172,18 +172,18 @@ def _quantile_edges(summary: Any, bins: int) -> list[float]:
     while len(edges) < bins - 1:
         parts = bins - len(edges)
         low = summary.range(above=below)[0]
-        found = np.asarray(summary.quantiles(np.arange(1, parts) / parts, above=below), dtype=float)
-        if found[0] <= low:
+        cuts = np.asarray(summary.quantiles(np.arange(1, parts) / parts, above=below), dtype=float)
+        if cuts[0] <= low:
             after = summary.range(above=low)[0]
             if np.isnan(after):
                 break
             edges.append(float(after))
             below = low
             continue
-        repeated = np.flatnonzero(np.diff(found) <= 0)
-        n = len(found) if not len(repeated) else int(repeated[0]) + 1
-        edges += found[:n].tolist()
-        below = np.nextafter(found[n - 1], -np.inf)  # the value that is repeated comes first of what is left
+        repeated = np.flatnonzero(np.diff(cuts) <= 0)
+        n = len(cuts) if not len(repeated) else int(repeated[0]) + 1
+        edges += cuts[:n].tolist()
+        below = np.nextafter(cuts[n - 1], -np.inf)  # the value that is repeated comes first of what is left
     return edges
 
 
@@ -302,12 +302,12 @@ class FrameSummary:
             codes = self.raw.cat.codes.to_numpy().astype(np.int64)
         kind_of(tuple(values), self.column)
         order = list(range(len(values)) if categorical else sorted(range(len(values)), key=values.__getitem__))
-        seen = codes >= 0
-        counts = np.bincount(codes[seen], minlength=len(values))[order]
+        present = codes >= 0
+        counts = np.bincount(codes[present], minlength=len(values))[order]
         sums = None
         if label:
             y = binary(self.frame[self.label], str(self.label))
-            sums = np.bincount(codes[seen], weights=y[seen], minlength=len(values))[order]
+            sums = np.bincount(codes[present], weights=y[present], minlength=len(values))[order]
         return [values[i] for i in order], counts, sums
 
 

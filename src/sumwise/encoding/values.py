@@ -187,9 +187,9 @@ def count_unseen(column: Any, unknown: np.ndarray, levels: tuple) -> Unseen:
     return Unseen(len(at), int(present.sum()), first, levels)
 
 
-def report_unseen(found: dict[str, Unseen]) -> None:
+def report_unseen(counts: dict[str, Unseen]) -> None:
     """Warn of columns of which more than 1% is not a level of theirs; refuse one of which nothing is."""
-    bad = {n: u for n, u in found.items() if u.present >= FEWEST and u.rows > MANY * u.present}
+    bad = {n: u for n, u in counts.items() if u.present >= FEWEST and u.rows > MANY * u.present}
     for name, u in bad.items():
         if u.rows == u.present:
             raise DataError(

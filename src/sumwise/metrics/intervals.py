@@ -120,8 +120,8 @@ def mean_error_interval(errors: Any, level: float = 0.95) -> tuple[float, float]
     mean = float(sizes.mean())
     if mean == 0:
         return 0.0, 0.0
-    wide = float(np.exp(_student_half_width(sizes / mean, level)))
-    return mean / wide, mean * wide
+    factor = float(np.exp(_student_half_width(sizes / mean, level)))
+    return mean / factor, mean * factor
 
 
 def r_squared_interval(actual: Any, predicted: Any, level: float = 0.95) -> tuple[float, float]:
@@ -144,8 +144,8 @@ def r_squared_interval(actual: Any, predicted: Any, level: float = 0.95) -> tupl
         score = 1.0 if not lost.any() else -np.inf
         return score, score
     ratio = float(lost.mean() / spread.mean())
-    wide = float(np.exp(_student_half_width(lost / lost.mean() - spread / spread.mean(), level)))
-    return 1 - ratio * wide, 1 - ratio / wide
+    factor = float(np.exp(_student_half_width(lost / lost.mean() - spread / spread.mean(), level)))
+    return 1 - ratio * factor, 1 - ratio / factor
 
 
 def _student_half_width(values: np.ndarray, level: float) -> float:

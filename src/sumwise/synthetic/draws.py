@@ -20,12 +20,12 @@ def float_dtype(given: Any) -> np.dtype:
     dtype('float32')
     """
     try:
-        found = np.dtype(given)
+        dtype = np.dtype(given)
     except TypeError:
-        found = None
-    if found is None or found.name not in ("float32", "float64"):
+        dtype = None
+    if dtype is None or dtype.name not in ("float32", "float64"):
         raise DataError(f"dtype is {given!r}.", hint="give float32 or float64.")
-    return found
+    return dtype
 
 
 def logsumexp(logits: np.ndarray) -> np.ndarray:
@@ -70,8 +70,8 @@ def multinomial(n: np.ndarray, shares: np.ndarray, rng: np.random.Generator) -> 
     """Draw exact multinomial counts: `n` (...,) over `shares` (..., K), a row of zeros where n is 0."""
     n = np.asarray(n, dtype=np.int64)
     out = np.zeros((*n.shape, shares.shape[-1]), dtype=np.int64)
-    some = n > 0
-    out[some] = rng.multinomial(n[some], np.broadcast_to(shares, out.shape)[some])
+    positive = n > 0
+    out[positive] = rng.multinomial(n[positive], np.broadcast_to(shares, out.shape)[positive])
     return out
 
 

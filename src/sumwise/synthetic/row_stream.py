@@ -157,8 +157,8 @@ class Rows(Record):
                 if b != number:
                     number, block = b, self.model.block(b)
                 assert block is not None
-                here = slice(max(first - b * BLOCK, 0), min(last - b * BLOCK, BLOCK))
-                parts.append(tuple(array[here] for array in block))
+                part_of_block = slice(max(first - b * BLOCK, 0), min(last - b * BLOCK, BLOCK))
+                parts.append(tuple(array[part_of_block] for array in block))
             yield tuple(np.concatenate(arrays) for arrays in zip(*parts, strict=True))  # type: ignore[misc]
 
     def _dressed(self, part: tuple, format: str, probability: bool) -> Any:

@@ -159,8 +159,8 @@ def _torus(n: int, rng: np.random.Generator) -> np.ndarray:
     around = np.empty(0)
     while len(around) < n:  # the outer side has more area
         angle = rng.uniform(0, 2 * np.pi, 2 * n)
-        kept = rng.random(2 * n) < (1 + tube * np.cos(angle)) / (1 + tube)
-        around = np.concatenate([around, angle[kept]])
+        accepted = rng.random(2 * n) < (1 + tube * np.cos(angle)) / (1 + tube)
+        around = np.concatenate([around, angle[accepted]])
     around = around[:n, None]
     return np.hstack([_circle(n, rng) * (1 + tube * np.cos(around)), tube * np.sin(around)])
 
