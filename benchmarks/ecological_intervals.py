@@ -5,7 +5,7 @@
 "elections": the 386 contests as they are and merged to seven shapes (the largest groups and candidates against the
 rest), each election scored with the median slope (`contextual_error.TAU`) that had the best interval score on the other
 five. "ten units": the same with units merged to ten. "census": 2 x 2 tables of areas from people. "slopes": simulated
-units whose groups' shares change with composition by slopes that are a group's own, shared by all, or both. "pooled":
+units whose groups' shares change with composition by slopes that are a group's own or shared by all. "pooled":
 contests of an election fitted together, without and with the learned correction. "loyalty": simulated elections in
 which groups keep to their own party by .45, .75 or .95. Writes benchmarks/results/ecological_intervals.json.
 """
@@ -31,8 +31,9 @@ from sumwise.ecological.kernels.batched_raking import compiled_kernels
 RESULTS = Path(__file__).parent / "results" / "ecological_intervals.json"
 SHAPES = {"2 x 2": (1, 1), "2 x 3": (1, 2), "2 x all": (1, None), "all x 2": (None, 1)}
 SHAPES |= {"3 x 2": (2, 1), "3 x 3": (2, 2), "4 x 4": (3, 3), "all": (None, None)}
-TAUS = (0.11, 0.125, 0.14, 0.16)
-SLOPES = (0.0, 0.1, 0.2, 0.3, 0.5)
+TAUS = (0.07, 0.085, 0.1, 0.12)
+SLOPES = (0.0, 0.15, 0.3, 0.5)
+UNITS = (10, 50, 300, 3000)
 
 
 def folded(contest, seed):
@@ -111,10 +112,9 @@ def census():
         yield scored(est, shares(cells.sum(axis=0)), source=f"{group}, {outcome}", shape="2 x 2")
 
 
-def with_slopes(n_rows, n_cols, slope, kind, seed):
+def with_slopes(n_rows, n_cols, slope, kind, n_units, seed):
     """Units whose groups' shares change with the first group's share of the unit; margins, and the true table."""
-    rng = np.random.default_rng([seed, n_rows, n_cols, round(100 * slope), len(kind)])
-    n_units = int(rng.integers(60, 300))
+    rng = np.random.default_rng([seed, n_rows, n_cols, round(100 * slope), len(kind), n_units])
     mean = rng.dirichlet([4.0] * n_rows)
     composition = rng.dirichlet(rng.uniform(1.5, 6) * mean, n_units)
     rows = np.array([rng.multinomial(n, p) for n, p in zip(rng.integers(300, 1500, n_units), composition)])
@@ -125,7 +125,7 @@ def with_slopes(n_rows, n_cols, slope, kind, seed):
         return (d - d.mean(axis=1, keepdims=True)) * np.sqrt(n_cols / (n_cols - 1))
 
     own, shared = drawn(n_rows), np.repeat(drawn(1), n_rows, axis=0)
-    slopes = {"own": own, "shared": shared, "both": (own + shared) / np.sqrt(2)}[kind]
+    slopes = own if kind == "own" else shared
     z = rows[:, 0] / rows.sum(axis=1) - rows[:, 0].sum() / rows.sum()
     p = np.clip(share + z[:, None, None] * slopes, 0.004, None)
     unit = rng.gamma(80 * p / p.sum(axis=2, keepdims=True))
@@ -134,11 +134,13 @@ def with_slopes(n_rows, n_cols, slope, kind, seed):
 
 
 def slopes(draws):
-    for (n_rows, n_cols), kind, slope in itertools.product(((2, 2), (2, 3), (4, 5)), ("own", "shared", "both"), SLOPES):
-        for seed in range(draws):
-            margins, total = with_slopes(n_rows, n_cols, slope, kind, 1000 + seed)
+    """Simulated tables of four shapes; those with 3,000 units take as long as many others, and have few draws."""
+    shapes = ((2, 2), (2, 3), (3, 3), (4, 5))
+    for (n_rows, n_cols), kind, slope, n in itertools.product(shapes, ("own", "shared"), SLOPES, UNITS):
+        for seed in range(draws if n < 1000 else max(draws // 6, 1)):
+            margins, total = with_slopes(n_rows, n_cols, slope, kind, n, 1000 + seed)
             est = EcologicalEM().fit(margins)
-            yield scored(est, shares(total), source=kind, shape=f"{n_rows} x {n_cols}", slope=slope)
+            yield scored(est, shares(total), source=kind, shape=f"{n_rows} x {n_cols}", slope=slope, units=n)
 
 
 def pooled():
@@ -214,7 +216,10 @@ def main():
             rows = pd.DataFrame(slopes(asked.draws))
             found["slopes"] = {kind: means(part, ["slope"]) for kind, part in rows.groupby("source")}
             found["slopes"] |= {"all": means(rows, ["slope"])}
-            found["slopes"] |= {s: means(part, ["slope"]) for s, part in rows[rows["source"] == "own"].groupby("shape")}
+            own = rows[rows["source"] == "own"]
+            found["slopes"] |= {
+                str(s): means(part, ["slope"]) for by in ("shape", "units") for s, part in own.groupby(by)
+            }
         if "pooled" in asked.only:
             rows = pd.DataFrame(pooled())
             found["pooled"] = {name: means(part, "source") for name, part in rows.groupby("shape")}
