@@ -42,7 +42,7 @@ class MultinomialDirichlet(EcologicalEstimator):
     n_chains : int >= 2, default 4
     n_draws : int >= 20, default 300
         Draws kept per chain in each round, after the first half of the first round is dropped.
-    max_draws : int, default 3000
+    max_draws : int, default 6000
         Draws per chain at which to give up.
     thin : int >= 1, default 2
         Sweeps per draw.
@@ -78,7 +78,7 @@ class MultinomialDirichlet(EcologicalEstimator):
     rate: float = 2.0
     n_chains: int = 4
     n_draws: int = 300
-    max_draws: int = 3000
+    max_draws: int = 6000
     thin: int = 2
     r_hat: float = 1.05
     random_state: int = 0
@@ -153,11 +153,10 @@ class MultinomialDirichlet(EcologicalEstimator):
                 means.append(np.mean(tables, axis=0))
                 alphas.append(np.mean([draws[drop:] for draws in concentrations], axis=(0, 1)))
                 kept = np.concatenate(parts, axis=1)
-                kept = kept[:, kept.shape[1] // 3 :]  # what is kept grows, and so does what is dropped at its start
                 r_hats.append(float(split_r_hat(kept).max()))
                 if r_hats[-1] < self.r_hat:
                     break
-        return kept, np.mean(means[-max(1, len(means) * 2 // 3) :], axis=0), np.mean(alphas, axis=0), r_hats
+        return kept, np.mean(means[1:] or means, axis=0), np.mean(alphas[1:] or alphas, axis=0), r_hats
 
     def _drawn(self, n_draws: int, rng: np.random.Generator) -> np.ndarray:
         self._need_convergence()

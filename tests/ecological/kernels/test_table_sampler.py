@@ -32,6 +32,31 @@ def test_tables_have_their_exact_distribution(rows, cols):
     assert 0.5 * np.abs(seen / seen.sum() - p).sum() < 0.03
 
 
+def test_slice_sampling_has_the_distribution_of_exact_moves():
+    rows, cols = [900, 700], [500, 1100]
+    alpha = np.array([[2.0, 3.0], [0.6, 0.4]])
+    p = exact(rows, cols, alpha)
+    deciles = np.quantile(np.repeat(p[0][:, 0, 0], np.rint(1e6 * p[1]).astype(int)), np.arange(1, 10) / 10)
+    state, rng, kept = (
+        ts.north_west(np.array([rows]), np.array([cols]), np.zeros((1, 2, 2))),
+        np.random.default_rng(4),
+        [],
+    )
+    assert min(state[0, 0, 0], state[0, 1, 1]) + min(state[0, 0, 1], state[0, 1, 0]) <= 2 * ts.LONG
+    for _ in range(30_000):
+        table = state[0]
+        cells = [float(table[r, c]) for r, c in ((0, 0), (1, 1), (0, 1), (1, 0))]
+        k = ts._slice_move(ts.Block(*cells, *(alpha[r, c] for r, c in ((0, 0), (1, 1), (0, 1), (1, 0)))), rng)
+        table += k * np.array([[1, -1], [-1, 1]])
+        kept.append(int(table[0, 0]))
+    assert np.abs(np.mean(np.array(kept)[:, None] <= deciles, axis=0) - np.arange(1, 10) / 10).max() < 0.02
+
+
+def test_log_gamma_is_that_of_the_standard_library():
+    x = np.geomspace(1e-4, 1e7, 200)
+    np.testing.assert_allclose([ts._log_gamma(v) for v in x], [lgamma(v) for v in x], rtol=1e-11, atol=1e-11)
+
+
 def test_large_tables_by_random_pairs_keep_their_margins():
     rng = np.random.default_rng(1)
     cells = rng.poisson(3, size=(5, 7, 6))
