@@ -69,7 +69,7 @@ def write_json(result: Any) -> None:
     typer.echo(json_module.dumps(plain(result), indent=2, ensure_ascii=False, allow_nan=False))
 
 
-def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]], stderr: bool = False) -> None:
     """Write rows as a table that fits the terminal; elsewhere (in a pipe, in a file) nothing is cut off.
 
     Parameters
@@ -77,7 +77,7 @@ def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
     columns : sequence of str
         Headings; one that begins with ``>`` is set to the right.
     rows : iterable of sequences
-        The cells, shown by ``str``.
+        The cells, shown by ``str`` on one line each; those that are rich's ``Text`` as they are.
 
     Examples
     --------
@@ -95,8 +95,8 @@ def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Non
     for name in columns:
         table.add_column(name.removeprefix(">"), justify="right" if name.startswith(">") else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(one_line(cell)) for cell in row))
-    console = _console()
+        table.add_row(*(cell if isinstance(cell, Text) else Text(one_line(cell)) for cell in row))
+    console = _console(stderr)
     if not console.is_terminal:
         console.width = max(80, table.__rich_measure__(console, console.options.update(width=MAX_LINE)).maximum)
     console.print(table)
@@ -110,6 +110,26 @@ def write_findings(summary: dict[str, Any]) -> None:
     found = [f"- {' '.join(sentences(f))}" for f in summary["findings"]]
     for line in (*summary["lead"], *found, *summary.get("checked", ())):
         write(f"  {one_line(line)}")
+
+
+def write_estimates(columns: Sequence[str], rows: Iterable[Sequence[str]], stderr: bool = False) -> None:
+    """Write the table of `sumwise.cli.estimates`: what is estimated, its value and interval, and a bar for it.
+
+    Examples
+    --------
+    >>> from sumwise.cli.output import write_estimates
+    >>> write_estimates(["share", ">estimate", ">interval", "0%"], [["white: Kemp", "50%", "40% to 60%", "─●─"]])
+     share         estimate     interval   0%
+    ───────────────────────────────────────────
+     white: Kemp        50%   40% to 60%   ─●─
+    """
+    from rich.text import Text
+
+    def indented(name: str) -> Text:
+        return Text(" " * (len(name) - len(name.lstrip())) + one_line(name))
+
+    shown = [[indented(name), value, interval, Text(bar)] for name, value, interval, bar in rows]
+    write_table(columns, shown, stderr)
 
 
 def complain(message: object) -> None:
@@ -181,6 +201,14 @@ class Stages:
         self._ended = threading.Event()
         self._watch = threading.Thread(target=self._report, args=(name, self._ended), daemon=True)
         self._watch.start()
+
+    def estimates(self, numbers: dict[str, Any]) -> None:
+        """Write the first numbers of a fit, before what checks them."""
+        from sumwise.cli.estimates import columns_of, share_rows
+
+        self._end()
+        if not self.quiet:
+            write_estimates(columns_of(numbers["level"]), share_rows(numbers), stderr=True)
 
     def _end(self) -> None:
         if self._watch is not None:

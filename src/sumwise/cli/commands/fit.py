@@ -62,6 +62,8 @@ def show(result: dict[str, Any], json: bool, quiet: bool = False) -> None:
     """What was found, and where to look."""
     from pathlib import Path
 
+    from sumwise.cli.estimates import estimates_table
+
     if json:
         kept = ("title", "family", "method", "lead", "findings", "record", "folder", "files", "warnings")
         output.write_json({key: result[key] for key in kept if key in result})
@@ -72,6 +74,8 @@ def show(result: dict[str, Any], json: bool, quiet: bool = False) -> None:
         output.write(f"{Path(result['folder']) / 'report.html'}")
         return
     output.write_findings(result)
+    output.write()
+    output.write_estimates(*estimates_table(result))
     place = Path(result["folder"])
     page = place / "report.html" if (place / "report.html").exists() else place / "*" / "report.html"
     output.write(f"\nThe report: {page}")

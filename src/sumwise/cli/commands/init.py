@@ -14,7 +14,9 @@ ORDER = 10
 
 
 def command(
-    data: Annotated[list[str], typer.Argument(help="The file, or two that belong together.")],
+    data: Annotated[
+        list[str] | None, typer.Argument(help="The file, or two that belong together.", show_default=False)
+    ] = None,
     out: Annotated[str, typer.Option(help="The problem file to write.")] = "problem.toml",
     answer: Annotated[
         list[str] | None,
@@ -38,6 +40,9 @@ def command(
     separator: Annotated[
         str | None, typer.Option(help="What separates the fields of a text file.", show_default=False)
     ] = None,
+    example: Annotated[
+        bool, typer.Option("--example", help="Copy an example file here first; --family says of which family.")
+    ] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Write over an earlier problem file.")] = False,
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Write without asking whether to; answers nothing.")] = False,
     quiet: output.Quiet = False,
@@ -53,6 +58,7 @@ def command(
     the answers to choose from. No answer is a default.
 
       $ sumwise init votes.csv
+      $ sumwise init --example
       $ sumwise init people.csv results.csv --out study.toml
       $ sumwise init results.xlsx --sheet Precincts --answer "fewer=they did not vote"
     """
@@ -60,6 +66,10 @@ def command(
 
     opening = {"sheet": sheet, "decimal": decimal, "encoding": encoding, "separator": separator}
     answers = parsed(answer or [])
+    if example:
+        data, family = copied_example(data, family, replace)
+    elif not data:
+        raise DataError("No file was given.", hint="name your file, or try sumwise init --example.")
     found = suggest_problem(data, out, answers, family, replace, **opening)
     while found.schema.questions and _terminal() and not json:
         for question in found.schema.questions:
@@ -80,6 +90,26 @@ def command(
         show_questions(found)
         raise typer.Exit(2)
     output.write(str(found.path) if quiet else f"Written: {found.path}. Next: sumwise fit {found.path} --out result")
+
+
+def copied_example(data: list[str] | None, family: str | None, replace: bool) -> tuple[list[str], str]:
+    """Copy the example files of a family here; return their names, and the family as problem files call it."""
+    from pathlib import Path
+    from shutil import copyfile
+
+    from sumwise import datasets
+
+    if data:
+        raise DataError("--example brings its own files.", hint="leave out the names of files.")
+    asked = {"collective": "flows"}.get(family or "", family or "ecological")
+    sources = datasets.example(asked)
+    for source in sources:
+        place = Path(source.name)
+        if place.exists() and place.read_bytes() != source.read_bytes() and not replace:
+            raise DataError(f"There is another file {source.name!r} here.", hint="go to another folder, or --replace.")
+    for source in sources:
+        copyfile(source, source.name)
+    return [source.name for source in sources], {"flows": "collective"}.get(asked, asked)
 
 
 def parsed(given: list[str]) -> dict[str, Any]:

@@ -54,7 +54,7 @@ def fit_problem(
     command : str
         For the provenance: what was typed.
     say : callable, optional
-        Called with the name of every stage.
+        Called with the name of every stage; a method ``estimates`` of it gets the first numbers, before checks.
     model : estimator, optional
         Fitted to the data already, with other contests.
     paged : bool, default True
@@ -95,6 +95,9 @@ def fit_problem(
         study.read()
         all_met(problem)
         study.fit(model)
+        shown = getattr(say, "estimates", None)
+        if shown is not None and (first := study.first_numbers()) is not None:
+            shown(first)
         made = study.report()
         summary = warned(made.summary, study.work.warnings)
         provenance = {

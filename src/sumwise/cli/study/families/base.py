@@ -52,6 +52,10 @@ class Study(Reading):
         """Apply a fitted model to a file of other units, bags or individuals."""
         raise NotImplementedError
 
+    def first_numbers(self) -> dict[str, Any] | None:
+        """Shares that can be shown before the report has checked them, as `sumwise.plots.plot_intervals` takes them."""
+        return None
+
     # what all share
 
     def train(self, estimator: Any) -> Any:

@@ -100,6 +100,14 @@ class Ecological(MarginsReading, Study):
 
     # --- out
 
+    def first_numbers(self) -> dict[str, Any] | None:
+        """Shares of every group, if checks take longer than the fit."""
+        if not self.problem.sensitivity or self.chosen == "Bounds":
+            return None
+        from sumwise.plots import interval_numbers
+
+        return interval_numbers(self.model, self.problem.level)
+
     def predict(self, model: Any, source: Path) -> pd.DataFrame:
         """Expected outcomes of other units from their groups, with intervals for a unit's own deviation."""
         p = self.problem
