@@ -3,6 +3,9 @@
 import importlib
 import json
 import tomllib
+from shutil import copyfile
+
+import pytest
 
 from sumwise import synthetic
 from sumwise.app.reading import (
@@ -17,6 +20,7 @@ from sumwise.app.reading import (
     suggestion,
 )
 from sumwise.cli.study.families import FAMILIES, study_class
+from sumwise.datasets import example
 from sumwise.io.formats import write_margins
 
 
@@ -30,11 +34,31 @@ def test_a_suggestion_has_every_column_with_its_role(tmp_path):
     assert found["family"] == "ecological"
     assert (tmp_path / "problem.toml").read_text() == found["text"]
     columns = {c["name"]: c for c in found["columns"]}
-    assert all(len(c["first"]) == 3 for c in columns.values())
+    assert all(len(c["first"]) == 6 and c["file"] == "votes.csv" for c in columns.values())
     assert {c["role"] for c in columns.values()} <= {r["key"] for r in found["roles"]} | {""}
     assert all(m["meaning"] for m in found["methods"])
     assert found["named"] == ["groups", "outcomes"]
     assert found["noise"]["kinds"] == {}
+
+
+def test_what_was_read_adds_up_to_a_number(tmp_path):
+    (tmp_path / "votes.csv").write_text("precinct,young,old,yes,no\nA,60,40,55,45\nB,10,80,30,60\n")
+    found = suggestion([str(tmp_path / "votes.csv")], str(tmp_path / "problem.toml"))
+    assert found["sums"] == ["Adds up in all 2 units: groups 190, outcomes 190."]
+    assert checked(str(tmp_path / "problem.toml"))["sums"] == found["sums"]
+
+
+@pytest.mark.parametrize("family", ["proportions", "distribution", "maxent", "flows"])
+def test_every_example_is_read_and_counted(tmp_path, family):
+    files = [copyfile(path, tmp_path / path.name) for path in example(family)]
+    found = suggestion([str(f) for f in files], str(tmp_path / "problem.toml"))
+    expected = {
+        "proportions": "1,000 individuals in 40 bags; the counts of classes add up to 1,000.",
+        "distribution": "764 samples in 40 bags, with one response each.",
+        "maxent": "5,000 individuals in 1 table.",
+    }
+    assert found["sums"] == [expected[family]] if family in expected else found["columns"]
+    assert {c["file"] for c in found["columns"]} <= {f.name for f in files}
 
 
 def test_values_become_the_file_that_was_read(tmp_path):

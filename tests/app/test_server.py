@@ -78,11 +78,24 @@ def test_from_a_file_to_a_report(client, tmp_path):
     assert "report.html" in facts["result"]
     answer, page = client(f"/files/{name}/{facts['root']}report.html")
     assert "sandbox" in answer.getheader("Content-Security-Policy")
+    answer, picture = client(f"/thumbnail/{name}")
+    assert answer.getheader("Content-Type").startswith("image/svg+xml")
+    assert picture.startswith(b"<svg xmlns=")
+    assert picture in page
     assert b"&lt;b&gt;Votes&lt;/b&gt;" in page
     answer, packed = client(f"/zip/{name}")
     assert "report.html" in zipfile.ZipFile(io.BytesIO(packed)).namelist()
     assert client.json("/api/studies")[0]["title"] == "<b>Votes</b>"
     assert client(f"/files/{name}/problem.toml")[1].startswith(b"# a problem file")
+
+
+def test_an_example_is_a_study_of_its_own(client):
+    name = client.json("/api/example/proportions", "POST", {})["study"]
+    again = client.json("/api/example/proportions", "POST", {})["study"]
+    assert name != again
+    assert client.json(f"/api/studies/{name}")["files"] == ["districts.csv", "people.csv"]
+    assert "no example" in client.json("/api/example/other", "POST", {})["error"]
+    assert client(f"/thumbnail/{name}")[0].status == 400  # no result yet
 
 
 def test_a_problem_that_cannot_be_read_is_not_saved(client):

@@ -111,6 +111,31 @@ def test_every_family_from_upload_to_report(page, address, files, family):
     shot(page, f"report-{family}")
 
 
+@pytest.mark.parametrize("family", ["ecological", "proportions", "distribution", "flows", "maxent"])
+def test_an_example_is_one_click_from_its_report(page, address, family):
+    page.goto(address)
+    page.click(f"[data-example={family}]")
+    page.wait_for_selector("#columns tbody tr")
+    assert page.locator("#columns th[data-role]").count() >= 5
+    assert finished(page)
+    page.click("#go-home")
+    page.wait_for_selector("#studies img")
+    assert serious(page) == []
+
+
+def test_a_changed_role_says_whether_all_adds_up_and_disables_run(page, address, votes):
+    uploaded(page, address, votes)
+    assert page.inner_text("#sums").startswith("Adds up in all 40 units: ")
+    menu = page.locator("#columns th[data-role=groups] select").first
+    menu.select_option("")
+    page.wait_for_selector("#sums.bad")
+    assert page.is_disabled("#run")
+    assert "problem.toml" not in page.inner_text("#message")
+    menu.select_option("groups")
+    page.wait_for_selector("#sums:not(.bad):has-text('Adds up')")
+    assert page.is_enabled("#run")
+
+
 def test_several_contests_have_one_report_with_links_to_each(page, address, files):
     uploaded(page, address, files["contests"])
     assert "outcomes of" in page.inner_text("#columns")

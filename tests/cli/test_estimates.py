@@ -30,6 +30,13 @@ def test_what_is_no_finding_has_no_estimate():
     assert "●" in second[3]
 
 
+def test_findings_of_several_contests_are_the_table():
+    found = {"what": "Governor: Share of white voters who chose Kemp", "value": 0.72, "low": 0.61, "high": 0.83}
+    columns, rows = estimates_table({"findings": [found | {"kind": "share", "level": 0.9}]})
+    assert columns[2] == ">90% interval"
+    assert rows[0][:3] == [found["what"], "72%", "61% to 83%"]
+
+
 def test_fit_shows_estimates_first_and_last(tmp_path, capsys):
     path = ecological(tmp_path)
     path.write_text(path.read_text().replace("sensitivity = false", "sensitivity = true"))

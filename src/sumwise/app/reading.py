@@ -66,7 +66,7 @@ ROLE_NAMES = {
 }
 NOT_OPENING = ("missing", "without", "only", "leave_out", "zero", "footnotes")  # keys of [data] about rows and entries
 PACKAGES = {"collective": "flows"}  # of a family's methods, if it is called otherwise
-MOST_SHOWN = 3
+MOST_SHOWN = 6  # rows
 
 
 def suggestion(
@@ -78,25 +78,27 @@ def suggestion(
 
     found = suggest_problem(files, out, answers, family, overwrite=True)
     found.write()
-    facts = {**found.to_dict(), "text": found.text}
+    facts = {**found.to_dict(), "text": found.text, "sums": [each["sums"] for each in found.read if each.get("sums")]}
     return facts if found.schema.questions else {**facts, **described(Problem.parse(found.text, Path(out)))}
 
 
 def checked(path: str) -> dict[str, Any]:
     """Read the data of a problem file as a fit would; return what was read, or raise what a fit would."""
     from sumwise.cli.study.families import study_of
+    from sumwise.cli.study.initialise import sums_of
     from sumwise.schema.opened import all_met
     from sumwise.schema.problem import Problem
     from sumwise.schema.reading.contests import contest_problems
 
     problem = Problem.from_file(path)
-    remarks = []
+    remarks, sums = [], []
     for name, each in (contest_problems(problem) or {"": problem}).items():
         study = study_of(each)
         study.read()
         all_met(each)
         remarks += [f"{name}: {line}" if name else line for line in (*each.remarks, *getattr(study, "notes", ()))]
-    return {**described(problem), "text": problem.text, "remarks": remarks}
+        sums += [f"{name}: {line}" if name else line for line in [sums_of(study)] if line]
+    return {**described(problem), "text": problem.text, "remarks": remarks, "sums": sums}
 
 
 def described(problem: Any) -> dict[str, Any]:
@@ -157,7 +159,8 @@ def file_columns(problem: Any, rest: str = "") -> list[dict[str, Any]]:
             if role == "subgroups" and unnamed and key == "file":
                 role, also = unnamed, [role]  # a feature, too, as all others are
             also = [other for other in also if role != "categorical" or other != rest]  # a feature anyway
-            shown.append({"name": column.name, "kind": kind, "first": first, "role": role, "also": also})
+            facts = {"name": column.name, "kind": kind, "first": first, "role": role, "also": also}
+            shown.append(facts | {"file": path.name})
             if column.name in contest:
                 shown[-1]["contest"] = "; ".join(contest[column.name])
     return shown

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import secrets
 import sys
 import tempfile
@@ -39,6 +40,7 @@ POLICY += "img-src 'self' data:; form-action 'none'; base-uri 'none'; frame-ance
 REPORT_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
 REPORT_POLICY += "form-action 'none'; base-uri 'none'; frame-ancestors 'self'; sandbox allow-scripts allow-downloads"
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError)
+FIRST_PICTURE = re.compile(r"<svg xmlns=.*?</svg>", re.DOTALL)
 STATIC = {"app.js": "text/javascript; charset=utf-8", "app.css": "text/css; charset=utf-8"}
 KINDS = {
     ".html": "text/html; charset=utf-8",
@@ -79,6 +81,7 @@ class App:
             ("/static/{file}", self.static, "GET"),
             ("/api/studies", self.studies, "GET"),
             ("/api/upload/{file}", self.upload, "PUT"),
+            ("/api/example/{family}", self.example, "POST"),
             (study, self.one_study, "GET"),
             (f"{study}/suggest", self.suggest, "POST"),
             (f"{study}/problem", self.problem, "POST"),
@@ -89,6 +92,7 @@ class App:
             (f"{study}/cancel", self.cancel, "POST"),
             (f"{study}/job", self.job, "GET"),
             ("/files/{name}/{path:path}", self.file, "GET"),
+            ("/thumbnail/{name}", self.thumbnail, "GET"),
             ("/zip/{name}", self.zip, "GET"),
             ("/api/quit", self.quit, "POST"),
         ]
@@ -157,6 +161,15 @@ class App:
         found.headers["Content-Security-Policy"] = policy
         return found
 
+    async def thumbnail(self, request: Any) -> Any:
+        """The first picture of a study's report."""
+        result = self.workspace.result(request.path_params["name"])
+        page = "" if result is None else (result / "report.html").read_text("utf-8")
+        picture = FIRST_PICTURE.search(page)
+        if picture is None:
+            raise DataError("This report has no picture.")
+        return _response(picture[0], "image/svg+xml")
+
     async def zip(self, request: Any) -> Any:
         """The result of a study as one archive."""
         name = request.path_params["name"]
@@ -192,6 +205,12 @@ class App:
             request.stream(), request.path_params["file"], request.query_params.get("study") or None
         )
         return {"study": name}
+
+    async def example(self, request: Any) -> Any:
+        """Make a study of the example files of a family, which the package carries."""
+        from sumwise.datasets import example
+
+        return {"study": self.workspace.take(example(request.path_params["family"]))}
 
     async def one_study(self, request: Any) -> Any:
         """A study; with ?reading=1 also its problem file, as it is read."""

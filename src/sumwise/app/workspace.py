@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +73,16 @@ class Workspace:
                 continue
             return name
         raise DataError("There are 10,000 studies of that name.", hint="give the file another name.")
+
+    def take(self, sources: Sequence[Path]) -> str:
+        """Copy files that the package carries into a new study; returns its name."""
+        if self.single:
+            raise DataError("This is a finished result, to look at.", hint="start sumwise serve with another folder.")
+        name = self.new(sources[0].stem)
+        for source in sources:
+            with new_file(self.folder / name / source.name, private=True) as out:
+                out.write(source.read_bytes())
+        return name
 
     async def receive(self, chunks: AsyncIterator[bytes], filename: str, study: str | None) -> str:
         """Stream an upload to disk; the file appears when it is whole. Returns the study's name."""

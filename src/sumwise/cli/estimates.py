@@ -22,7 +22,8 @@ def estimates_table(summary: Mapping[str, Any]) -> tuple[list[str], list[list[st
     Parameters
     ----------
     summary : mapping
-        Of a report: the numbers of its first picture if these are shares, else its findings.
+        Of a report: the numbers of its first picture if these are shares, else its findings; of several contests their
+        findings.
 
     Examples
     --------
@@ -31,7 +32,7 @@ def estimates_table(summary: Mapping[str, Any]) -> tuple[list[str], list[list[st
     >>> estimates_table({"findings": [found], "sections": []})[1][0][:3]
     ['White voters', '50%', '40% to 60%']
     """
-    first = next((s["blocks"] for s in summary["sections"] if s["key"] == "found"), [])
+    first = next((s["blocks"] for s in summary.get("sections", ()) if s["key"] == "found"), [])
     picture = next((b for b in first if b["kind"] == "figure" and b["plot"] in DRAWN), None)
     rows = _findings(summary["findings"]) if picture is None else share_rows(picture["numbers"])
     level = next((f["level"] for f in summary["findings"] if f.get("level")), 0.95)

@@ -1,5 +1,6 @@
 """Figures, one per file: its numbers, as a dict, then its drawing, which takes `ax=` and returns it."""
 
+from sumwise.plots.bag_contrast import bag_contrast_numbers, plot_bag_contrast
 from sumwise.plots.calibration import calibration_numbers, plot_calibration
 from sumwise.plots.coefficients import plot_coefficients
 from sumwise.plots.confusion import confusion_numbers, plot_confusion
@@ -26,6 +27,7 @@ from sumwise.plots.unit_scatter import plot_unit_scatter, unit_scatter_numbers
 
 __all__ = [
     "animate_flows",
+    "bag_contrast_numbers",
     "calibration_numbers",
     "confusion_numbers",
     "connectivity_numbers",
@@ -34,6 +36,7 @@ __all__ = [
     "interval_numbers",
     "map_numbers",
     "method_numbers",
+    "plot_bag_contrast",
     "plot_calibration",
     "plot_coefficients",
     "plot_confusion",

@@ -33,7 +33,11 @@ SETTINGS: dict[Any, Any] = {
 SQUARE = {"tomography", "calibration", "confusion", "predicted", "unit_scatter", "unit_map"}
 SQUARE |= {"flows", "routes", "places", "connectivity"}
 LINES = {"methods": "low", "subgroups": "low"}
-GROUPED = ("intervals", "polarisation")
+GROUPED = {
+    "intervals": ("groups", "outcomes"),
+    "polarisation": ("groups", "outcomes"),
+    "bag_contrast": ("features", "groups"),
+}
 WIDTH_USED = 0.92  # of the width, where frames share their layout
 DASHES = ["-", "--", ":", "-."]
 NAMES = {"wide": 40, "narrow": 20, "both": 20}  # characters of a name
@@ -123,7 +127,8 @@ def _size(plot: str, numbers: dict[str, Any], width: str) -> tuple[float, float]
     """The page's width, and tall enough for a line per entry; at most about one screen."""
     across = WIDTHS[width][0]
     if plot in GROUPED:
-        rows = len(numbers["labels" if "labels" in numbers else "groups"]), len(numbers.get("outcomes", ("",)))
+        blocks, lines = GROUPED[plot]
+        rows = len(numbers["labels" if "labels" in numbers else blocks]), len(numbers.get(lines, ("",)))
         return across, 0.4 + (1.35 if width == "wide" else 1.5) * rows_height(*rows)
     if plot in LINES:
         lines = int(np.size(np.array(numbers[LINES[plot]], dtype=float)))

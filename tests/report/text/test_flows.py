@@ -42,18 +42,18 @@ def test_a_page_has_maps_routes_connectivity_checks_and_intervals():
     assert "95% interval" in found.findings[1]
     assert "the estimated counts alone imply" in found.findings[1]  # counts are noisy: the bounds are not the data's
     shown = [f.plot for f in found.figures]
-    assert shown[:3] == ["flows", "routes", "connectivity"]
+    assert shown[:3] == ["flows", "connectivity", "routes"]
     assert "places" in shown
     assert len(found.figures[0].numbers[0]["outlines"]) == 1
     words = str(found.summary["sections"])
     for part in ("Forecast check", "How individuals move", "gap to the optimum", "closed", "Poisson(rate=1)"):
         assert part in words
-    assert found.figures[2].numbers["regions"] == ["low", "high"]
+    assert found.figures[1].numbers["regions"] == ["low", "high"]
     assert {"estimates", "places", "routes"} <= set(found.frames)
     top = blocks(found, "table")
     assert any("intervals" in t["title"] for t in top)
     assert "model.seasons_" not in words
-    assert found.figures[1].svg().startswith("<svg")
+    assert found.figures[2].svg().startswith("<svg")
 
 
 def test_bounds_of_exact_counts_are_what_the_data_imply():

@@ -15,10 +15,17 @@ function make(tag, text, more = {}) {
   return node;
 }
 
+// What the command line would say, as this page says it.
+const PAGE_WORDS = [[/^'?\.?problem[\w.]*\.toml'?(?:, line \d+)?: /, ""], [/,? or pass mismatch='rescale'/, ", or add mismatch = \"rescale\" under [data] in the problem file below,"],
+  [/pass mismatch='(\w+)'/g, "add mismatch = \"$1\" under [data] in the problem file below"], [/,? or give --answer[^.]*/g, ""], [/--answer "?[^".]*"?/g, "the questions above"],
+  [/sumwise init\b[^.,]*/g, "Read again"], [/sumwise fit\b[^.,]*/g, "Run"], [/--resume|--restart|--replace/g, "Run"], [/--family/g, "the menu “What the file is about”"],
+  [/add --(\w+)/g, "set $1"], [/run again with --debug to see where, and report it/g, "please report it with the messages below"]];
+const inPageWords = (text) => PAGE_WORDS.reduce((words, [from, to]) => words.replace(from, to), text || "");
+
 function say(problem) {
   const box = $("message");
   box.hidden = !problem;
-  box.textContent = problem ? problem.error + (problem.hint ? " " + problem.hint : "") : "";
+  box.textContent = problem ? inPageWords(problem.error) + (problem.hint ? " " + inPageWords(problem.hint) : "") : "";
   if (problem) box.scrollIntoView({ block: "center" });
 }
 
@@ -40,10 +47,14 @@ async function home() {
   stopWatching();
   current = null;
   $("study").hidden = true; $("home").hidden = false;
+  document.body.classList.remove("panes");
   document.title = "sumwise";
   const list = await ask("/api/studies");
   $("studies").replaceChildren(...list.map((study) => {
     const item = make("li"), button = make("button", "", { type: "button" });
+    if (study.result.includes("report.html")) {
+      button.append(make("img", undefined, { src: base + "/thumbnail/" + encodeURIComponent(study.name), alt: "", loading: "lazy", onerror() { this.remove(); } }));
+    }
     button.append(make("strong", study.title || study.name), make("br"),
       make("span", [study.title ? study.name : "", study.method, WORDS[study.job.status]].filter(Boolean).join(" · ")));
     button.addEventListener("click", () => go(study.name));
@@ -72,7 +83,7 @@ async function open(name) {
   releaseReady(facts);
   $("main").focus();
   if (!facts.files.length) return;
-  for (const part of [$("columns").tBodies[0], $("checks")]) part.replaceChildren();  // of the study before
+  for (const part of [$("columns"), $("checks"), $("sums")]) part.replaceChildren();  // of the study before
   $("seen").textContent = "Reading the file …";
   $("reading").hidden = false;
   const known = await ask(of(name) + "?reading=1").catch((error) => { $("seen").textContent = ""; throw error; });
@@ -90,7 +101,8 @@ async function recognise(answers) {
 
 function show(found) {
   $("reading").hidden = false;
-  if (found.error) { say(found); $("seen").textContent = found.error; return; }
+  readable(!found.error);
+  if (found.error) { say(found); $("seen").textContent = inPageWords(found.error); return; }
   showQuestions(found);
   if ((found.questions || []).length) return;
   if (!found.family && reading && reading.study === current) {  // saved: what was recognised stays on the page
@@ -102,8 +114,10 @@ function show(found) {
   const lines = [...(found.remarks || [])];
   for (const [column, why] of Object.entries(found.not_used || {})) lines.push("Not used: " + column + ": " + why);
   $("checks").replaceChildren(...lines.map((line) => make("li", line)));
-  $("columns").tBodies[0].replaceChildren(...found.columns.map(columnRow));
-  $("columns").classList.toggle("unnamed", !reading.named.length);
+  $("sums").textContent = (found.sums || []).join(" ");
+  const sheets = new Map();
+  for (const column of found.columns) sheets.set(column.file, [...(sheets.get(column.file) || []), column]);
+  $("columns").replaceChildren(...[...sheets].map(([file, columns]) => sheet(file, columns)));
   $("roles").replaceChildren(...found.roles.flatMap((role) => [make("dt", role.name), make("dd", role.meaning)]));
   $("family").value = found.values.family || "";
   $("title").value = found.values.title || "";
@@ -133,7 +147,8 @@ function showQuestions(found) {
   $("questions").replaceChildren();
   if (!open.length) return;
   for (const id of ["settings", "private"]) $(id).hidden = true;
-  $("columns").tBodies[0].replaceChildren();
+  $("columns").replaceChildren();
+  readable(false);
   $("seen").textContent = "The file leaves " + open.length + (open.length > 1 ? " questions" : " question") + " open.";
   for (const [k, question] of open.entries()) {
     const menu = make("select", undefined, { id: "question-" + k, multiple: question.several });
@@ -163,28 +178,67 @@ function showNoise() {
   for (const key of NOISE) $(key + "-row").hidden = !wanted.includes(key);
 }
 
-function columnRow(column) {
-  const row = make("tr"), menu = make("select");
-  row.setAttribute("role", "row");
+// The first rows of a file as a spreadsheet: a column's role is the menu in its head, and its colour.
+function sheet(file, columns) {
+  const box = make("div", undefined, { className: "scroll", tabIndex: 0 }), table = make("table"), head = make("tr"), body = make("tbody");
+  box.setAttribute("role", "region");
+  box.setAttribute("aria-label", "First rows of " + file);
+  head.append(...columns.map(columnHead));
+  for (let k = 0; k < Math.max(...columns.map((column) => column.first.length)); k += 1) {
+    const row = make("tr");
+    for (const column of columns) {
+      const cell = make("td", column.first[k], { className: column.kind });
+      cell.dataset.of = column.name;
+      row.append(cell);
+    }
+    body.append(row);
+  }
+  const thead = make("thead");
+  thead.append(head);
+  table.append(make("caption", file + ": first rows. The menu in a column's head says what it is."), thead, body);
+  box.append(table);
+  for (const part of head.cells) paint(table, part.dataset.of, part.dataset.role);
+  table.addEventListener("click", (event) => {  // a click on a column goes to its menu
+    const cell = event.target.closest("td");
+    if (cell) head.querySelectorAll("th")[cell.cellIndex].querySelector("select")?.focus();
+  });
+  return box;
+}
+
+function paint(table, name, role) {
+  for (const cell of table.querySelectorAll("[data-of]")) if (cell.dataset.of === name) cell.dataset.role = role;
+}
+
+function columnHead(column) {
+  const head = make("th", undefined, { scope: "col" }), menu = make("select");
+  head.dataset.of = column.name;
+  head.dataset.role = column.contest ? column.contest.split(" ")[0] : column.role;
   menu.dataset.column = column.name;
   menu.setAttribute("aria-label", "Role of " + column.name);
   menu.append(make("option", "not used", { value: "" }), ...reading.roles.map((r) => make("option", r.name, { value: r.key })));
   menu.value = column.role;
-  const cell = make("td");
-  if (column.contest) cell.append(make("span", column.contest, { className: "small" }));
-  else cell.append(menu);
-  row.append(make("th", column.name, { scope: "row" }), make("td", column.kind), make("td", column.first.join(", ")), cell);
-  const shown = make("td"), input = make("input", undefined,
-    { value: (reading.values.names || {})[column.name] || "", placeholder: column.name, maxLength: 100 });
+  const input = make("input", undefined,
+    { value: (reading.values.names || {})[column.name] || "", placeholder: "name in report", maxLength: 100 });
   input.dataset.names = column.name;
   input.setAttribute("aria-label", "Name of " + column.name + " in the report");
   const named = () => { input.hidden = !reading.named.includes(menu.value || (column.contest || "").split(" ")[0]); };
-  menu.addEventListener("change", named);
+  menu.addEventListener("change", () => { named(); paint(menu.closest("table"), column.name, menu.value); changed(); });
   named();
-  shown.append(input);
-  row.append(shown);
-  for (const part of row.cells) part.setAttribute("role", part.tagName === "TH" ? "rowheader" : "cell");  // whatever the layout
-  return row;
+  head.append(make("span", column.name, { className: "name" }), column.contest ? make("span", column.contest, { className: "small" }) : menu, input);
+  return head;
+}
+
+// A changed role is read at once: whether all adds up stands above the columns.
+let pending = null;
+function changed() {
+  clearTimeout(pending);
+  const of = current;
+  pending = setTimeout(() => { if (of === current) save({ values: values(), contests: reading.contests }); }, 700);
+}
+
+function readable(good) {
+  $("run").disabled = !good;
+  $("sums").classList.toggle("bad", !good);
 }
 
 function values() {
@@ -225,14 +279,17 @@ function values() {
 
 async function save(body) {
   say(null);
-  $("saved").textContent = "Reading the data …";
-  const found = await post(of(current) + "/problem", body).catch(() => null);
+  clearTimeout(pending);
+  $("saved").textContent = $("sums").textContent = "Reading the data …";
+  const found = await post(of(current) + "/problem", body).catch((error) => { $("sums").textContent = inPageWords(error.message); return null; });
   $("saved").textContent = found ? "Saved; the data can be read this way." : "Not saved.";
+  readable(!!found);
   if (found) show(found);
   return found;
 }
 
 async function run() {
+  clearTimeout(pending);
   const changed = reading && JSON.stringify(values()) !== saved;
   if (changed) { say(null); $("saved").textContent = "Reading the data …"; }
   const job = await post(of(current) + "/run", changed ? { values: values(), contests: reading.contests } : {})
@@ -249,11 +306,19 @@ function showJob(job) {
   const words = known + (live && job.lines && job.lines.length ? " " + job.lines[job.lines.length - 1] : "");
   if ($("status").textContent !== words) $("status").textContent = words;  // screen readers read what changes
   $("log").textContent = (job.lines || []).join("\n");
+  firstNumbers(job.lines || [], live);
   const focused = document.activeElement;
   $("bar").hidden = !live; $("cancel").hidden = !live; $("run").hidden = live;
   if (focused === $(live ? "run" : "cancel")) $(live ? "cancel" : "run").focus();  // the button that was pressed is hidden now
   stopWatching();
   if (live) timer = setTimeout(watch, 1000);
+}
+// The table that a fit writes before its checks: from its heading to the next stage.
+function firstNumbers(lines, live) {
+  const start = lines.findIndex((line) => /estimate\s+[\d.]+% interval/.test(line));
+  const table = start < 0 ? [] : lines.slice(start), end = table.findIndex((line) => /^(compare|fit|write|check)/.test(line));
+  $("first").hidden = !live || !table.length;
+  $("first").textContent = (end < 0 ? table : table.slice(0, end)).join("\n");
 }
 function stopWatching() { clearTimeout(timer); timer = null; }
 
@@ -278,6 +343,7 @@ async function watch() {
 function showResult(facts) {
   const there = facts.result.length > 0;
   $("result").hidden = !there;
+  document.body.classList.toggle("panes", there);
   if (!there) return;
   const place = base + "/files/" + encodeURIComponent(facts.name) + "/" + facts.root;
   $("open-report").href = place + "report.html";
@@ -344,6 +410,9 @@ for (const kind of ["dragover", "dragleave", "drop"]) {
     $("drop").classList.toggle("over", kind === "dragover");
     if (kind === "drop" && event.dataTransfer.files.length) send(event.dataTransfer.files).catch(() => {});
   });
+}
+for (const button of document.querySelectorAll("[data-example]")) {
+  button.addEventListener("click", () => post("/api/example/" + button.dataset.example).then((answer) => go(answer.study), () => {}));
 }
 $("recognise").addEventListener("click", () => recognise({}));
 $("save").addEventListener("click", () => save({ values: values(), contests: reading.contests }));

@@ -199,7 +199,8 @@ def _read_like_fit(problem: Problem) -> list[dict[str, Any]]:
                 message = message.removeprefix(problem.name).partition(": ")[2]
             where = f"contest {name!r}: " if name else ""
             raise type(error)(f"{where}{message}", hint=error.hint) from error
-        seen.append({**({"contest": name} if name else {}), **_facts(study), "remarks": problems[name].remarks})
+        facts = {**_facts(study), "sums": f"{name}: {sums_of(study)}" if name else sums_of(study)}
+        seen.append({**({"contest": name} if name else {}), **facts, "remarks": problems[name].remarks})
     return seen
 
 
@@ -214,6 +215,30 @@ def _facts(study: Any) -> dict[str, Any]:
         sides = {key: {name: total / everybody for name, total in side.items()} for key, side in sides.items()}
         return {"units": facts["units"], "people": None, **sides, "denominator": "units count alike"}
     return {"units": facts["units"], "people": facts["total"], **sides, "denominator": facts["denominator"]}
+
+
+def sums_of(study: Any) -> str:
+    """What was read, in numbers that a person knows: that both sides add up, and to what; or how many there are."""
+    facts = _facts(study)
+    if facts:
+        sides = {key: sum(facts[key].values()) for key in ("groups", "outcomes")}
+        if facts["people"] is None:
+            return f"Adds up: shares of groups and of outcomes in {facts['units']:,} units."
+        return (
+            f"Adds up in all {facts['units']:,} units: groups {sides['groups']:,.0f}, outcomes "
+            f"{sides['outcomes']:,.0f}."
+        )
+    bags, counts = getattr(study, "bags", None), getattr(study, "counts", None)
+    if bags is not None and counts is not None and np.ndim(counts) == 2:
+        return (
+            f"{bags.n_rows:,} individuals in {len(bags):,} bags; the counts of classes add up to {counts.sum():,.0f}."
+        )
+    if bags is not None:
+        return f"{bags.n_rows:,} samples in {len(bags):,} bags, with one response each."
+    tables = getattr(study, "tables", None)
+    if tables is not None and tables.n is not None:
+        return f"{tables.n:,.0f} individuals in {len(tables):,} table{'s' * (len(tables) != 1)}."
+    return ""
 
 
 def _seen_from(problem: Path, file: Any) -> str:

@@ -143,6 +143,24 @@
     };
     slider.addEventListener("input", show);
     show();
+    var play = figure.querySelector("button.play"), clock = null;
+    var stop = function () {
+      clearInterval(clock);
+      clock = null;
+      play.textContent = "Play";
+      play.setAttribute("aria-pressed", "false");
+    };
+    play.addEventListener("click", function () {
+      if (clock !== null) { stop(); return; }
+      if (Number(slider.value) === frames.length - 1) { slider.value = 0; show(); }
+      play.textContent = "Pause";
+      play.setAttribute("aria-pressed", "true");
+      clock = setInterval(function () {
+        slider.value = Number(slider.value) + 1;
+        show();
+        if (Number(slider.value) === frames.length - 1) { stop(); }
+      }, 900);
+    });
   });
   window.addEventListener("beforeprint", function () {
     document.querySelectorAll("details.appendix, details:not(.numbers)").forEach(function (d) { d.open = true; });

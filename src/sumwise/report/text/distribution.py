@@ -15,6 +15,7 @@ from sumwise.report.context import Context, listed, plural
 from sumwise.report.summary import FEW_ROWS, Summary, bullets, facts, figure, finding, note, table, text
 
 FOLDS = 10
+MOST_CLASSES = 6  # of bags, in the first picture
 ASSUMED = {
     "LinearEmbedding": [
         "The response is linear in the means of the features over a bag; spread within bags is ignored."
@@ -64,6 +65,7 @@ def write(context: Context) -> Summary:
         about = _regression(context, summary, y, predicted)
     else:
         about = _classification(context, summary, y, predicted, classes)
+    _separation(context, summary, bags, y, classes)
     frame = context.frames["estimates"]
     title, few = "Every bag, predicted by a fit that has not seen it", len(frame) <= FEW_ROWS
     listed_bags = table(frame, title, {"samples": "count"}, "estimates.csv", not few, about)
@@ -169,6 +171,55 @@ def _of_folds(score: float, ends: tuple[float, float]) -> tuple[float, float]:
     scale = (1 + FOLDS / (FOLDS - 1)) ** 0.5
     low, high = (end if np.isinf(score) else score + scale * (end - score) for end in ends)
     return (max(low, 0.0) if ends[0] >= 0 else low), high
+
+
+def _separation(context: Context, summary: Summary, bags: Any, y: np.ndarray, classes: list[str] | None) -> None:
+    """The first picture: what separates bags of a low and of a high response, or of each class."""
+    if classes is None:
+        numbers = plots.bag_contrast_numbers(bags, y.reshape(len(y), -1)[:, 0])
+        of = f"a third of the bags each, by {context.response or 'response'}"
+    elif len(classes) <= MOST_CLASSES:
+        names = list(getattr(context.model, "classes_", range(len(classes))))
+        at = y.argmax(axis=1) if y.ndim == 2 else np.array([names.index(v) for v in y.tolist()])
+        numbers, of = plots.bag_contrast_numbers(bags, at, classes), "the bags of each class"
+    else:
+        return
+    if not numbers["features"] or len(numbers["groups"]) < 2:
+        return
+    columns = [str(f) for f in bags.features]
+    numbers["features"] = [context.feature_name(f, columns) for f in numbers["features"]]
+    rows = [
+        {"feature": f, "bags": g, "median": numbers["middle"][k, j], "10%": numbers["low"][k, j]}
+        | {"90%": numbers["high"][k, j]}
+        for k, f in enumerate(numbers["features"])
+        for j, g in enumerate(numbers["groups"])
+    ]
+    caption = (
+        f"What separates the bags: median (dot) and the middle 80% (line) of the samples in {of}; every bag counts "
+        "alike. Features that differ most come first."
+    )
+    if len(numbers["features"]) < bags.n_features:
+        caption += f" Drawn are {len(numbers['features'])} of {bags.n_features} features."
+    data = table(pd.DataFrame(rows), "Features by group of bags")
+    title = _contrast(numbers, context.response or "response", classes)
+    if summary.record["score"] <= summary.record["score of a constant"]:
+        title, caption = None, f"{caption} The samples do not predict the response, so differences may be chance."
+    first = figure("bag_contrast", numbers, caption, data, title=title)
+    summary.sections.setdefault("found", []).insert(0, first)
+
+
+def _contrast(numbers: dict[str, Any], response: str, classes: list[str] | None) -> str:
+    """The first feature's difference between the outer groups, as a title."""
+    middle, width = numbers["middle"][0], (numbers["high"] - numbers["low"])[0]
+    first, last = (0, -1) if classes is None else (int(np.argmin(middle)), int(np.argmax(middle)))
+    feature = numbers["features"][0]
+    shift, wider = float(middle[last] - middle[first]), float(width[last] - width[first])
+    if abs(shift) >= abs(wider) / 2:
+        words = f"{feature} is {'higher' if shift > 0 else 'lower'}"
+    else:
+        words = f"{feature} varies {'more' if wider > 0 else 'less'}"
+    where = f"bags of class {classes[last]}" if classes is not None else f"bags with the highest {response}"
+    return f"{sentence(words)} in {where}"
 
 
 def _bags(context: Context) -> pd.DataFrame:

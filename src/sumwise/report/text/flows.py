@@ -20,7 +20,7 @@ MOST_FRAMES = 24  # steps that are drawn
 MOST_ROWS = 2000  # flows that are listed: the largest
 MOST_CELLS = 2e5  # times x places up to which intervals and checks are computed for the page
 INTERVALS = 12  # flows that get an interval
-ROUTES = 12
+ROUTES = 6
 SAME_TOTAL = 0.01  # relative difference of totals that are estimates of one population
 MIN_LISTED_FLOW = 0.05  # individuals of a flow that is listed
 COUNTS: dict[str, str] = dict.fromkeys(("count", "low", "high", "counted", "estimated", "individuals"), "count")
@@ -69,8 +69,8 @@ def write(context: Context) -> Summary:
     summary.findings = _findings(context, moves, stay, intervals)
     summary.lead = _lead(context, stay)
     outlines = {} if context.outlines is None else {"outlines": rings(context.outlines)}  # of all maps
-    maps = _flow_figure(context, moves, outlines), _route_figure(context, outlines)
-    summary.add("found", *maps, _connectivity_figure(context))
+    summary.add("found", _flow_figure(context, moves, outlines, stay), _connectivity_figure(context))
+    summary.add("estimates", _route_figure(context, outlines))
     found, why = intervals
     largest = f"The largest flows between places, with {context.percent} intervals"
     summary.add("estimates", text(why) if found is None else table(found, largest, COUNTS, about=EXCHANGE))
@@ -216,7 +216,32 @@ def _called(name: Any, word: str, end: Any = None, between: str = "to") -> str:
     return f"{start} {between} {until}"
 
 
-def _flow_figure(context: Context, moves: pd.DataFrame, outlines: dict[str, Any]) -> dict[str, Any] | None:
+COMPASS = ("east", "north-east", "north", "north-west", "west", "south-west", "south", "south-east")
+COMMON = 0.5  # of the mean length of moves, from which their mean is called a direction
+
+
+def _direction(frames: list[dict[str, Any]]) -> str:
+    """Where those who are counted move on average, on a map with degrees; empty if they have no common direction."""
+    if not frames or not frames[0].get("lonlat", True):
+        return ""
+    counts = np.concatenate([frame["counts"] for frame in frames])
+    moves = np.concatenate([np.asarray(frame["moves"], dtype=float).reshape(-1, 2) for frame in frames])
+    at = np.concatenate([np.asarray(frame["starts"], dtype=float).reshape(-1, 2) for frame in frames])
+    if not counts.sum():
+        return ""
+    moves = moves * np.column_stack(
+        [np.cos(np.radians(at[:, 1])), np.ones(len(at))]
+    )  # a degree of longitude is shorter
+    mean = (counts[:, None] * moves).sum(axis=0) / counts.sum()
+    length = float((counts * np.hypot(*moves.T)).sum() / counts.sum())
+    if np.hypot(*mean) <= COMMON * length:
+        return ""
+    return COMPASS[round(float(np.degrees(np.arctan2(mean[1], mean[0]))) / 45) % 8]
+
+
+def _flow_figure(
+    context: Context, moves: pd.DataFrame, outlines: dict[str, Any], stay: np.ndarray
+) -> dict[str, Any] | None:
     model = context.model
     if model.places_.distances is not None:  # a map needs coordinates
         return None
@@ -224,7 +249,7 @@ def _flow_figure(context: Context, moves: pd.DataFrame, outlines: dict[str, Any]
     caption = "Each arrow is the mean move of those who start at a place; colour shows how many there are."
     n = len(model.steps_[0])
     steps = np.unique(np.linspace(0, n - 1, min(MOST_FRAMES, n)).round().astype(int))
-    caption += " Use the slider to move through time." if n > 1 else ""
+    caption += " Play, or use the slider, to move through time." if n > 1 else ""
     caption += f" {len(steps)} of {n} steps are drawn." if len(steps) < n else ""
     frames, labels, counts = [], [], model.counts()
     for k in steps:
@@ -233,7 +258,12 @@ def _flow_figure(context: Context, moves: pd.DataFrame, outlines: dict[str, Any]
         numbers = plots.flow_numbers(counts, edge, where["positions"])
         frames.append({**numbers, "title": labels[-1], **where})
     data = table(moves.head(MOST_ROWS), "Flows", COUNTS)
-    return figure("flows", frames, caption, data, labels=labels)
+    title, where_to = (
+        f"{100 * float(np.mean(stay)):.0f}% stay from one {context.time_name} to the next",
+        _direction(frames),
+    )
+    title += f"; those who move go {where_to} on average" if where_to else ""
+    return figure("flows", frames, caption, data, labels=labels, title=title)
 
 
 def _route_figure(context: Context, outlines: dict[str, Any]) -> dict[str, Any] | None:
