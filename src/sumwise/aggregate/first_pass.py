@@ -216,8 +216,8 @@ def refuse_identifiers(levels: dict[str, int], n_rows: int) -> None:
             raise DataError(
                 f"Column {name!r} has {size:,} levels in {n_rows:,} rows, fewer than two rows each: it identifies "
                 "people, or is a number too fine to count.",
-                hint="leave it out by naming the other attributes (-a), or give it a rule by an Encoding (--encode); "
-                "person=... if it names persons.",
+                hint="leave it out by naming the other attributes (-a), give it cut points, or merge rare levels by "
+                "max_levels (--encode); person=... if it names persons.",
             )
 
 

@@ -118,6 +118,11 @@ class CountPlan:
         checks.at_least(self.seed, "seed", 0)
         if self.person is not None and self.max_rows is None and self.max_cells is None:
             raise DataError("person is given without a bound.", hint="say max_rows=..., max_cells=..., or both.")
+        if self.person is not None and self.person in self.attributes:
+            raise DataError(
+                f"Column {self.person!r} names persons, and is an attribute: its levels would show each of them.",
+                hint="leave it out of the attributes.",
+            )
         if self.person is None and (self.max_rows is not None or self.max_cells is not None):
             raise DataError("max_rows and max_cells need person=....", hint="name the column that names persons.")
         if self.max_weight is not None:

@@ -19,6 +19,7 @@ from sumwise.aggregate.suppression import suppressed
 from sumwise.domain import Domain
 from sumwise.encoding import Declaration, Encoding
 from sumwise.encoding.learning import fitted_rule, learned_names, parsed_spec
+from sumwise.encoding.rules import Levels
 from sumwise.errors import DataError
 from sumwise.io.documents import file_digest
 from sumwise.io.formats.connection import files_named
@@ -548,4 +549,7 @@ def _learned(engine: Any, asked: dict[str, Any], where: Any, held_out: Any, labe
         if isinstance(a, dict) and a["kind"] != "cross":
             summary = first_pass.EngineSummary(engine, a.get("column", name), out if name in target else kept, label)
         rules[name] = fitted_rule(name, a, summary)
+    listed = {n: len(r.values) for n, r in rules.items() if isinstance(r, Levels) and n in learned_names(asked)}
+    if listed:
+        first_pass.refuse_identifiers(listed, int(first_pass.summary_of(engine, "count(*) AS n", kept)["n"]))
     return Encoding(rules, learned_names(asked))

@@ -50,6 +50,18 @@ def test_a_column_that_identifies_people_is_refused(rows, capsys):
     assert main(["aggregate", "keyed.csv", "-a", "job", "--order", "1", "--label", "click", "--out", "plain"]) == 0
 
 
+def test_rules_list_no_levels_of_a_column_that_identifies_people(rows, capsys):
+    rows.assign(key=[f"k{i}" for i in range(len(rows))]).to_parquet("keyed.parquet")
+    for options, code in (("", 2), ("max_levels = 5\n", 0)):
+        with open("rules.toml", "w") as file:
+            file.write(f'[job]\nkind = "levels"\n[key]\nkind = "levels"\n{options}')
+        assert main(["aggregate", "keyed.parquet", "--encode", "rules.toml", "--out", f"tables{code}"]) == code
+        assert ("Column 'key' has 200 levels in 200 rows" in capsys.readouterr().err) == bool(code)
+    named = ["--person", "job", "--max-rows", "5", "--out", "tables", "-a", "job"]
+    assert main(["aggregate", "keyed.parquet", *named, "--order", "1"]) == 2
+    assert "'job' names persons, and is an attribute" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("weight", [1000.0, 0.001])
 def test_identifiers_are_known_by_rows_and_not_by_weights(rows, capsys, weight):
     rows.assign(key=np.arange(len(rows)).astype(str), w=weight).to_parquet("keyed.parquet")
