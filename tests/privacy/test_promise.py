@@ -10,7 +10,7 @@ from sumwise import DataError, load, save
 from sumwise.aggregate import aggregate
 from sumwise.encoding import Declaration
 from sumwise.io.formats import write_tables_folder
-from sumwise.maxent import NaiveBayesTables
+from sumwise.maxent import MaxEntClassifier, NaiveBayesTables
 from sumwise.privacy import Budget, release, release_rows
 from sumwise.provenance import Promise
 
@@ -83,3 +83,82 @@ def test_rows_of_any_values_have_a_fingerprint(tmp_path, monkeypatch):
     budget = Budget(1.0, path=tmp_path / "budget.json")
     release_rows(rows, {"age": {"kind": "cuts", "at": [3]}}, 1.0, budget=budget, order=1)
     assert budget.left == 0
+
+
+@pytest.fixture(scope="module")
+def people():
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(
+        {"id": np.arange(3000) // 2, "age": rng.integers(0, 90, 3000), "sex": rng.choice(["f", "m"], 3000)}
+    )
+    frame["w"] = rng.uniform(0, 3, 3000)
+    odds = frame["age"] / 20 - 2 + (frame["sex"] == "f")
+    return frame.assign(ill=(rng.random(3000) < 1 / (1 + np.exp(-odds))).astype(int))
+
+
+ATTRIBUTES = {
+    "age": {"kind": "width", "bins": 6, "range": [0, 90]},
+    "sex": {"kind": "levels", "values": ["f", "m"]},
+}
+
+
+@pytest.mark.parametrize("more", [{}, {"person": "id", "max_rows": 1}, {"weight": "w", "max_weight": 2.0}])
+def test_declared_rows_are_counted_by_the_scores_of_a_model(people, more):
+    declared = Declaration(ATTRIBUTES, label="ill", **more)
+    mechanism = "laplace" if "weight" in more else "geometric"
+    model = MaxEntClassifier(random_state=0).fit(release_rows(people, declared, 20.0, 0.0, mechanism, None))
+    scores = release_rows(people, declared, 50.0, 0.0, mechanism, None, scores=model)
+    table = scores["probability"]
+    rows = people.groupby("id").head(1) if "person" in more else people
+    counted = model.score_table(rows, rows["ill"])["probability"]
+    if not more:
+        assert np.abs(table.counts - counted.counts).max() <= 2  # noise of scale 1/50
+        assert np.abs(table.label_sums - counted.label_sums).max() <= 2
+    expected = rows["w"].clip(upper=2.0).sum() if "weight" in more else len(rows)
+    assert abs(table.counts.sum() - expected) < 5
+    better = model.calibrate(scores)
+    assert better.promise.epsilon == 70.0
+    assert 0.5 < better.calibration_[0] <= 1.0
+
+
+def test_scores_that_depend_on_exact_counts_or_other_classes_are_refused(people):
+    declared = Declaration(ATTRIBUTES, label="ill")
+    exact = MaxEntClassifier(random_state=0).fit(aggregate(people, declared))
+    with pytest.raises(DataError, match="fitted to exact counts"):
+        release_rows(people, declared, 1.0, budget=None, scores=exact)
+    noisy = MaxEntClassifier(random_state=0).fit(release_rows(people, declared, 20.0, budget=None))
+    with pytest.raises(DataError, match="other classes than the model"):
+        release_rows(people, Declaration(ATTRIBUTES), 1.0, budget=None, scores=noisy)
+
+
+def test_a_row_that_the_model_cannot_score_stops_nothing(people):
+    declared = Declaration(ATTRIBUTES, label="ill")
+    model = MaxEntClassifier(random_state=0).fit(release_rows(people, declared, 20.0, budget=None))
+    strange = {"age": ["forty", "inf", None], "sex": ["x9", "", "f"], "ill": [1, 0, "yes"]}
+    scores = release_rows(strange, declared, 50.0, budget=None, scores=model)
+    assert abs(scores["probability"].counts.sum() - 2) < 3
+
+
+def test_a_declared_budget_is_the_ledger_of_a_file(people, tmp_path, monkeypatch):
+    monkeypatch.setenv("SUMWISE_STATE", str(tmp_path / "state"))
+    people.to_parquet(tmp_path / "people.parquet")
+    declared = Declaration(ATTRIBUTES, budget={"epsilon": 1.0, "delta": 1e-6, "mechanism": "gaussian"})
+    noisy = release_rows(tmp_path / "people.parquet", declared, 0.9)
+    promise = noisy.provenance.promise
+    assert (promise.epsilon, promise.delta, promise.mechanisms) == (0.9, 1e-6, ("gaussian",))
+    with pytest.raises(DataError, match="would bring the total to"):
+        release_rows(tmp_path / "people.parquet", declared)
+    with pytest.raises(DataError, match="budget is not given"):
+        release_rows(people, declared)  # no file, no ledger beside it
+    for wrong in ({"delta": 1e-6}, {"epsilon": 0.0}, {"epsilon": 1.0, "epsilom": 2.0}, 1.0):
+        with pytest.raises(DataError):
+            Declaration(ATTRIBUTES, budget=wrong)
+
+
+def test_tables_of_declared_rows_spend_from_the_ledger_of_their_file(people, tmp_path, monkeypatch):
+    monkeypatch.setenv("SUMWISE_STATE", str(tmp_path / "state"))
+    people.to_csv(tmp_path / "people.csv", index=False)
+    tables = aggregate(tmp_path / "people.csv", Declaration(ATTRIBUTES))
+    release(tables, 1.0, budget=Budget(1.0, path=tmp_path / "one.json"))
+    with pytest.raises(DataError, match="another than the one"):
+        release_rows(tmp_path / "people.csv", ATTRIBUTES, 1.0, budget=Budget(1.0, path=tmp_path / "two.json"))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 from sumwise.aggregate import sources
@@ -20,6 +21,7 @@ from sumwise.aggregate.sql import Column, Dialect
 from sumwise.encoding import Encoding
 from sumwise.encoding.declaration import Declaration
 from sumwise.errors import DataError
+from sumwise.io.formats.connection import identifier
 from sumwise.progress import Progress
 from sumwise.provenance import Provenance
 from sumwise.tables import Tables
@@ -120,6 +122,25 @@ def value_counts(engine: DuckDBEngine, column: str, value: str = "{}") -> dict[A
     rows = f"SELECT {value.format(given.sql)} AS v FROM {engine.dialect.source} AS s WHERE NOT {given.missing()}"
     table = engine.table(f"SELECT v, count(*) AS n FROM ({rows}) AS g GROUP BY v ORDER BY v")
     return dict(zip(table.column("v").to_pylist(), table.column("n").to_pylist()))
+
+
+def score_rows(engine: DuckDBEngine, declaration: Declaration, model: Any) -> None:
+    """Replace declared rows by the model's prediction for each, which is all that `declaration` counts them by.
+
+    The model's own SELECT computes it, row by row: values that it has no level for don't stop it.
+    """
+    kept = [c for c in (declaration.label, declaration.weight) if c is not None]
+    named = ", ".join(f"{column.sql} AS {identifier(name)}" for name, column in engine.columns.items())
+    scored = model.to_sql("sumwise_people", keep=kept)
+    columns = [*(r.column for r in declaration.attributes.values()), *kept]
+    select = ", ".join(f"{identifier(name)} AS c{i}" for i, name in enumerate(columns))
+    people = f"WITH sumwise_people AS (SELECT {named} FROM {engine.dialect.source}) SELECT * FROM ({scored}) AS p"
+    engine.replace_rows(f"SELECT {select} FROM ({people}) AS s WHERE {identifier(columns[0])} IS NOT NULL")
+    kinds = {name: engine.columns[name] for name in kept}
+    engine.columns = {
+        name: replace(kinds[name], sql=f"c{i}") if name in kinds else Column(name, f"c{i}", "number", floating=True)
+        for i, name in enumerate(columns)
+    }
 
 
 def count_declared(

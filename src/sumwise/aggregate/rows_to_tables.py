@@ -155,7 +155,7 @@ def _declared(
             hint="use sumwise.privacy.release_rows, or count with the encoding of private_encoding.",
         )
     with declared_rows(source, declaration, table=table, **options) as rows:
-        return count_declared(rows, declaration, Encoding(declaration.attributes), order, subsets)
+        return _with_source(count_declared(rows, declaration, Encoding(declaration.attributes), order, subsets), source)
 
 
 def _crosses(asked: dict[str, Any]) -> set[str]:

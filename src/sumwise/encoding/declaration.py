@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -75,6 +75,9 @@ class Declaration:
         Column of row weights, clipped to 0 and `max_weight`.
     max_weight : float > 0, optional
         Needed with `weight`.
+    budget : mapping, optional
+        What all releases of the rows may cost, ``{"epsilon": 1.0, "delta": 1e-6, "mechanism": "gaussian"}``: epsilon,
+        and the delta (default 0) and mechanism (default geometric) of a release that doesn't say its own.
 
     See Also
     --------
@@ -99,6 +102,7 @@ class Declaration:
     max_rows: int = 1
     weight: str | None = None
     max_weight: float | None = None
+    budget: Mapping[str, Any] | None = None
 
     _repr_html_ = record_html
 
@@ -121,6 +125,8 @@ class Declaration:
             if self.label is None or len(checks.unique(classes, "classes")) < 2:
                 raise DataError("classes need a label, and there are two or more.")
             object.__setattr__(self, "classes", classes)
+        if self.budget is not None:
+            object.__setattr__(self, "budget", _budget(self.budget))
         _ = self.types  # refuses columns that are declared twice
 
     @property
@@ -172,12 +178,22 @@ class Declaration:
         >>> Declaration.from_dict({"label": "ill", "attributes": {"age": {"kind": "cuts", "at": [18, 65]}}}).label
         'ill'
         """
-        known = ("attributes", "label", "classes", "person", "max_rows", "weight", "max_weight")
         for name in checks.mapping(data, "The declaration"):
-            checks.known(name, known, "key of a declaration")
+            checks.known(name, tuple(f.name for f in fields(cls)), "key of a declaration")
         if "attributes" not in data:
             raise DataError("The declaration has no attributes.", hint="add a table per attribute: [attributes.age].")
         return cls(**data)
+
+
+def _budget(given: Any) -> dict[str, Any]:
+    """A declared budget, with what it doesn't say."""
+    given = checks.mapping(given, "budget")
+    for name in given:
+        checks.known(name, ("epsilon", "delta", "mechanism"), "key of a budget")
+    epsilon, delta = (given.get(name, default) for name, default in (("epsilon", None), ("delta", 0.0)))
+    checks.positive(epsilon, "epsilon of the budget", ndim=0)
+    checks.at_least(delta, "delta of the budget", 0, whole_number=False)
+    return {"epsilon": float(epsilon), "delta": float(delta), "mechanism": given.get("mechanism", "geometric")}
 
 
 def _parsed(attributes: Mapping[str, Any]) -> dict[str, Any]:

@@ -73,6 +73,19 @@ def real_path(path: Any) -> Path:
     return found
 
 
+def beside(rows: str) -> Path:
+    """The ledger of a file of rows, which lies beside it; links to the file have no other one.
+
+    Examples
+    --------
+    >>> from sumwise.privacy.ledger import beside
+    >>> beside("nowhere/people.csv").name
+    'people.csv.budget.json'
+    """
+    there = os.path.realpath(rows) if os.path.exists(rows) else rows.rstrip("/")
+    return Path(f"{there}.budget.json")
+
+
 @contextmanager
 def locked(path: Path) -> Iterator[None]:
     """Hold a file for one program; the system lets go when the program ends, however it ends."""

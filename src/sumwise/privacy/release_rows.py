@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -11,7 +12,7 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.aggregate.counters import cells_of, check_memory
-from sumwise.aggregate.declared import count_declared, declared_rows
+from sumwise.aggregate.declared import count_declared, declared_rows, score_rows
 from sumwise.domain import Domain
 from sumwise.encoding import Encoding
 from sumwise.encoding.declaration import Declaration
@@ -20,7 +21,7 @@ from sumwise.extras import require
 from sumwise.privacy import mechanisms
 from sumwise.privacy.accounting import check_promise
 from sumwise.privacy.budget import UNSAID, Budget, checked_budget
-from sumwise.privacy.ledger import source_digests
+from sumwise.privacy.ledger import beside, source_digests
 from sumwise.privacy.private_levels import (
     LevelsLoss,
     as_declaration,
@@ -38,13 +39,14 @@ from sumwise.tables import Tables
 def release_rows(
     rows: Any,
     declaration: Declaration | Mapping[str, Any],
-    epsilon: float = 1.0,
-    delta: float = 0.0,
-    mechanism: str = "geometric",
+    epsilon: float | None = None,
+    delta: float | None = None,
+    mechanism: str | None = None,
     budget: Budget | None = UNSAID,
     *,
     order: int = 2,
     subsets: Sequence[Sequence[str]] | None = None,
+    scores: Any = None,
     level_share: float = 0.1,
     replace_person: bool = False,
     what: str = "release_rows",
@@ -63,11 +65,15 @@ def release_rows(
     declaration : Declaration, or mapping of attributes
         What is known of the rows; a mapping is its ``attributes``.
     epsilon, delta, mechanism, what
-        As in :func:`release`, for cut points, levels and tables together. Lists of levels need a delta.
+        As in :func:`release`, for cut points, levels and tables together. Lists of levels need a delta. Default: all
+        of the declared budget; without one, epsilon 1 by geometric noise.
     budget : Budget or None
-        As in :func:`release`.
+        As in :func:`release`. Default for a file with a declared budget: the ledger beside the file.
     order, subsets
         Which tables: every subset of so many attributes, or these.
+    scores : classifier, optional
+        A `MaxEntClassifier` of two classes that was fitted to released tables: count by its predicted probability
+        instead, the table that its ``calibrate`` takes.
     level_share : float in (0, 1), default 0.1
         The share of the privacy loss for cut points and levels, if any are learned.
     replace_person : bool, default False
@@ -98,17 +104,59 @@ def release_rows(
     ((4,), 1.0)
     """
     declaration = as_declaration(declaration)
+    if budget is UNSAID and declaration.budget is not None and isinstance(rows, str | os.PathLike):
+        budget = Budget(declaration.budget["epsilon"], declaration.budget["delta"], beside(os.fspath(rows)))
     checked_budget(budget)
     require("opendp.prelude", extra="privacy")
-    plan = plan_rows(declaration, epsilon, delta, mechanism, order, subsets, level_share, replace_person)
+    counted_by = declaration if scores is None else by_scores(declaration, scores)
+    amounts = loss_of(declaration, epsilon, delta, mechanism)
+    order = order if scores is None else 1
+    plan = plan_rows(counted_by, *amounts, order, subsets, level_share, replace_person)
     with declared_rows(rows, declaration, **options) as engine:
-        counted = histograms(engine, declaration)
+        if scores is not None:
+            score_rows(engine, counted_by, scores)
+        counted = histograms(engine, counted_by)
         if budget is not None:
             budget.spend_all(plan.entries, what, () if budget.path is None else source_digests(rows))
-        rules = learned_rules(counted, declaration, plan.levels, plan.tables.bounds)
-        exact = count_declared(engine, declaration, Encoding(rules), order, subsets)
+        rules = learned_rules(counted, counted_by, plan.levels, plan.tables.bounds)
+        exact = count_declared(engine, counted_by, Encoding(rules), order, subsets)
     released = with_noise(exact, replace(plan.tables, cells=tuple(t.n_cells * (t.n_classes or 1) for t in exact)))
-    return replace(released, provenance=exact.provenance.with_release(**plan.promise))
+    released = replace(released, provenance=exact.provenance.with_release(**plan.promise))
+    return released if scores is None else without_missing(released, scores.score_encoding())
+
+
+def loss_of(
+    declaration: Declaration, epsilon: float | None, delta: float | None, mechanism: str | None
+) -> tuple[float, float, str]:
+    """Epsilon, delta and mechanism of a release: those given, else the declared ones."""
+    declared = declaration.budget or {"epsilon": 1.0, "delta": 0.0, "mechanism": "geometric"}
+    return (
+        declared["epsilon"] if epsilon is None else epsilon,
+        declared["delta"] if delta is None else delta,
+        declared["mechanism"] if mechanism is None else mechanism,
+    )
+
+
+def by_scores(declaration: Declaration, model: Any) -> Declaration:
+    """The declaration of rows that are counted by a model's predicted probability."""
+    encoding = model.score_encoding()
+    if encoding.learned:
+        raise DataError(
+            "The model was fitted to exact counts, and its ranges of probability depend on them.",
+            hint="fit it to released tables.",
+        )
+    if declaration.label is None or tuple(model.classes_) != (declaration.classes or (0, 1)):
+        raise DataError("The declared label has other classes than the model.", hint="declare the model's label.")
+    ranges = {name: replace(rule, missing="missing") for name, rule in encoding.rules.items()}
+    return replace(declaration, attributes=ranges)
+
+
+def without_missing(tables: Tables, encoding: Encoding) -> Tables:
+    """A released table of scores without its last level, which is for missing values and has no people."""
+    table = tables[0]
+    sums = None if table.label_sums is None else table.label_sums[:-1]
+    kept = Table(table.attributes, table.counts[:-1], sums, table.noise, label_noise=table.label_noise)
+    return replace(tables, tables=[kept], domain=encoding.domain, encoding=encoding)
 
 
 @dataclass(frozen=True, slots=True)

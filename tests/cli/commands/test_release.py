@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sumwise import Tables
+from sumwise import Tables, save
 from sumwise.cli import main as run
 from sumwise.io.formats import read_tables_folder, write_tables_folder
+from sumwise.maxent import MaxEntClassifier
 from sumwise.noise import Gaussian, Summed
 
 pytest.importorskip("opendp", reason="the extra 'privacy' isn't installed")
@@ -291,9 +292,33 @@ def test_a_quote_that_does_not_close_spoils_its_own_row_alone(people, capsys):
     assert os.path.exists("people.csv.budget.json")
 
 
+def test_one_schema_counts_releases_scores_and_bounds_what_is_spent(people, capsys):
+    people.to_csv("people.csv", index=False)
+    with open("schema.toml", "w") as file:
+        file.write(
+            'label = "ill"\n[budget]\nepsilon = 9.0\n[attributes.age]\nkind = "width"\nrange = [0, 100]\nbins = 4\n'
+            '[attributes.town]\nkind = "levels"\nvalues = ["Bern", "Rome"]\n'
+        )
+    schema = ["--schema", "schema.toml"]
+    assert run(["aggregate", "people.csv", *schema, "--out", "exact"]) == 0
+    assert read_tables_folder("exact").provenance.learned == ()
+    assert run(["aggregate", "people.csv", *schema, "--label", "ill", "--out", "twice"]) == 2
+    assert "The schema says what is counted." in capsys.readouterr().err
+    assert run(["release", "--rows", "people.csv", *schema, "--epsilon", "8", "--out", "noisy"]) == 0
+    save(MaxEntClassifier(random_state=0).fit(read_tables_folder("noisy")), "model.sumwise")
+    more = ["--scores", "model.sumwise", "--out", "scores"]
+    assert run(["release", "--rows", "people.csv", *schema, *more]) == 2  # all of the budget by default
+    assert "has 1 left" in capsys.readouterr().err
+    assert run(["release", "--rows", "people.csv", *schema, "--epsilon", "1", *more]) == 0
+    assert read_tables_folder("scores").domain.attributes == ("probability",)
+    assert run(["release", "--rows", "people.csv", *schema, "--total-epsilon", "20", "--out", "other"]) == 2
+    assert "The schema allows epsilon 9 in all" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize(
     ("arguments", "line"),
     [
+        (["exact", "--scores", "model.sumwise", "--out", "noisy"], "--scores goes with --rows."),
         (["--out", "noisy"], "Give a folder of tables, or --rows."),
         (["tables", "--rows", "rows.parquet", "--out", "noisy"], "Give a folder of tables, or --rows."),
         (["--rows", "rows.parquet", "--plan"], "--rows and --schema go together."),

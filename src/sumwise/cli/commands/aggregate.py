@@ -32,6 +32,9 @@ def command(
     ] = None,
     encode: Annotated[str | None, typer.Option(help="TOML file of rules to learn: how columns become levels.")] = None,
     encoding: Annotated[str | None, typer.Option(help="encoding.json of earlier tables, to use again.")] = None,
+    schema: Annotated[
+        str | None, typer.Option(help="TOML file that declares private rows, as sumwise release takes it.")
+    ] = None,
     suppress_below: Annotated[
         float | None, typer.Option(help="Withhold counts above 0 and below this, and others that would show them.")
     ] = None,
@@ -61,6 +64,11 @@ def command(
 
       $ sumwise aggregate rows.parquet --label click --order 2 --out tables/
 
+    With --schema rows are read as declared, value by value, and nothing is learned from them: --order, --table,
+    --threads and --memory-limit go with it.
+
+      $ sumwise aggregate people.csv --schema people.toml --out tables/
+
     A file of rules for --encode has one table per attribute, as \\[age] with kind = "quantiles" and bins = 10. Rules
     of kind "target" also need, at its head, held_out = \\[\\["day", "<", 3]]: the rows to learn them from, which
     --where must leave out of the count.
@@ -70,6 +78,25 @@ def command(
 
     check_free(out)
     options = _options(engine, master, threads, memory_limit)
+    if schema is not None:
+        unfit = (
+            attribute,
+            label,
+            weight,
+            where,
+            encode,
+            encoding,
+            suppress_below,
+            person,
+            max_rows,
+            max_cells,
+            max_weight,
+        )
+        if any(unfit) or engine != "duckdb":
+            raise DataError("The schema says what is counted.", hint="leave out options that say it a second time.")
+        tables = aggregate(source, read_declaration(schema), order=order, table=table, **options)
+        _finish(tables, out, {"source": source, "weight": tables.provenance.weighted}, cells, quiet, json)
+        return
     kinds = _columns(source, engine, table, options) if where or (not attribute and not encode and not encoding) else {}
     conditions = [parsed_condition(text, kinds) for text in where or []]
     rules = _encoding(
@@ -82,19 +109,19 @@ def command(
         max_cells=max_cells, max_weight=max_weight, seed=seed, complementary=not primary_only,
         verbose=int(not quiet), **options,
     )  # fmt: skip
-    _write(tables, out, {"source": source, "weight": weight}, cells)
     if engine == "spark" and tables.n is not None and weight is None and tables.n < ROWS_FOR_SPARK:
         output.warn(
             f"Spark costs about 24 times DuckDB's CPU. Hint: below {ROWS_FOR_SPARK:,} rows use --engine duckdb."
         )
-    facts = {**tables.describe(), "folder": out}
-    if json:
-        output.write_json(facts)
-    elif quiet:
-        output.write(out)
-    else:
-        n = "" if tables.n is None else f", {tables.n:,.0f} rows{' by weight' if weight else ''}"
-        output.write(f"{len(tables)} tables, {facts['cells']:,} cells{n}: {out}")
+    _finish(tables, out, {"source": source, "weight": weight}, cells, quiet, json)
+
+
+def read_declaration(path: str) -> Any:
+    """The declaration of private rows that a TOML file holds."""
+    from sumwise.encoding import Declaration
+    from sumwise.io.documents import read_named, read_toml
+
+    return Declaration.from_dict(read_named(read_toml, path))
 
 
 def _options(engine: str, master: str | None, threads: int | None, memory_limit: str | None) -> dict[str, Any]:
@@ -214,7 +241,17 @@ def _default_attributes(kinds: dict[str, str], rules: Any, others: tuple[str | N
     )
 
 
-def _write(tables: Any, out: str, facts: dict[str, Any], cells: bool) -> None:
+def _finish(tables: Any, out: str, source: dict[str, Any], cells: bool, quiet: bool, json: bool) -> None:
+    """Write the folder and say what is in it."""
     from sumwise.io.formats import write_tables_folder
 
-    write_tables_folder(tables, out, facts, cells)
+    write_tables_folder(tables, out, source, cells)
+    facts = {**tables.describe(), "folder": out}
+    if json:
+        output.write_json(facts)
+    elif quiet:
+        output.write(out)
+    else:
+        weighted = " by weight" if source["weight"] else ""
+        n = "" if tables.n is None else f", {tables.n:,.0f} rows{weighted}"
+        output.write(f"{len(tables)} tables, {facts['cells']:,} cells{n}: {out}")

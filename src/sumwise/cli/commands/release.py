@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -28,9 +27,16 @@ def command(
         float, typer.Option(help="With --rows: share of the budget for cut points and levels.")
     ] = 0.1,
     out: Annotated[str | None, typer.Option(help="The folder to write; it must not exist, or be empty.")] = None,
-    epsilon: Annotated[float, typer.Option(help="Privacy loss of this release.")] = 1.0,
-    delta: Annotated[float, typer.Option(help="Needed for gaussian, as 1e-6.")] = 0.0,
-    mechanism: Annotated[str, typer.Option(help="geometric, laplace or gaussian.")] = "geometric",
+    scores: Annotated[
+        str | None, typer.Option(help="With --rows: a model of released tables; count by its predicted probability.")
+    ] = None,
+    epsilon: Annotated[
+        float | None, typer.Option(help="Privacy loss of this release. Default: the schema's budget, else 1.")
+    ] = None,
+    delta: Annotated[float | None, typer.Option(help="Needed for gaussian, as 1e-6. Default: the schema's.")] = None,
+    mechanism: Annotated[
+        str | None, typer.Option(help="geometric, laplace or gaussian. Default: the schema's, else geometric.")
+    ] = None,
     max_rows: Annotated[
         int | None, typer.Option(help="The most rows that one person has in the tables. Default: as counted, else 1.")
     ] = None,
@@ -71,8 +77,9 @@ def command(
 
       $ sumwise release --rows people.csv --schema people.toml --mechanism gaussian --delta 1e-6 --out noisy/
 
-    A schema has the keys label, classes, person, max_rows, weight and max_weight, and one table per attribute, as
-    \\[attributes.age] with kind = "quantiles" and range = \\[0, 120].
+    A schema has the keys label, classes, person, max_rows, weight and max_weight, a table \\[budget] with epsilon,
+    delta and mechanism, and one table per attribute, as \\[attributes.age] with kind = "quantiles" and
+    range = \\[0, 120]. sumwise aggregate --schema counts by the same file.
     """
     from sumwise.io.formats.tables_folder import check_free
 
@@ -86,12 +93,20 @@ def command(
         raise DataError("--rows and --schema go together.", hint="a schema says what is known of the rows.")
     if rows is not None and (max_rows, max_weight, public_levels) != (None, None, False):
         raise DataError("--max-rows, --max-weight and --public-levels are for tables.", hint="the schema says these.")
-    options = Release(epsilon, delta, mechanism, max_rows, max_weight, replace, public_levels, int(not quiet))
+    if rows is None and scores is not None:
+        raise DataError("--scores goes with --rows.", hint="release a table of scores like any other.")
     spent = _Spent(budget, total_epsilon, None if plan else out, cells)
+    more = max_rows, max_weight, replace, public_levels, int(not quiet)
     if rows is None:
+        options = Release(1.0 if epsilon is None else epsilon, delta or 0.0, mechanism or "geometric", *more)
         arithmetic, facts = _of_tables(tables or "", options, spent)
     else:
-        arithmetic, facts = _of_rows(rows, schema or "", options, spent, order, level_share)
+        from sumwise.cli.commands.aggregate import read_declaration
+        from sumwise.privacy.release_rows import loss_of
+
+        declared = read_declaration(schema or "")
+        options = Release(*loss_of(declared, epsilon, delta, mechanism), *more)
+        arithmetic, facts = _of_rows(rows, declared, options, spent, order, level_share, scores)
     _show(arithmetic, facts, spent.out, json, quiet)
 
 
@@ -128,27 +143,28 @@ def _of_tables(folder: str, options: Release, spent: _Spent) -> tuple[Any, dict[
 
 
 def _of_rows(
-    rows: str, schema: str, options: Release, spent: _Spent, order: int, level_share: float
+    rows: str, declared: Any, options: Release, spent: _Spent, order: int, level_share: float, scores: str | None
 ) -> tuple[Any, dict[str, Any]]:
     """The arithmetic and the facts of a release of declared rows."""
-    from sumwise.encoding import Declaration
-    from sumwise.io.documents import file_digest, read_named, read_toml
+    from sumwise.io.documents import file_digest
     from sumwise.io.formats.tables_folder import free_reserve, new_folder, write_into
+    from sumwise.io.persistence import load
     from sumwise.privacy import release_rows
-    from sumwise.privacy.release_rows import plan_rows
+    from sumwise.privacy.ledger import beside
+    from sumwise.privacy.release_rows import by_scores, plan_rows
 
-    declaration = Declaration.from_dict(read_named(read_toml, schema))
     amounts = options.epsilon, options.delta, options.mechanism
-    plan = plan_rows(declaration, *amounts, order, None, level_share, options.replace)
+    model = None if scores is None else load(scores)
+    counted_by, order = (declared, order) if model is None else (by_scores(declared, model), 1)
+    plan = plan_rows(counted_by, *amounts, order, None, level_share, options.replace)
     facts: dict[str, Any] = {"release": plan.tables.describe() | plan.promise}
     if spent.out is not None:
         with new_folder(spent.out, reserve=2**20 + 64 * sum(plan.tables.cells)) as building:
-            beside = os.path.realpath(rows) if os.path.exists(rows) else rows.rstrip("/")  # links to rows are those
-            ledger = _ledger(Path(f"{beside}.budget.json"), spent, options)
+            ledger = _ledger(beside(rows), spent, options, declared.budget)
             digest = file_digest(rows)
             ledger.source = () if digest is None else (digest,)
             noisy = release_rows(
-                rows, declaration, *amounts, ledger, order=order, level_share=level_share,
+                rows, declared, *amounts, ledger, order=order, scores=model, level_share=level_share,
                 replace_person=options.replace, what=f"release to {spent.out}",
             )  # fmt: skip
             facts["budget"] = ledger.describe()
@@ -192,10 +208,15 @@ def _bounds(tables: Any, rows: int | None, weight: float | None, replace: bool) 
     )
 
 
-def _ledger(default: Path, spent: _Spent, options: Release) -> Any:
+def _ledger(default: Any, spent: _Spent, options: Release, declared: Any = None) -> Any:
     from sumwise.privacy import Budget
 
     budget, total = spent.budget, spent.total
+    if declared is not None and total is not None and total != declared["epsilon"]:
+        raise DataError(
+            f"The schema allows epsilon {declared['epsilon']:g} in all; --total-epsilon is {total:g}.",
+            hint="leave --total-epsilon out, or change the schema.",
+        )
     path = default if budget is None else Path(budget)
     if default.exists() and path.resolve() != default.resolve() and Budget.from_file(default).entries:
         raise DataError(
@@ -204,7 +225,11 @@ def _ledger(default: Path, spent: _Spent, options: Release) -> Any:
         )
     if path.exists():
         kept = Budget.from_file(path)
+        if declared is not None:
+            return Budget(declared["epsilon"], declared["delta"], path)  # refused if the file allows another
         return kept if total is None else Budget(total, kept.delta, path)
+    if declared is not None:
+        return Budget(declared["epsilon"], declared["delta"], path)
     return Budget(options.epsilon if total is None else total, options.delta, path)
 
 
