@@ -96,3 +96,11 @@ def test_a_weight_that_is_no_number_leaves_its_row_out():
     rows = {"age": [20, 30, 50], "w": ["1.5", "nan", "inf"]}
     declared = Declaration({"age": {"kind": "cuts", "at": [40]}}, weight="w", max_weight=2.0)
     assert aggregate(rows, declared, order=1)["age"].counts.tolist() == [1.5, 2.0, 0.0]
+
+
+@pytest.mark.parametrize("ending", ["xlsx", "dta", "geojson"])
+def test_formats_that_are_read_by_their_cells_are_refused_unread(tmp_path, ending):
+    (tmp_path / f"rows.{ending}").write_text("Secret")
+    with pytest.raises(DataError, match="one of them could decide how") as error:
+        aggregate(tmp_path / f"rows.{ending}", DECLARED, order=1)
+    assert "Secret" not in str(error.value)

@@ -6,6 +6,7 @@ private release of the counts needs, and what guessing types from a file, or ref
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -52,6 +53,11 @@ def declared_rows(source: Any, declaration: Declaration, **options: Any) -> Iter
     """
     if sources.is_query(source):
         raise DataError("A query may type its columns by their rows.", hint="give the file, frame or database itself.")
+    if sources.is_sheet(source):
+        raise DataError(
+            f"{os.fspath(source)!r} is of a format that is read by what its cells hold: one of them could decide how.",
+            hint="write private rows as CSV or Parquet, or give a data frame.",
+        )
     with DuckDBEngine(source, tuple(declaration.types), by_row=True, **options) as engine:
         given, dialect = engine.columns, engine.dialect
         engine.columns = {
