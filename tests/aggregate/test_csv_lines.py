@@ -5,12 +5,15 @@ import gzip
 from collections import Counter
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sumwise import DataError
 from sumwise.aggregate import aggregate
 from sumwise.aggregate.csv_lines import LONGEST, header_of, write_plain
+from sumwise.aggregate.declared import declared_rows
 from sumwise.encoding import Declaration
+from sumwise.encoding.rules import Levels
 
 PARTS = ["a", '"', '""', ",", "é", "\r", "\0", " ", 'x"y', "7", "\t", ";", "\\", '"a"', '"a,b"', ' "b" ', ""]
 HEADER = b"age,town,ill,note\n"
@@ -104,3 +107,38 @@ def test_formats_that_are_read_by_their_cells_are_refused_unread(tmp_path, endin
     with pytest.raises(DataError, match="one of them could decide how") as error:
         aggregate(tmp_path / f"rows.{ending}", DECLARED, order=1)
     assert "Secret" not in str(error.value)
+
+
+VALUES = [
+    *(1, 0, 2**53 + 1, 1.0, -0.0, 2.5, 0.1, 1e16, 9.3e18, 1e22, 1e300, 5e-324, float("inf"), True, False),
+    *(
+        np.float32(0.1),
+        np.int8(3),
+        pd.Timestamp("2020-01-01"),
+        pd.Timestamp("2020-01-01 12:30"),
+        "1",
+        " 1 ",
+        "true",
+        "x",
+    ),
+]
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_a_value_is_read_alike_whatever_the_type_of_its_column(value):
+    """A frame's column is of objects as soon as one row has another type."""
+    declared = Declaration(
+        {
+            "text": {"kind": "hash", "column": "a", "cells": 3},
+            "number": {"kind": "cuts", "column": "b", "at": [0]},
+            "bool": Levels("c", (True, False), "other", "missing"),
+        },
+        label="d",
+    )
+    read = []
+    kind = value.dtype if isinstance(value, np.generic) else None
+    for column in (pd.Series([value], dtype=kind), pd.Series([value, (1, 2)], dtype=object)):
+        frame = pd.DataFrame(dict.fromkeys("abcd", column)).assign(d=1)
+        with declared_rows(frame, declared) as engine:
+            read.append(engine.table("SELECT * FROM sumwise_source").to_pylist()[0])
+    assert read[0] == read[1]

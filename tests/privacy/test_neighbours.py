@@ -12,6 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from sumwise.aggregate import aggregate
+from sumwise.aggregate.sources import table_by_row
 from sumwise.cli import main
 from sumwise.encoding import Declaration
 from sumwise.io.formats import read_tables_folder
@@ -188,3 +190,44 @@ def test_pipelines_on_neighbours_differ_by_noise_alone(tmp_path, capsys):
 @pytest.mark.parametrize("seed", range(1, 9))
 def test_pipelines_on_2000_neighbours_differ_by_noise_alone(tmp_path, capsys, seed):
     audit(250, seed, tmp_path, capsys)
+
+
+NAMES = ["1", 1, 1.0, "1.0", "01", " 1", "p", True, "true", None, 2, "2"]
+WEIGHTS = [1, 0.5, 3, "nan", "7", -1, float("inf"), None]
+
+
+def check_sensitivity(n, seed):
+    """Exact counts of frames with and without all rows of one person, whose bound is 2 rows of weight 1.5."""
+    rng = np.random.default_rng(seed)
+    rules = {
+        "age": {"kind": "width", "bins": 3, "range": [-1, 4]},
+        "code": {"kind": "levels", "values": [1, 2, 3]},
+        "town": {"kind": "levels", "values": ["Bern", "1"]},
+        "old": {"kind": "levels", "column": "kind", "values": [True, False]},
+    }
+    declared = Declaration(rules, label="ill", weight="w", max_weight=1.5, person="id", max_rows=2)
+
+    def pick(values):
+        return values[rng.integers(len(values))]
+
+    for _ in range(n):
+        some = [
+            [pick(NAMES), pick(OBJECTS), pick([*OBJECTS, "Bern", "Bern"]), pick(OBJECTS), pick([0, 1, "1"]),
+             pick(OBJECTS), pick(WEIGHTS)] for _ in range(rng.integers(2, 14))
+        ]  # fmt: skip
+        some.append(["nobody", 1, "Bern", 1, 1, True, 1.0])
+        keys = table_by_row({"id": [row[0] for row in some]}, ("id",)).column("id").to_pylist()
+        one = pick(keys[:-1])
+        both = [aggregate(frame(g), declared) for g in (some, [r for r, k in zip(some, keys) if k != one])]
+        for with_them, without in zip(*both):
+            sums = [np.stack([t.counts - t.label_sums, t.label_sums]) for t in (with_them, without)]
+            assert np.abs(sums[0] - sums[1]).sum() <= 3.0 + 1e-9, (one, some)
+
+
+def test_all_rows_of_a_person_move_each_table_within_the_bound():
+    check_sensitivity(12, 0)
+
+
+@pytest.mark.check
+def test_all_rows_of_any_person_move_each_table_within_the_bound():
+    check_sensitivity(400, 1)

@@ -97,8 +97,8 @@ def typed(column: Column, kind: str, dialect: Dialect) -> str:
     --------
     >>> from sumwise.aggregate.declared import typed
     >>> from sumwise.aggregate.sql import DUCKDB, Column
-    >>> typed(Column("age", "c0", "text"), "number", DUCKDB)
-    'TRY_CAST(trim(c0) AS DOUBLE)'
+    >>> typed(Column("age", "c0", "text"), "text", DUCKDB)
+    "nullif(c0, '')"
     """
     text = f"CAST({column.sql} AS {dialect.text})"
     if column.kind == "text" and column.plain_text:
@@ -106,17 +106,16 @@ def typed(column: Column, kind: str, dialect: Dialect) -> str:
     elif column.kind == "number" and not column.whole:
         number = f"CAST({column.sql} AS DOUBLE)"
         whole = f"CAST(TRY_CAST({number} AS BIGINT) AS {dialect.text})"
+        text = f"CAST({number} AS {dialect.text})"
         plain = f"CASE WHEN {number} = floor({number}) THEN coalesce({whole}, {text}) ELSE {text} END"
         text = f"CASE WHEN isnan({number}) THEN NULL ELSE {plain} END"
     if kind == "text":
         return f"nullif({text}, '')"
-    if kind == "number":
-        return (
-            f"CAST({column.sql} AS DOUBLE)"
-            if column.kind in ("number", "bool")
-            else f"TRY_CAST(trim({text}) AS DOUBLE)"
-        )
     word = f"lower(trim({text}))"
+    if kind == "number":
+        if column.kind in ("number", "bool"):
+            return f"CAST({column.sql} AS DOUBLE)"
+        return f"CASE {word} WHEN 'true' THEN 1 WHEN 'false' THEN 0 ELSE TRY_CAST({word} AS DOUBLE) END"
     if kind == "bool":
         return f"CASE {word} WHEN 'true' THEN TRUE WHEN 'false' THEN FALSE END"
     return f"CASE WHEN {word} IN ('1', '1.0', 'true') THEN 1 WHEN {word} IN ('0', '0.0', 'false') THEN 0 END"

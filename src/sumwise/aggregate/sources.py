@@ -202,6 +202,8 @@ def _text(value: Any) -> str | None:
         return None
     if plain is None or isinstance(plain, bool):
         return None if plain is None else str(plain).lower()
+    if not isinstance(value, int) and isinstance(plain, int) and not -(2**63) <= plain < 2**63:
+        return repr(float(plain))  # as DuckDB writes a double
     return str(plain).encode("utf-8", "replace").decode()
 
 
