@@ -57,15 +57,17 @@ def average(make: Make, bases: Sequence[str], likelihood: BagLikelihood, blank: 
     """
     run = _Run(make, likelihood, blank, held_out_groups(likelihood.n_bags, n_groups))
     with Progress("Candidates", len(bases) * (2 * N_STEPS + 1)) as progress:
+        begin = 0
         for basis in bases:
-            run.visit(basis, 0, None)
+            run.visit(basis, begin, None)
             progress.step()
             for direction in (1, -1):
-                step = 0
-                while abs(step) < N_STEPS and run.matters(basis, step):
+                step = begin
+                while abs(step) < N_STEPS and run.leads_on(basis, step):
                     run.visit(basis, step + direction, (basis, step))
                     step += direction
                     progress.step()
+            begin = run.best_step(basis)
     return run.weighted()
 
 
@@ -107,6 +109,15 @@ class _Run:
     def score(self, key: tuple[str, int]) -> float:
         """Log of the weight, up to a constant."""
         return float(self.candidates[key].held_out.sum()) / self.dispersion - abs(key[1]) * STEP / SPREAD
+
+    def best_step(self, basis: str) -> int:
+        """The step of the basis's best candidate."""
+        return max((key for key in self.candidates if key[0] == basis), key=self.score)[1]
+
+    def leads_on(self, basis: str, step: int) -> bool:
+        """Whether the neighbour of a candidate at the end of the grid may matter: it does, or its basis still gets
+        better that way, as far as is known."""
+        return self.matters(basis, step) or self.best_step(basis) == step
 
     def matters(self, basis: str, step: int) -> bool:
         """Whether a candidate's weight is not negligible."""
