@@ -7,72 +7,10 @@ from scipy.special import expit
 from sklearn.tree import DecisionTreeClassifier
 
 import sumwise
+from coverage_contract.proportions import people as world
 from sumwise import Bags
 from sumwise.errors import DataError, ModelWarning
 from sumwise.proportions import CardinalityClassifier, subgroups
-
-
-def world(seed, n_bags=80, size=20, d=4, own=0.0, shared=0.0, square=0.0, coef=None):
-    """Rows, labels, counts and coefficients; bags may have effects of their own, or labels that are copied."""
-    rng = np.random.default_rng(seed)
-    values = rng.normal(size=(n_bags * size, d)) + np.repeat(0.7 * rng.normal(size=(n_bags, d)), size, axis=0)
-    coef = rng.normal(0, 0.7, d) if coef is None else coef
-    logits = values @ coef + np.repeat(own * rng.normal(size=n_bags), size) + square * (values[:, 0] ** 2 - 1.5)
-    luck = rng.random(len(values))
-    if shared:  # a part of each bag shares its luck, so that labels are correlated
-        common = np.repeat(rng.random(n_bags), size)
-        luck = np.where(rng.random(len(values)) < shared, common, luck)
-    labels = luck < expit(logits)
-    bags = Bags(values, np.arange(0, len(values) + 1, size))
-    return bags, labels, labels.reshape(n_bags, size).sum(axis=1), coef
-
-
-def covers(interval, truth):
-    return np.mean((interval[0] <= truth) & (truth <= interval[1]))
-
-
-def coverage(n_draws, new=200, **options):
-    """Shares of 90% intervals that cover coefficients, people's probabilities, subgroup shares and counts of bags."""
-    found = []
-    for seed in range(n_draws):
-        bags, labels, counts, coef = world(seed, **options)
-        clf = CardinalityClassifier("linear").fit(bags, counts)
-        people = np.random.default_rng([1, seed]).normal(size=(new, bags.n_features))
-        truth = np.append(coef, 0.0)
-        group = bags.values[:, 1] > 0.5
-        shares = subgroups(clf, bags, {"group": group}, counts=counts, n_draws=200).interval(0.9)
-        other, _, more, _ = world(10_000 + seed, coef=coef, **options)
-        row = [covers(np.array(clf.draws().interval(0.9))[:, 0], truth)]
-        row.append(covers(clf.predict_interval(people, 0.9), expit(people @ coef)))
-        row.append(covers([side[:, 1] for side in shares], [labels[~group].mean(), labels[group].mean()]))
-        ends = clf.count_draws(other, 200).interval(0.9)
-        row.append(covers([side[:, 1] for side in ends], more))
-        found.append(row)
-    return np.mean(found, axis=0)
-
-
-def test_intervals_cover_in_a_world_that_is_as_the_model():
-    assert (coverage(8, n_bags=60) > 0.75).all()
-
-
-# What 90% intervals are promised to cover in each world, of coefficients, people, shares and counts alike. The default
-# model has no effects of the bags' own, and shrinks what it can't tell from them.
-PROMISED = {
-    "as the model": ({}, 0.85),
-    "bag effects": ({"own": 0.6}, 0.70),
-    "correlated labels": ({"shared": 0.1}, 0.84),
-    "15 features": ({"d": 15}, 0.85),
-}
-
-
-@pytest.mark.check
-@pytest.mark.parametrize("name", PROMISED)
-def test_intervals_cover_what_is_promised(name):
-    options, least = PROMISED[name]
-    covered = coverage(80, **options)
-    print(name, covered)
-    assert (covered >= least).all(), covered
-    assert (covered <= 0.99).all(), covered
 
 
 def test_levels_are_contrasts_with_a_reference_and_never_nan():
