@@ -184,7 +184,8 @@ def dimensions(_given):
             made = Bags(np.random.default_rng(0).normal(size=(2000, columns)), np.arange(5) * 500)
             row[str(columns)] = int(embedding(name).fit(made).vectors(made).shape[1])
         rows.append(row)
-    rows.append({"embedding": "DeepSets"} | dict.fromkeys(("2", "3", "32"), DeepSets.preset("statistics").embedding))
+    width = DeepSets.preset("statistics").network["embedding"]
+    rows.append({"embedding": "DeepSets"} | dict.fromkeys(("2", "3", "32"), width))
     return rows
 
 

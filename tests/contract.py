@@ -110,7 +110,7 @@ CASES: dict[str, Callable[[], Case]] = {
 QUICK: dict[str, dict[str, Any]] = {
     "BagLogistic": {"target": "classes", "penalty": 0.1},
     "CardinalityNetwork": {"module": (8,), "n_members": 2, "max_epochs": 4},
-    "DeepSets": {"phi": (8,), "rho": (8,), "max_epochs": 4},
+    "DeepSets": {"network": {"phi": (8,), "rho": (8,)}, "max_epochs": 4},
     "CollectiveEM": {"max_iter": 5},
     "MaxEntClassifier": {"engine": "gibbs", "options": {"n_chains": 200, "max_iter": 60}},
 }

@@ -133,6 +133,6 @@ def _fold(key: dict, device: str) -> dict:
     train, test = (bags[~held], y[~held]), (bags[held], y[held])
     name = key["method"]
     if name.startswith("DeepSets"):
-        net = DeepSets(pool=name.split()[-1], task="classification", dropout=0.2, device=device)
+        net = DeepSets({"pool": name.split()[-1], "dropout": 0.2}, "classification", device=device)
         return accuracy(net, train, test, device)
     return accuracy(_instance_methods()[name], train, test)

@@ -202,7 +202,7 @@ def _marginal() -> BagRidge:
 
 
 def _network(name: str, seed: int, device: str) -> DeepSets:
-    return DeepSets(task=NETWORKS[name], device=device, max_rows=128, max_epochs=60, random_state=seed)
+    return DeepSets(task=NETWORKS[name], training={"max_rows": 128}, max_epochs=60, device=device, random_state=seed)
 
 
 def _shares(key: dict, options: Any) -> dict:

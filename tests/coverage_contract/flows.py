@@ -74,6 +74,6 @@ WORLDS = {
         "misspecified",
         "a third of the individuals move fast and east, the others hardly move",
         partial(simulate, types=True),
-        dict.fromkeys(ALL, (0.6, 0.98)),
+        {"to the east": (0.5, 0.98), "staying": (0.2, 0.98), "places": (0.84, 0.98)},  # no promise worth the name
     ),
 }

@@ -29,7 +29,7 @@ MODELS = {
     "inducing bags": BagGaussianProcess(max_bags=10, n_inducing=6, random_state=0),
     "classes": BagLogistic(FourierEmbedding(8), random_state=0),
     "kernel of classes": BagLogistic(KernelEmbedding(), random_state=0),
-    "network": DeepSets((8,), (8,), max_epochs=3, random_state=0),
+    "network": DeepSets((8,), max_epochs=3),
 }
 
 

@@ -11,9 +11,16 @@ import sumwise
 from killed import kill_after
 from sumwise import Bags, synthetic
 from sumwise.distribution import DeepSets
+from sumwise.distribution.set_presets import arranged
 from sumwise.errors import DataError, ModelWarning, NotConverged
 
 torch = pytest.importorskip("torch", reason="networks need torch: pip install 'sumwise[torch]'")
+
+
+def deep(**options):
+    """A network from options of network and training side by side."""
+    return DeepSets(**arranged(options))
+
 
 SMALL = {"phi": (16,), "rho": (16,), "max_epochs": 40, "weight_decay": 0.1}
 
@@ -28,7 +35,7 @@ def spreads(n=150, seed=0, size=(20, 40)):
 @pytest.fixture(scope="module")
 def fitted():
     bags, y = spreads()
-    return DeepSets(**SMALL).fit(bags, y), *spreads(seed=1)
+    return deep(**SMALL).fit(bags, y), *spreads(seed=1)
 
 
 @pytest.mark.check
@@ -60,7 +67,7 @@ def test_weights_count_like_repeated_rows():
     weighted = Bags(bags.values, bags.offsets, weights.astype(float))
     edges = np.concatenate([[0], np.cumsum(weights)])[bags.offsets]
     repeated = Bags(np.repeat(bags.values, weights, axis=0), edges)
-    nets = [DeepSets(**SMALL, batch_bags=8).fit(b, y) for b in (weighted, repeated)]
+    nets = [deep(**SMALL, batch_bags=8).fit(b, y) for b in (weighted, repeated)]
     np.testing.assert_allclose(nets[0].predict(weighted), nets[1].predict(repeated), atol=2e-3)
     np.testing.assert_allclose(nets[0].predict(weighted), nets[0].predict(repeated), atol=1e-5)
 
@@ -68,7 +75,7 @@ def test_weights_count_like_repeated_rows():
 @pytest.mark.parametrize("shape", [{"pool": "sum"}, {"pool": "max"}, {"equivariant": True}, {"local": (8,)}], ids=str)
 def test_other_networks_learn_too(shape):
     bags, y = spreads(100)
-    net = DeepSets(**{**SMALL, "max_epochs": 20}, **shape).fit(bags, y)
+    net = deep(**{**SMALL, "max_epochs": 20}, **shape).fit(bags, y)
     assert net.score(*spreads(100, 1)) > 0.6
 
 
@@ -77,7 +84,7 @@ def test_sum_pool_knows_the_size_of_a_bag():
     rng = np.random.default_rng(0)
     sizes = rng.integers(5, 50, 120)
     bags = Bags.from_arrays([rng.normal(size=(k, 1)) for k in sizes])
-    by = {p: DeepSets(**SMALL, pool=p).fit(bags[:80], sizes[:80]).score(bags[80:], sizes[80:]) for p in ("sum", "mean")}
+    by = {p: deep(**SMALL, pool=p).fit(bags[:80], sizes[:80]).score(bags[80:], sizes[80:]) for p in ("sum", "mean")}
     assert by["sum"] > 0.95
     assert by["mean"] < 0.3
 
@@ -85,7 +92,7 @@ def test_sum_pool_knows_the_size_of_a_bag():
 def test_classes_of_any_kind_and_their_probabilities():
     bags, y = spreads()
     labels = np.where(y > 2, "wide", "narrow")
-    net = DeepSets(**SMALL, task="classification").fit(bags, labels)
+    net = deep(**SMALL, task="classification").fit(bags, labels)
     other, truth = spreads(seed=1)
     said = net.predict_proba(other)
     np.testing.assert_allclose(said.sum(axis=1), 1.0)
@@ -97,7 +104,7 @@ def test_classes_of_any_kind_and_their_probabilities():
 def test_several_responses_at_once():
     bags, y = spreads()
     both = np.column_stack([y, 100 - 20 * y])
-    net = DeepSets(**SMALL).fit(bags, both)
+    net = deep(**SMALL).fit(bags, both)
     said = net.predict(bags)
     assert said.shape == both.shape
     assert net.score(bags, both) > 0.8
@@ -108,7 +115,7 @@ def test_several_responses_at_once():
 def test_shares_stay_within_zero_and_one():
     bags, y = spreads(60)
     share = 1 / (1 + np.exp(-8 * (y - 2)))
-    net = DeepSets(**SMALL, task="share").fit(bags, share)
+    net = deep(**SMALL, task="share").fit(bags, share)
     wide = bags.with_values(bags.values * 50)
     said = net.predict(wide)
     assert said.min() >= 0
@@ -120,20 +127,20 @@ def test_shares_stay_within_zero_and_one():
 
 def test_intervals_cover_new_bags():
     bags, y = spreads(400, size=(10, 20))
-    net = DeepSets(phi=(16,), rho=(8,), max_epochs=15, validation=0.3).fit(bags, y)
+    net = deep(phi=(16,), rho=(8,), max_epochs=15, validation=0.3).fit(bags, y)
     other, truth = spreads(400, 5, size=(10, 20))
     low, high = net.predict_interval(other, 0.8)
     assert 0.72 < np.mean((low <= truth) & (truth <= high)) < 0.9  # 120 held out, 400 new: standard error 0.04
     with pytest.raises(DataError, match="0 bags that were left out"):
-        DeepSets(**{**SMALL, "max_epochs": 1}, validation=0).fit(bags, y).predict_interval(bags)
+        deep(**{**SMALL, "max_epochs": 1}, validation=0).fit(bags, y).predict_interval(bags)
 
 
 def test_members_are_averaged():
     bags, y = spreads(60)
-    net = DeepSets(**{**SMALL, "max_epochs": 5}, n_members=2).fit(bags, y)
+    net = deep(**{**SMALL, "max_epochs": 5}, n_members=2).fit(bags, y)
     each = []
     for member in net.members_:
-        one = DeepSets(**{**SMALL, "max_epochs": 5})
+        one = deep(**{**SMALL, "max_epochs": 5})
         vars(one).update(vars(net) | {"members_": [member]})
         each.append(one.predict(bags))
     assert not np.allclose(each[0], each[1])
@@ -143,7 +150,7 @@ def test_members_are_averaged():
 def test_given_bags_judge_the_epochs():
     bags, y = spreads(60)
     judges = spreads(30, 3)
-    net = DeepSets(**{**SMALL, "max_epochs": 6}, validation=0).fit(bags, y, validation=judges)
+    net = deep(**{**SMALL, "max_epochs": 6}, validation=0).fit(bags, y, validation=judges)
     assert len(net.residuals_) == 30
     error = judges[1] - net.predict(judges[0])
     np.testing.assert_allclose(np.sort(net.residuals_[:, 0]), np.sort(error), atol=1e-6)
@@ -154,17 +161,17 @@ def test_critical_sets_decide_alone():
     weights = np.ones(bags.n_rows)
     weights[::7] = 0.0
     bags = Bags(bags.values, bags.offsets, weights)
-    net = DeepSets(**{**SMALL, "max_epochs": 5}, pool="max", equivariant=True).fit(bags, y)
+    net = deep(**{**SMALL, "max_epochs": 5}, pool="max", equivariant=True).fit(bags, y)
     kept = net.critical_set(bags)
     assert kept.sum() < 0.8 * bags.n_rows
     assert not kept[::7].any()
     np.testing.assert_allclose(net.predict(bags.subset(kept)), net.predict(bags), rtol=1e-6)
     with pytest.raises(DataError, match="every row counts"):
-        DeepSets(**{**SMALL, "max_epochs": 1}).fit(bags, y).critical_set(bags)
+        deep(**{**SMALL, "max_epochs": 1}).fit(bags, y).critical_set(bags)
 
 
 def test_bags_that_arrive_over_time(tmp_path):
-    net = DeepSets(phi=(16,), rho=(16,))
+    net = deep(phi=(16,), rho=(16,))
     for k in range(25):
         net.partial_fit(*spreads(60, 100 + k))
     assert net.passes_ == 25
@@ -174,7 +181,7 @@ def test_bags_that_arrive_over_time(tmp_path):
     for each in (net, other):  # what was saved goes on as the other does
         each.partial_fit(*spreads(60, 200))
     assert np.array_equal(net.predict(spreads()[0]), other.predict(spreads()[0]))
-    labels = DeepSets(phi=(8,), rho=(), task="classification")
+    labels = deep(phi=(8,), rho=(), task="classification")
     bags, y = spreads(20)
     labels.partial_fit(bags, y > 2, classes=[False, True]).partial_fit(bags, np.zeros(20, dtype=bool))
     assert labels.predict_proba(bags).shape == (20, 2)
@@ -189,7 +196,7 @@ def test_columns_of_codes_are_read_as_categories():
     colour = np.array(["blue", "green", "red"])[[rng.choice(3, p=share[b]) for b in bag]]
     bags = Bags.from_frame(pd.DataFrame({"bag": bag, "colour": colour}), bag="bag")
     y = share[:, 1]  # not monotone in the codes
-    net = DeepSets(**SMALL).fit(bags[:60], y[:60])
+    net = deep(**SMALL).fit(bags[:60], y[:60])
     assert net._plan().n_features == 3
     assert net.score(bags[60:], y[60:]) > 0.6
 
@@ -202,7 +209,7 @@ slow_net(sys.argv[1]).fit(*spreads(60))
 
 
 def slow_net(path, **changes):
-    return DeepSets(phi=(16,), rho=(16,), dropout=0.1, max_epochs=6, n_members=2, checkpoint=path, **changes)
+    return deep(phi=(16,), rho=(16,), dropout=0.1, max_epochs=6, n_members=2, checkpoint=path, **changes)
 
 
 @pytest.mark.check
@@ -228,22 +235,22 @@ def test_a_checkpoint_of_other_data_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "net.checkpoint"
     with monkeypatch.context() as inner:
         inner.setattr("sumwise.io.checkpoint.Checkpoint.clear", lambda self: None)
-        DeepSets(**{**SMALL, "max_epochs": 2}, checkpoint=path).fit(bags, y)
+        deep(**{**SMALL, "max_epochs": 2}, checkpoint=path).fit(bags, y)
     with pytest.raises(DataError, match="other data or parameters"):
-        DeepSets(**{**SMALL, "max_epochs": 2}, checkpoint=path).fit(bags, y + 1)
+        deep(**{**SMALL, "max_epochs": 2}, checkpoint=path).fit(bags, y + 1)
 
 
 def test_defaults_follow_the_network_and_the_bags():
     bags, _ = spreads(1000, size=(20, 21))
     assert DeepSets()._settings(bags).max_epochs == 96  # 64 bags a step
-    assert [DeepSets(**k)._rate() for k in ({}, {"phi": (8, 8)}, {"pool": "max"})] == pytest.approx([0.03, 0.01, 0.003])
-    assert DeepSets(learning_rate=0.5)._rate() == 0.5
+    assert [deep(**k)._rate() for k in ({}, {"phi": (8, 8)}, {"pool": "max"})] == pytest.approx([0.03, 0.01, 0.003])
+    assert deep(learning_rate=0.5)._rate() == 0.5
 
 
 def test_held_out_bags_choose_the_weight_decay():
     bags, y = spreads(80)
-    net = DeepSets(phi=(16,), rho=(16,), max_epochs=15).fit(bags, y)
-    each = {d: clone(net).set_params(weight_decay=d).fit(bags, y).fit_.objective for d in (0.01, 0.2)}
+    net = deep(phi=(16,), rho=(16,), max_epochs=15).fit(bags, y)
+    each = {d: clone(net).set_params(training={"weight_decay": d}).fit(bags, y).fit_.objective for d in (0.01, 0.2)}
     assert net.fit_.objective == min(each.values())
     assert each[net.weight_decays_[0]] == net.fit_.objective
     assert DeepSets()._decays(False) == (0.05,)  # nobody to choose
@@ -251,7 +258,7 @@ def test_held_out_bags_choose_the_weight_decay():
 
 def test_stopping_early_warns():
     with pytest.warns(NotConverged, match="raise max_epochs"):
-        DeepSets(**{**SMALL, "max_epochs": 2}, schedule="constant").fit(*spreads(30))
+        deep(**{**SMALL, "max_epochs": 2}, schedule="constant").fit(*spreads(30))
 
 
 def test_hard_bags():
@@ -259,7 +266,7 @@ def test_hard_bags():
     parts = [rng.normal(size=(k, 2)) for k in (1, 1, 30_000, 2, 7, 1)]
     bags = Bags.from_arrays([np.column_stack([p, np.full(len(p), 3.0)]) for p in parts])  # a constant column
     with pytest.warns(ModelWarning, match="1 of 3 columns are constant"):
-        net = DeepSets(phi=(8,), rho=(), max_epochs=2, batch_bags=1).fit(bags, np.full(6, 2.5))  # a constant response
+        net = deep(phi=(8,), rho=(), max_epochs=2, batch_bags=1).fit(bags, np.full(6, 2.5))  # a constant response
     np.testing.assert_allclose(net.predict(bags), 2.5, atol=0.5)
 
 
@@ -274,12 +281,14 @@ def test_hard_bags():
         ({"device": "abacus"}, "device is 'abacus'"),
         ({"phi": ()}, "phi has no layers"),
         ({"learning_rate": -1.0}, "learning_rate"),
+        ({"network": {"depth": 3}}, "depth"),
+        ({"training": {"epochs": 3}}, "epochs"),
     ],
 )
 def test_bad_parameters_are_refused(settings, message):
     bags, y = spreads(10)
     with pytest.raises(DataError, match=message):
-        DeepSets(**settings).fit(bags, y)
+        (DeepSets if {"network", "training"} & set(settings) else deep)(**settings).fit(bags, y)
 
 
 def test_bad_data_are_refused():
@@ -294,7 +303,7 @@ def test_bad_data_are_refused():
         DeepSets(task="classification").fit(bags, np.ones(10))
     with pytest.raises(DataError, match="bags is of type ndarray"):
         DeepSets().fit(bags.values, y)
-    net = DeepSets(**{**SMALL, "max_epochs": 1}).fit(bags, y)
+    net = deep(**{**SMALL, "max_epochs": 1}).fit(bags, y)
     with pytest.raises(DataError, match="The bags have 1 columns"):
         net.predict(Bags(np.ones((3, 1)), [0, 3]))
     assert not hasattr(net, "predict_proba")
@@ -303,7 +312,7 @@ def test_bad_data_are_refused():
 @pytest.mark.check
 def test_gamma_bags_are_told_apart_by_their_shape():
     data = synthetic.gamma(360, 100, noise=0.0, random_state=3)
-    net = DeepSets(max_epochs=40).fit(data.bags[:260], data.response[:260])
+    net = deep(max_epochs=40).fit(data.bags[:260], data.response[:260])
     test = slice(260, 360)
     error = np.mean((net.predict(data.bags[test]) - data.response[test]) ** 2)
     best = np.mean((data.bayes() - data.response)[test] ** 2)

@@ -12,6 +12,9 @@ torch = pytest.importorskip("torch", reason="networks need torch: pip install 's
 SHAPES = [{}, {"equivariant": True}, {"local": (6,), "embedding": 5}]
 
 
+LITTLE = {"weight_decay": 0.01}
+
+
 def clouds(n=12, seed=0):
     rng = np.random.default_rng(seed)
     return Bags.from_arrays([rng.normal(size=(k, 2)) for k in rng.integers(5, 9, n)]), rng.normal(size=n)
@@ -20,7 +23,9 @@ def clouds(n=12, seed=0):
 @pytest.mark.parametrize("shape", SHAPES)
 def test_upper_sets_are_the_rows_that_change_nothing(shape):
     bags, y = clouds()
-    net = DeepSets((8, 8), (8,), pool="max", max_epochs=3, n_members=2, weight_decay=0.1, **shape).fit(bags, y)
+    net = DeepSets(
+        {"phi": (8, 8), "rho": (8,), "pool": "max", **shape}, training=LITTLE, max_epochs=3, n_members=2
+    ).fit(bags, y)
     rows = np.random.default_rng(1).normal(0.0, 0.7, size=(40, 2))
     found, kept = net.upper_set(bags, rows), net.critical_set(bags)
     np.testing.assert_allclose(net.predict(bags.subset(kept)), net.predict(bags), atol=1e-6)
@@ -47,7 +52,7 @@ def test_instance_weights_find_the_instance_that_makes_a_bag_positive():
     for part, positive in zip(parts, label):
         part[0, 0] = 4.0 if positive else part[0, 0]
     bags = Bags.from_arrays(parts)
-    net = DeepSets((16,), (), pool="attention", task="classification", max_epochs=40, weight_decay=0.01)
+    net = DeepSets({"phi": (16,), "rho": (), "pool": "attention"}, "classification", training=LITTLE, max_epochs=40)
     net.fit(bags[:120], label[:120])
     assert net.score(bags[120:], label[120:]) > 0.9
     weights = net.instance_weights(bags[120:])
@@ -59,7 +64,7 @@ def test_instance_weights_find_the_instance_that_makes_a_bag_positive():
 
 def test_each_explanation_asks_for_its_pool():
     bags, y = clouds()
-    net = DeepSets((4,), (), max_epochs=1, weight_decay=0.1).fit(bags, y)
+    net = DeepSets((4,), training=LITTLE, max_epochs=1).fit(bags, y)
     for ask, pool in ((net.critical_set, "max"), (net.instance_weights, "attention")):
         with pytest.raises(DataError, match=f"pool='{pool}'"):
             ask(bags)

@@ -18,7 +18,7 @@ def test_presets_run(name):
 
 
 def test_settings_can_be_changed_and_names_are_checked():
-    assert DeepSets.preset("gamma", phi=(3,)).phi == (3,)
-    assert DeepSets.preset("gamma").rho == (75, 75)
+    assert DeepSets.preset("gamma", phi=(3,)).network["phi"] == (3,)
+    assert DeepSets.preset("gamma").network["rho"] == (75, 75)
     with pytest.raises(DataError, match="name"):
         DeepSets.preset("epsilon")

@@ -82,7 +82,7 @@ def test_exact_transport_is_that_of_the_best_matching(parts, order):
     from scipy.spatial.distance import cdist
 
     bags = Bags.from_arrays(parts)
-    kernel = WassersteinKernel(order, exact=True, gamma=0.3).fit(bags)
+    kernel = WassersteinKernel(order, None, gamma=0.3).fit(bags)
     x, y = (kernel.columns_.numbers(p) for p in parts[:2])
     cost = cdist(x, y) ** order
     best = cost[linear_sum_assignment(cost)].mean()
@@ -94,7 +94,7 @@ def test_exact_transport_is_that_of_the_best_matching(parts, order):
 def test_exact_transport_on_a_line_is_that_of_sorted_rows():
     pytest.importorskip("ot")
     bags = Bags.from_arrays([[0.0, 1.0, 5.0], [2.0, 2.5, 3.0], [9.0, 1.0, 4.0]])
-    grams = [WassersteinKernel(1, 3, exact=exact, gamma=1.0).fit(bags).gram(bags) for exact in (False, True)]
+    grams = [WassersteinKernel(1, n, gamma=1.0).fit(bags).gram(bags) for n in (3, None)]
     assert np.allclose(*grams)
 
 
@@ -119,6 +119,6 @@ def test_bad_settings_are_refused(parts, mixed_bags):
         with pytest.raises(DataError, match=message):
             WassersteinKernel(**settings).fit(bags)
     with pytest.raises(DataError, match="columns of numbers only"):
-        WassersteinKernel(exact=True).fit(mixed_bags)
+        WassersteinKernel(n_quantiles=None).fit(mixed_bags)
     with pytest.raises(DataError, match="doesn't use slices"):
-        WassersteinKernel(exact=True, spread=True).fit(bags)
+        WassersteinKernel(n_quantiles=None, spread=True).fit(bags)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import KW_ONLY, dataclass, replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,7 @@ from sumwise.distribution.columns import Columns, check_bags
 from sumwise.distribution.regressor import BagRegressor, are_counts, weighted_bags
 from sumwise.distribution.set_explanation import attention, critical_rows, unchanged_by
 from sumwise.distribution.set_network import Plan, make_plan
-from sumwise.distribution.set_presets import PRESETS
+from sumwise.distribution.set_presets import NETWORK, PRESETS, TRAINING, arranged, completed
 from sumwise.distribution.set_response import TASKS, Response
 from sumwise.distribution.set_training import (
     Network,
@@ -37,7 +39,6 @@ from sumwise.progress import Progress
 
 SECONDS = 3.0  # at least, between two saves of a checkpoint
 STEPS, EPOCHS = 1500, (10, 200)  # of a fit without a given number of epochs
-NETWORK = ("phi", "embedding", "local", "rho", "pool", "equivariant", "activation", "normalise", "dropout")
 
 
 @dataclass(eq=False, repr=False)
@@ -50,55 +51,47 @@ class DeepSets(BagRegressor):
 
     Parameters
     ----------
-    phi : tuple of int, default (64,)
-        Widths of the layers that read a row.
-    rho : tuple of int, default (64,)
-        Widths of the hidden layers that read the pool.
-    pool : {"mean", "sum", "max", "attention"}, default "mean"
-        Weights count in means, sums and attention; a maximum only needs them above zero. Attention (Ilse et al. 2018)
-        is for bags in which few rows matter: `instance_weights` says which.
-    embedding : int or None, default None
-        Width of a last layer of phi without activation.
-    equivariant : bool, default False
-        Whether each layer of phi also sees the pool of the layer before: act(x A + b - pool(x) C).
-    local : tuple of int, default ()
-        Widths of layers between phi and the last pool; they see each row's phi together with the pooled phi.
-    activation : {"silu", "elu", "relu", "tanh"}, default "silu"
-    normalise : bool, default True
-        Batch normalisation of the pool. Means over large bags differ little from bag to bag: without it, rho sees
-        almost the same numbers for every bag, and training takes many times longer.
-    dropout : float in [0, 1), default 0.0
-        Share of the inputs of each layer of rho that a training step leaves out.
+    network : tuple of int or dict, default (64,)
+        Widths of the layers that read a row, or options of the network:
+
+        - ``phi`` (64,): widths of the layers that read a row; ``rho`` (64,): of the hidden layers that read the pool.
+        - ``pool`` "mean", "sum", "max" or "attention": weights count in means, sums and attention; a maximum only
+          needs them above zero. Attention (Ilse et al. 2018) is for bags in which few rows matter: `instance_weights`
+          says which.
+        - ``embedding`` None: width of a last layer of phi without activation.
+        - ``equivariant`` False: whether each layer of phi also sees the pool of the layer before:
+          act(x A + b - pool(x) C).
+        - ``local`` (): widths of layers between phi and the last pool; they see each row's phi together with the
+          pooled phi.
+        - ``activation`` "silu", "elu", "relu" or "tanh".
+        - ``normalise`` True: batch normalisation of the pool. Means over large bags differ little from bag to bag:
+          without it, rho sees almost the same numbers for every bag, and training takes many times longer.
+        - ``dropout`` 0.0: share of the inputs of each layer of rho that a training step leaves out.
     task : {"regression", "classification", "share"}, default "regression"
         Responses are numbers; labels of any kind; or numbers in [0, 1] (cross-entropy; predictions stay within).
-    learning_rate : float or None, default None
-        Of AdamW; by default 0.03 for one layer of phi and 0.01 for more, a tenth of that when the pool is a maximum.
-    weight_decay : float or None, default None
-        Of matrices, times the learning rate. By default each member is trained with 0.01 and with 0.2, and the held-out
-        bags choose; 0.05 where none are held out. Much is right where responses are uncertain given the bag, little
-        where they are exact: a wrong one can cost a factor of ten.
-    schedule : {"cosine", "plateau", "constant"}, default "cosine"
-        The learning rate falls to zero over `max_epochs`, which are all run; is halved when the held-out loss stands
-        still for a quarter of `patience`; stays.
-    batch_bags : int or None, default None
-        Bags per step, down to 1; by default as many as hold about 20,000 rows, 4 to 64.
-    max_rows : int or None, default None
-        Rows of a bag that a training step sees at most, drawn anew each time; predictions see all.
+    training : dict, optional
+        How it is trained:
+
+        - ``learning_rate`` None: of AdamW; by default 0.03 for one layer of phi and 0.01 for more, a tenth of that
+          when the pool is a maximum.
+        - ``weight_decay`` None: of matrices, times the learning rate. By default each member is trained with 0.01 and
+          with 0.2, and the held-out bags choose; 0.05 where none are held out. Much is right where responses are
+          uncertain given the bag, little where they are exact: a wrong one can cost a factor of ten.
+        - ``schedule`` "cosine", "plateau" or "constant": the learning rate falls to zero over `max_epochs`, which are
+          all run; is halved when the held-out loss stands still for a quarter of ``patience``; stays.
+        - ``patience`` 20: passes without a lower held-out loss after which "plateau" and "constant" stop.
+        - ``batch_bags`` None: bags per step; by default as many as hold about 20,000 rows, 4 to 64.
+        - ``max_rows`` None: rows of a bag that a step sees at most, drawn anew each time; predictions see all.
+        - ``validation`` 0.1: share of the bags that is held out; 0 trains for `max_epochs` on all.
+        - ``checkpoint`` None: file in which the state is kept after each epoch, at most every 3 seconds. A fit that was
+          killed goes on from it to the same result, bit for bit; the file is removed at the end.
+        - ``n_jobs`` 1: threads. The same number gives the same result to the last bit.
     max_epochs : int or None, default None
         Passes over the bags; by default those that make about 1,500 steps, 10 to 200.
-    patience : int >= 1, default 20
-        Passes without a lower held-out loss after which "plateau" and "constant" stop.
-    validation : float in [0, 1), default 0.1
-        Share of the bags that is held out; 0 trains for `max_epochs` on all.
     n_members : int, default 1
         Networks that are trained, each from another beginning with other bags held out, and averaged.
-    checkpoint : path or None, default None
-        File in which the state is kept after each epoch, at most every 3 seconds. A fit that was killed goes on from
-        it to the same result, bit for bit; the file is removed at the end.
     device : str, default "cpu"
         "cuda" trains and predicts on a GPU.
-    n_jobs : int, default 1
-        Threads. The same number gives the same result to the last bit.
     verbose : int, default 0
     random_state : int, Generator or None, default 0
 
@@ -129,29 +122,13 @@ class DeepSets(BagRegressor):
     (20,)
     """
 
-    phi: Any = (64,)
-    rho: Any = (64,)
-    _: KW_ONLY
-    pool: str = "mean"
-    embedding: int | None = None
-    equivariant: bool = False
-    local: Any = ()
-    activation: str = "silu"
-    normalise: bool = True
-    dropout: float = 0.0
+    network: Any = (64,)
     task: str = "regression"
-    learning_rate: float | None = None
-    weight_decay: float | None = None
-    schedule: str = "cosine"
-    batch_bags: int | None = None
-    max_rows: int | None = None
+    _: KW_ONLY
+    training: Any = None
     max_epochs: int | None = None
-    patience: int = 20
-    validation: float = 0.1
     n_members: int = 1
-    checkpoint: Any = None
     device: str = "cpu"
-    n_jobs: int = 1
     verbose: int = 0
     random_state: Any = 0
 
@@ -159,14 +136,27 @@ class DeepSets(BagRegressor):
     def preset(cls, name: str, **changes: Any) -> DeepSets:
         """Return an estimator with a network of the papers: "statistics", "points", "pointnet" or "gamma".
 
+        Options of the network and of training are changed by name, as are parameters.
+
         Examples
         --------
         >>> from sumwise.distribution import DeepSets
-        >>> DeepSets.preset("points", max_epochs=10).pool
+        >>> DeepSets.preset("points", max_epochs=10).network["pool"]
         'max'
         """
         checks.choice(name, "name", tuple(PRESETS))
-        return cls(**{**PRESETS[name], **changes})
+        return cls(**arranged({**PRESETS[name], **changes}))
+
+    @property
+    def _network(self) -> dict[str, Any]:
+        """Options of the network, with their defaults."""
+        given = self.network if isinstance(self.network, Mapping) else {"phi": self.network}
+        return completed(given, NETWORK, "option of the network")
+
+    @property
+    def _option(self) -> SimpleNamespace:
+        """Options of training, with their defaults."""
+        return SimpleNamespace(**completed(self.training, TRAINING, "option of training"))
 
     def fit(self, bags: Bags, y: Any, *, validation: tuple | None = None, sample_weight: Any = None) -> DeepSets:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Fit to bags and one response each.
@@ -190,13 +180,14 @@ class DeepSets(BagRegressor):
         target, weights = target[order], None if weights is None else weights[order]
         split = None if validation is None else self._judges(*validation)
         seeds = [int(s) for s in checks.generator(self.random_state).integers(2**62, size=self.n_members)]
-        checkpoint = Checkpoint(self.checkpoint, key=self._key(bags, target, (split, weights), seeds), seconds=SECONDS)
+        key = self._key(bags, target, (split, weights), seeds)
+        checkpoint = Checkpoint(self._option.checkpoint, key=key, seconds=SECONDS)
         done: dict[str, Any] = checkpoint.load() or {"runs": []}
-        decays = self._decays(split is not None or self.validation > 0)
+        decays = self._decays(split is not None or self._option.validation > 0)
         plan = [(seed, decay) for seed in seeds for decay in decays]
         with (
             Progress("DeepSets", settings.max_epochs * len(plan), verbose=self.verbose) as progress,
-            threads(self.n_jobs),
+            threads(self._option.n_jobs),
         ):
             for seed, decay in plan[len(done["runs"]) :]:
                 run = self._training(bags, (target, weights), split, replace(settings, weight_decay=decay), seed)
@@ -238,7 +229,7 @@ class DeepSets(BagRegressor):
             seed, network = self._course["seed"], Network(self._plan(), self.members_[0], device)
         source = RowSource(bags, self.columns_, device)
         run = Training(network, source, self._tensor(target, device), settings, [seed])
-        with threads(self.n_jobs):
+        with threads(self._option.n_jobs):
             if begun:
                 run.resume({"network": self.members_[0], "moments": self._course["moments"], "course": run.course})
             else:
@@ -315,52 +306,57 @@ class DeepSets(BagRegressor):
 
     def _refuse_other_pool(self, pool: str, what: str, why: str) -> None:
         self._fitted()
-        if self.pool != pool:
-            raise DataError(f"pool is {self.pool!r}: {why}.", hint=f"pool={pool!r} has {what}.")
+        if self._network["pool"] != pool:
+            raise DataError(f"pool is {self._network['pool']!r}: {why}.", hint=f"pool={pool!r} has {what}.")
 
     def _explained(self, bags: Bags, function: Any, *given: Any) -> list:
         """Return what a function of a network and rows says, one answer per member."""
         source = self._source(bags)
-        with threads(self.n_jobs):
+        with threads(self._option.n_jobs):
             return [function(Network(self._plan(), arrays, source.device), source, *given) for arrays in self.members_]
 
     def _settings(self, bags: Bags) -> Settings:
+        option = self._option
         checks.choice(self.task, "task", TASKS)
-        checks.choice(self.schedule, "schedule", SCHEDULES)
-        for name in ("patience", "n_members", "n_jobs"):
-            checks.at_least(getattr(self, name), name, 1)
-        for name in ("batch_bags", "max_rows", "max_epochs"):
-            if getattr(self, name) is not None:
-                checks.at_least(getattr(self, name), name, 1)
-        if not 0 <= checks.at_least(self.validation, "validation", 0, whole_number=False) < 1:
-            raise DataError(f"validation is {self.validation!r}.", hint="give a share below 1; 0 holds nothing out.")
-        batch_bags = batch_size(bags.sizes, self.batch_bags, self.max_rows)
+        checks.choice(option.schedule, "schedule", SCHEDULES)
+        for name, value in (("patience", option.patience), ("n_members", self.n_members), ("n_jobs", option.n_jobs)):
+            checks.at_least(value, name, 1)
+        for name in ("batch_bags", "max_rows"):
+            if getattr(option, name) is not None:
+                checks.at_least(getattr(option, name), name, 1)
+        if self.max_epochs is not None:
+            checks.at_least(self.max_epochs, "max_epochs", 1)
+        if not 0 <= checks.at_least(option.validation, "validation", 0, whole_number=False) < 1:
+            raise DataError(f"validation is {option.validation!r}.", hint="give a share below 1; 0 holds nothing out.")
+        batch_bags = batch_size(bags.sizes, option.batch_bags, option.max_rows)
         return Settings(
             self.task,
             self._rate(),
             self._decays(False)[0],
-            self.schedule,
+            option.schedule,
             batch_bags,
-            self.max_rows,
+            option.max_rows,
             self.max_epochs or int(np.clip(round(STEPS * batch_bags / len(bags)), *EPOCHS)),
-            self.patience,
+            option.patience,
         )
 
     def _decays(self, judged: bool) -> tuple[float, ...]:
         """Weight decays to try; there is a choice where held-out bags can make it."""
-        if self.weight_decay is not None:
-            return (float(checks.at_least(self.weight_decay, "weight_decay", 0, whole_number=False)),)
+        given = self._option.weight_decay
+        if given is not None:
+            return (float(checks.at_least(given, "weight_decay", 0, whole_number=False)),)
         return (0.01, 0.2) if judged else (0.05,)
 
     def _rate(self) -> float:
-        if self.learning_rate is not None:
-            return float(checks.at_least(self.learning_rate, "learning_rate", 0, whole_number=False))
-        rate = 0.03 if len(checks.listing(self.phi, "phi")) == 1 else 0.01
-        return rate / 10 if self.pool == "max" else rate
+        given, network = self._option.learning_rate, self._network
+        if given is not None:
+            return float(checks.at_least(given, "learning_rate", 0, whole_number=False))
+        rate = 0.03 if len(checks.listing(network["phi"], "phi")) == 1 else 0.01
+        return rate / 10 if network["pool"] == "max" else rate
 
     def _plan(self) -> Plan:
         n_features = self.columns_.dimension + sum(len(levels) for levels in self.columns_.levels.values())
-        return make_plan(n_features, self.n_outputs_, {name: getattr(self, name) for name in NETWORK})
+        return make_plan(n_features, self.n_outputs_, self._network)
 
     def _learn_scales(self, bags: Bags, y: Any, classes: Any = None) -> np.ndarray:
         """Learn the scales of features and responses; return the responses as the network sees them."""
@@ -382,11 +378,11 @@ class DeepSets(BagRegressor):
         return bags, self.response_.encode(bags, y)
 
     def _key(self, bags: Bags, target: np.ndarray, split: Any, seeds: list[int]) -> str | None:
-        if self.checkpoint is None:
+        option = vars(self._option)
+        if option.pop("checkpoint") is None:
             return None
-        ignored = ("checkpoint", "verbose", "random_state")
-        parameters = {name: value for name, value in self.get_params().items() if name not in ignored}
-        return fingerprint(bags, target, split, parameters, seeds)
+        parameters = {"task": self.task, "max_epochs": self.max_epochs, "n_members": self.n_members}
+        return fingerprint(bags, target, split, {**parameters, **self._network, **option}, seeds)
 
     def _tensor(self, target: np.ndarray, device: Any = "cpu", single: bool = True) -> Any:
         torch = require("torch")
@@ -397,12 +393,13 @@ class DeepSets(BagRegressor):
         """Return a fresh network with its training bags and those held out; given are responses and weights."""
         (target, weights), held_weights = given, None
         device, rng = find_device(self.device), np.random.default_rng(seed)
-        n_held = 0 if split is not None or not self.validation else max(1, round(self.validation * len(bags)))
+        share = self._option.validation
+        n_held = 0 if split is not None or not share else max(1, round(share * len(bags)))
         if n_held:
             order = rng.permutation(len(bags))
             kept, out = np.sort(order[n_held:]), np.sort(order[:n_held])
             if not len(kept):
-                raise DataError("There is only one bag.", hint="give at least two, or validation=0.")
+                raise DataError("There is only one bag.", hint="give at least two, or training={'validation': 0}.")
             split, bags, target = (bags[out], target[out]), bags[kept], target[kept]
             if weights is not None:
                 held_weights, weights = weights[out], weights[kept]
@@ -433,9 +430,8 @@ class DeepSets(BagRegressor):
         self.fit_ = Fit(None, objective, None, len(judged), converged, history)
         if not converged:
             late = float(abs(judged[-1] - judged[-2])) if len(judged) > 1 else float("nan")
-            warn_not_converged(
-                settings.max_epochs, late, 0.0, hint="raise max_epochs, or schedule='cosine'.", stacklevel=3
-            )
+            hint = "raise max_epochs, or training={'schedule': 'cosine'}."
+            warn_not_converged(settings.max_epochs, late, 0.0, hint=hint, stacklevel=3)
         return self
 
     def _source(self, bags: Bags) -> RowSource:
@@ -445,7 +441,7 @@ class DeepSets(BagRegressor):
         """Return the mean answer of the members, (n_bags, n_outputs)."""
         self._fitted("members_")
         source = self._source(bags)
-        with threads(self.n_jobs):
+        with threads(self._option.n_jobs):
             said = [Network(self._plan(), arrays, source.device).outputs(source) for arrays in self.members_]
         return np.mean([self.response_.decode(outputs) for outputs in said], axis=0)
 

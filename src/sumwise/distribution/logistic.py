@@ -51,11 +51,10 @@ class BagLogistic(Estimator):
 
     Parameters
     ----------
-    embedding : Embedding, optional
-        By default the one with the least cross entropy on held-out bags: moments, Fourier features with moments or, up
-        to 2,000 bags, `WassersteinKernel(spread=True)` at every width.
-    kernel : BagKernel, optional
-        In place of an embedding: kernel logistic regression, through `KernelEmbedding`.
+    embedding : Embedding or BagKernel, optional
+        A kernel gives kernel logistic regression, through `KernelEmbedding`. By default the embedding with the least
+        cross entropy on held-out bags: moments, Fourier features with moments or, up to 2,000 bags,
+        `WassersteinKernel(spread=True)` at every width.
     widths : sequence of float, default (0.03, 0.1, 0.3, 1, 3)
         Multiples of the kernel's gamma; the one with the least cross entropy on held-out bags is taken.
     target : {"auto", "classes", "proportions"}, default "auto"
@@ -101,13 +100,12 @@ class BagLogistic(Estimator):
     __metadata_request__decision_function: ClassVar = AS_X
     __metadata_request__score: ClassVar = AS_X
 
-    embedding: Embedding | None = None
+    embedding: Embedding | BagKernel | None = None
     target: str = "auto"
     penalty: Any = "cv"
     n_folds: int = 5
     max_iter: int = 500
     tol: float = 1e-5
-    kernel: BagKernel | None = field(default=None, kw_only=True)
     widths: Sequence[float] = field(default=(0.03, 0.1, 0.3, 1.0, 3.0), kw_only=True)
     random_state: Any = 0
 
@@ -161,14 +159,13 @@ class BagLogistic(Estimator):
 
     def _embeddings(self, n_bags: int) -> list[Embedding]:
         """Return the embeddings to compare: the given one, the kernel at every width, or the defaults."""
-        if self.embedding is not None:
-            if self.kernel is not None:
-                raise DataError("There is an embedding and a kernel.", hint="give one of the two.")
-            return [fresh(self.embedding, FourierEmbedding, self.random_state)]
-        kernel = WassersteinKernel(spread=True) if self.kernel is None else self.kernel
+        own = self.embedding
+        if own is not None and not isinstance(own, BagKernel):
+            return [fresh(own, FourierEmbedding, self.random_state)]
+        kernel = WassersteinKernel(spread=True) if own is None else own
         widths = checks.positive(self.widths, "widths", ndim=1).tolist() if kernel.has_width else [1.0]
         kernels = [KernelEmbedding(kernel, width=width, random_state=self.random_state) for width in widths]
-        if self.kernel is not None:
+        if own is not None:
             return [*kernels]
         plain = [MomentEmbedding(), fresh(FourierEmbedding(moments=True), FourierEmbedding, self.random_state)]
         return [*plain, *(kernels if n_bags <= KERNEL_BAGS else [])]

@@ -32,8 +32,10 @@ class WassersteinKernel(BagKernel):
     ----------
     order : {1, 2}, default 2
         1 for W1, 2 for the square of W2.
-    n_quantiles : int >= 1, default 100
-        Cells of the grid, each of the same probability. With as many cells as rows, distances are exact.
+    n_quantiles : int >= 1 or None, default 100
+        Cells of the grid, each of the same probability. With as many cells as rows, distances are exact. None is exact
+        transport between the rows themselves in all dimensions (the extra ``transport``; small bags only: a pair of
+        bags of n rows costs about n^3). That kernel is not guaranteed to be positive definite.
     slices : int >= 0, default 0
         Compare projections on this many random directions, which sees joint structure; 0 compares column by column.
     combine : {"sum", "product"}, default "sum"
@@ -45,9 +47,6 @@ class WassersteinKernel(BagKernel):
     extra_slices : int >= 0, default 0
         Compare projections on this many random directions beside the columns (or slices), where there are several
         columns. An estimator keeps them if they lower its error; estimators whose kernel is left to them try ten.
-    exact : bool, default False
-        Transport between the rows themselves in all dimensions (the extra ``transport``; small bags only: a pair of
-        bags of n rows costs about n^3). This kernel is not guaranteed to be positive definite.
     gamma : "median" or float, default "median"
     random_state : int, numpy.random.Generator or None, default None
         None is the seed of the estimator that this is part of, else 0.
@@ -74,19 +73,18 @@ class WassersteinKernel(BagKernel):
     """
 
     order: int = 2
-    n_quantiles: int = 100
+    n_quantiles: int | None = 100
     slices: int = 0
     combine: str = "sum"
     spread: bool = False
     extra_slices: int = 0
-    exact: bool = False
     gamma: Any = "median"
     random_state: Any = None
 
     @property
     def definite(self) -> bool:  # type: ignore[override]
         """Whether every Gram matrix is positive semidefinite."""
-        return not self.exact or self.columns_.dimension == 1
+        return self.n_quantiles is not None or self.columns_.dimension == 1
 
     @property
     def squared(self) -> bool:
@@ -95,13 +93,17 @@ class WassersteinKernel(BagKernel):
 
     def _learn(self, _bags: Bags, /) -> None:
         checks.choice(self.order, "order", (1, 2))
-        checks.at_least(self.n_quantiles, "n_quantiles", 1)
+        if self.n_quantiles is not None:
+            checks.at_least(self.n_quantiles, "n_quantiles", 1)
         checks.at_least(self.slices, "slices", 0)
         checks.at_least(self.extra_slices, "extra_slices", 0)
-        if self.exact and self.columns_.levels:
+        exact = self.n_quantiles is None
+        if exact and self.columns_.levels:
             raise DataError("Exact transport needs columns of numbers only.", hint="drop categorical columns.")
-        if self.exact and (self.spread or self.extra_slices):
-            raise DataError("Exact transport doesn't use slices.", hint="leave out exact, or spread and extra_slices.")
+        if exact and (self.spread or self.extra_slices):
+            raise DataError(
+                "Exact transport doesn't use slices.", hint="give n_quantiles, or leave out spread and extra_slices."
+            )
         d, n = self.columns_.dimension, int(self.slices)
         extra = int(self.extra_slices) if d > 1 else 0
         self.directions_ = draw_slices(d, n, self.random_state)
@@ -113,7 +115,7 @@ class WassersteinKernel(BagKernel):
         """Return the kernel without its extra slices, where it has some, and as it is, each with what it keeps."""
         if not self.n_extra_:
             return [(self, kept)]
-        m, n = self.directions_.shape[1], int(self.n_quantiles)
+        m, n = self.directions_.shape[1], int(self.n_quantiles or 0)
         plain = copy(self)
         plain.n_extra_, base = 0, m - self.n_extra_
         plain.directions_ = self.directions_[:, :base]
@@ -125,18 +127,18 @@ class WassersteinKernel(BagKernel):
         return [(plain, kept[:, np.concatenate([*lines, shares])]), (self, kept)]
 
     def represent(self, bags: Bags) -> Any:
-        if self.exact:
+        if self.n_quantiles is None:
             return bags.with_values(self.columns_.numbers(bags.values))
         if not self.columns_.dimension:
             return self.columns_.shares(bags)
-        cells = grid_quantiles(bags, self.columns_, int(self.n_quantiles), self.directions_)
+        cells = grid_quantiles(bags, self.columns_, int(self.n_quantiles or 0), self.directions_)
         spread = [np.log(cells.std(axis=2) + NARROW_BAG)] if self.spread else []
         return np.hstack([cells.reshape(len(bags), -1), *spread, self.columns_.shares(bags)])
 
     def distances(self, a: Any, b: Any) -> np.ndarray:
-        if self.exact:
+        if self.n_quantiles is None:
             return _transport(a, b, self.order)[None]
-        m, n = self.directions_.shape[1], int(self.n_quantiles)
+        m, n = self.directions_.shape[1], int(self.n_quantiles or 0)
         parts, place = [], 0
         for width in (n, 1) if self.spread else (n,):
             lines = [x[:, place : place + m * width].reshape(len(x), m, width) for x in (a, b)]

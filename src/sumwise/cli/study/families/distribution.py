@@ -49,7 +49,7 @@ class Distribution(ResponsesReading, Study):
         if method == "DeepSets":
             return d.DeepSets(task=task)
         if method == "wasserstein":  # a Gaussian kernel of sliced Wasserstein distances
-            return d.BagKernelRidge() if self.classes is None else d.BagLogistic(kernel=d.WassersteinKernel())
+            return d.BagKernelRidge() if self.classes is None else d.BagLogistic(d.WassersteinKernel())
         embedding = getattr(d, self.classes_of[method])()
         return d.BagRidge(embedding) if self.classes is None else d.BagLogistic(embedding, target="classes")
 
