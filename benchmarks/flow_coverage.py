@@ -147,6 +147,7 @@ def main():
     parser.add_argument("--worlds", nargs="+", default=WORLDS, choices=WORLDS)
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--add", action="store_true", help="keep the other worlds of the file")
     parser.add_argument("--out", default=ROOT / "benchmarks" / "results" / "flow_coverage.json", type=Path)
     given = parser.parse_args()
     began, out = process_time(), {}
@@ -161,7 +162,7 @@ def main():
         for _, scores in made:
             for name, p in zip(scores["movement"], scores["probability"]):
                 weights[name] = round(weights.get(name, 0.0) + p / given.draws, 3)
-        out[world] = {**kinds, "movement": weights}
+        out[world] = {**kinds, "movement": weights, "populations": given.draws, "first seed": given.first}
         print(world, json.dumps(out[world]), flush=True)
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], check=False, capture_output=True, text=True, cwd=ROOT
@@ -175,6 +176,10 @@ def main():
         "individuals": SIZE,
         "worlds": out,
     }
+    if given.add:
+        before = json.loads(given.out.read_text("utf-8"))
+        found["worlds"] = before["worlds"] | out
+        found["cpu_s"] = round(found["cpu_s"] + before["cpu_s"], 1)
     given.out.write_text(json.dumps(found, indent=1) + "\n", "utf-8")
 
 

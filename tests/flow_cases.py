@@ -29,12 +29,12 @@ LINE = Places(x=np.arange(5.0), y=np.zeros(5), names=list("abcde"))
 NEAR = Movement(stay=1.0, scale=0.8)
 
 
-def population(n=3000, times=6, seed=0):
+def population(n=3000, times=6, seed=0, first=(0.6, 0.2, 0.1, 0.05, 0.05)):
     """True counts (T, L) and flows (T - 1, L, L) of a population that drifts to the right."""
     rng = np.random.default_rng(seed)
     logs = NEAR.log_moves(LINE) + 0.8 * np.sign(np.subtract.outer(np.arange(5), np.arange(5)).T)
     moves = np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
-    here, counts, flows = rng.multinomial(n, [0.6, 0.2, 0.1, 0.05, 0.05]), [], []
+    here, counts, flows = rng.multinomial(n, first), [], []
     for _ in range(times):
         counts.append(here)
         table = np.stack([rng.multinomial(k, p) for k, p in zip(here, moves)])

@@ -18,6 +18,7 @@ EXTRAS = {
     "h3": "geo",
     "xarray": "geo",
     "geopandas": "geo",
+    "rasterio": "geo",
     "ot": "transport",
     "fastavro": "avro",
     "fsspec": "remote",

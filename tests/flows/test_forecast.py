@@ -43,6 +43,12 @@ def test_fractions_of_people_are_right_on_average():
     assert ahead.high[0, 0] <= 1
 
 
+def test_who_certainly_stays_has_an_interval_without_width():
+    ahead = forecast([100, 7, 3], [np.eye(3)] * 5)
+    np.testing.assert_array_equal(ahead.low, ahead.high)
+    np.testing.assert_array_equal(ahead.values, ahead.high)
+
+
 @pytest.mark.parametrize(
     ("start", "steps", "words"),
     [

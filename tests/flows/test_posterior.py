@@ -103,18 +103,15 @@ def test_masks_years_entries_and_exact_counts_have_intervals():
     weights = {"stay": {(1, 2): np.eye(5)}, "at a": {0: [1.0, 0, 0, 0, 0]}}
     mask = np.ones((6, 5), dtype=bool)
     mask[0, 4] = False
-    blocked = counts.copy()
-    blocked[0, 3] += blocked[0, 4]
-    blocked[0, 4] = 0
     tries = [
-        (FlowModel(LINE, noise=Gaussian(5.0)), blocked, {"mask": mask}),
-        (FlowModel(LINE, noise=Gaussian(5.0), population="varying"), counts, {}),
-        (FlowModel(LINE, noise=Exact()), counts, {}),
+        (FlowModel(LINE, noise=Gaussian(5.0)), population(first=(0.6, 0.2, 0.1, 0.1, 0.0)), {"mask": mask}),
+        (FlowModel(LINE, noise=Gaussian(5.0), population="varying"), (counts, flows), {}),
+        (FlowModel(LINE, noise=Exact()), (counts, flows), {}),
     ]
-    for model, given, more in tries:
+    for model, (given, moved), more in tries:
         found = model.fit(given, **more).interval(weights, level=0.99)
-        assert found.low[0] < flows[1].trace() < found.high[0]
-        assert found.low[1] - 1 <= counts[0, 0] <= found.high[1] + 1
+        assert found.low[0] < moved[1].trace() < found.high[0]
+        assert found.low[1] - 1 <= given[0, 0] <= found.high[1] + 1
 
 
 def test_more_places_than_a_filter_takes_have_most_likely_flows_and_no_intervals(monkeypatch):
@@ -127,3 +124,37 @@ def test_more_places_than_a_filter_takes_have_most_likely_flows_and_no_intervals
     assert model.answer_ == "most likely"
     with pytest.raises(DataError, match="covariances of all places"):
         model.interval({"stay": {(1, 2): np.eye(5)}})
+
+
+def two_types(seed=0, n=6000, times=10):
+    """Counts, flows by type, and the share of the fast: on a grid of 16 places, residents and others that drift."""
+    rng, places = np.random.default_rng(seed), Places.grid(4, 4)
+    east = np.sign(places.positions[None, :, 0] - places.positions[:, None, 0])
+    first, flows = rng.dirichlet(np.full(16, 1.5)), []
+    for share, stay, drift in ((0.7, 5.0, 0.0), (0.3, 0.5, 0.5)):
+        scores = Movement(stay, 1.0).log_moves(places) + drift * east
+        moves = np.exp(scores - np.logaddexp.reduce(scores, axis=1, keepdims=True))
+        here, own = rng.multinomial(round(share * n), first), []
+        for _ in range(times - 1):
+            own.append(np.stack([rng.multinomial(k, p) for k, p in zip(here, moves)]))
+            here = own[-1].sum(axis=0)
+        flows.append(own)
+    both = np.sum(flows, axis=0)
+    return places, np.vstack([both.sum(axis=2), both[-1].sum(axis=0)[None]]), both, 0.3
+
+
+def test_two_types_of_individuals_are_found_and_go_into_every_answer():
+    places, counts, flows, share = two_types(seed=1)
+    model = FlowModel(places).fit(np.random.default_rng(1).poisson(counts).astype(float))
+    assert model.scores_.set_index("movement")["probability"]["two types"] > 0.7
+    fast = model.weights_[-2:].min() / model.weights_[-2:].sum()
+    assert fast == pytest.approx(share, abs=0.15)
+    stayed = flows.trace(axis1=1, axis2=2) / 6000
+    assert model.staying() == pytest.approx(stayed, abs=0.08)
+    found = model.interval({"stay": {(4, 5): np.eye(16)}}, 0.95)
+    assert found.low[0] < 6000 * stayed[4] < found.high[0]
+    assert found.values[0] == pytest.approx(6000 * model.staying()[4], rel=0.01)
+    # who stays nine times is a resident, as no chain of the mean movement would have it
+    far = model.transitions(0, 9)
+    kept = np.prod(stayed)
+    assert np.average(np.diag(far), weights=counts[0]) > 3 * kept

@@ -15,6 +15,7 @@ from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.flows.counts_over_time import CountsOverTime
 from sumwise.flows.places import Places
+from sumwise.flows.rasters import is_raster, read_raster
 from sumwise.frames import is_frame, to_pandas
 from sumwise.noise import Exact, Gaussian, NegativeBinomial, Noise, Poisson
 from sumwise.tables import Tables
@@ -59,6 +60,9 @@ class Columns:
 def read_counts(data: Any, places: Places | None, columns: Columns, times: Any, absent: str) -> FlowData:
     """Times, places and counts of a frame, of `Tables` with a table per time, of an array or of `CountsOverTime`."""
     checks.choice(absent, "absent", ABSENT)
+    if is_raster(data):
+        listed, found, data = read_raster(data)
+        times, places = listed if times is None else times, found if places is None else places
     if hasattr(data, "dims") and hasattr(data, "coords"):
         data, places, columns = _from_xarray(data, places, columns)
     if hasattr(data, "distr") and hasattr(data, "geom"):

@@ -14,7 +14,7 @@ from sumwise import checks
 from sumwise.collective.counts import dense
 from sumwise.errors import DataError
 from sumwise.extras import require
-from sumwise.flows.flow_results import FlowResults
+from sumwise.flows.flow_summaries import FlowSummaries
 from sumwise.flows.places import Places, feature
 from sumwise.frames import is_frame, to_pandas
 from sumwise.io.writer import new_file
@@ -105,7 +105,7 @@ def places_of_array(data: Any, time: str) -> tuple[Any, Places]:
     return stacked, Places(distances=1.0 - np.eye(len(names)), names=names)
 
 
-class FlowExchange(FlowResults):
+class FlowExchange(FlowSummaries):
     """A fitted model in the formats of others."""
 
     def od_matrix(self, from_time: Any, to_time: Any = None) -> pd.DataFrame:

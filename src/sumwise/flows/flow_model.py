@@ -150,9 +150,10 @@ class FlowModel(FlowExchange):
 
         Parameters
         ----------
-        data : frame, (T, L) array, CountsOverTime, Tables, xarray.DataArray or BirdFlow
+        data : frame, (T, L) array, CountsOverTime, Tables, xarray.DataArray, BirdFlow or path
             A row per time and place with its count; or counts by time and place; or one table per time; or an array
-            over `time` and places, or over `time` and a grid; or what `sumwise.io.formats.read_birdflow` returns.
+            over `time` and places, or over `time` and a grid; or what `sumwise.io.formats.read_birdflow` returns; or
+            the path of a GeoTIFF with a band per time, as of eBird Status and Trends (larger cells: `read_raster`).
         time, place, count : str
             Columns of the frame. Where places have no name, give their coordinates, ``place=("lon", "lat")`` (degrees,
             by their names) or ``place=("x", "y")``; `places` is then made of them.
@@ -199,10 +200,12 @@ class FlowModel(FlowExchange):
         learned = self._learn(problems, tracks, returning)
         self._store(problems, learned)
         self.log_likelihood_ = None
-        if tracks is not None:
-            self.log_likelihood_ = float(np.log(np.maximum(self.predict_tracks(tracks, returning), 1e-300)).mean())
         self.move_cells_ = self._with_sampled_moves(problems[0])
         self.seasons_ = None if read.seasons is None else self._season_models(read.seasons, problems, learned)
+        if tracks is not None:
+            self.log_likelihood_ = float(np.log(np.maximum(self.predict_tracks(tracks, returning), 1e-300)).mean())
+            for one in (self.seasons_ or {}).values():
+                one.log_likelihood_ = self.log_likelihood_
         self.total_range_ = self._range_beyond_noise()
         return self
 

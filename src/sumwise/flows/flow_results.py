@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pandas as pd
@@ -18,8 +19,9 @@ from sumwise.draws import Draws
 from sumwise.errors import DataError
 from sumwise.estimate import Estimate
 from sumwise.estimator import Estimator
+from sumwise.flows.chain_draws import ChainDraw
 from sumwise.flows.flow_problem import FlowProblem
-from sumwise.flows.forecast import forecast_each
+from sumwise.flows.forecast import forecast, forecast_chains
 from sumwise.flows.function_draws import draws_of
 from sumwise.flows.kernels.flow_filter import Functions
 from sumwise.flows.move_chain import MoveChain, chain_of
@@ -34,6 +36,7 @@ from sumwise.progress import track
 
 SAMPLED_DRAWS = 200  # where moves were counted: each rakes a table
 MOST_LISTED = 2_000_000  # pairs of places over all steps, whose flows a notebook lists
+_CHAINS: WeakKeyDictionary[Any, tuple[Any, list[ChainDraw]]] = WeakKeyDictionary()  # of models, with their flows
 
 
 class FlowResults(Estimator):
@@ -104,17 +107,44 @@ class FlowResults(Estimator):
         individual is back at its first place after a year, as birds are that return to their nest.
         """
         self._fitted("steps_")
+        self._check_returning(returning)
+        return self._moved(*self._span(from_time, to_time), returning)
+
+    def _span(self, from_time: Any, to_time: Any) -> tuple[int, int]:
+        """The first time and the number of steps to the second."""
+        self._fitted("steps_")
         start, end = self._time(from_time), self._time(to_time)
         n_steps = (end - start) % len(self.times_) if self.cyclic else end - start
         if n_steps < 0:
             raise DataError(f"{to_time!r} is before {from_time!r}.", hint="set cyclic=True for years that repeat.")
-        self._check_returning(returning)
-        total = None
-        for kind, weight in enumerate(self.weights_):
-            chain = self.chain(kind)
-            made = chain.returning(start, n_steps) if returning else chain.product(start, n_steps)
-            total = weight * made if total is None else total + weight * made
+        return start, n_steps
+
+    def _moved(self, start: int, n_steps: int, returning: bool = False) -> Any:
+        """The mean transitions of some steps."""
+        total: Any = None
+        for draw in self._chains():
+            made = draw.weight * draw.moved(start, n_steps, returning)
+            total = made if total is None else total + made
         return row_shares(total) if returning else total
+
+    def _chains(self) -> list[ChainDraw]:
+        """Draws of how individuals move; one, of the expected flows, where there is no posterior of them."""
+        kept = _CHAINS.get(self)
+        if kept is None or kept[0] is not self._fitted("steps_").steps_:
+            kept = (self.steps_, self._made_chains())
+            _CHAINS[self] = kept
+        return kept[1]
+
+    def _made_chains(self) -> list[ChainDraw]:
+        if self._why_no_interval() is not None or self.posterior_ is None:
+            present = np.asarray(self.weights_)[:, None, None] * np.maximum(self.nodes_, 0.0)
+            return [ChainDraw(1.0, 1.0, present, [self.chain(k) for k in range(len(self.weights_))])]
+        draws = FlowPosterior.restored([self._problem()], self.posterior_[0]).chains(0)
+        for k, *_ in self.move_cells_:  # moves that were counted
+            known = row_shares(self.steps_[0][k])
+            for chain in (c for draw in draws for c in draw.chains):
+                chain.steps[k] = known
+        return draws
 
     def _check_returning(self, returning: bool) -> None:
         checks.choice(returning, "returning", (True, False))
@@ -129,12 +159,13 @@ class FlowResults(Estimator):
         self._fitted("steps_")
         read = self._read_tracks(tracks)
         self._check_returning(returning)
-        if returning:
-            found = [self.chain(k).returning_probabilities(read) for k in range(len(self.weights_))]
-            joint, whole = (np.average(v, axis=0, weights=self.weights_) for v in zip(*found))
-            return np.divide(joint, whole, out=np.zeros_like(joint), where=whole > 0)
-        each = [self.chain(k).track_probabilities(read) for k in range(len(self.weights_))]
-        return np.average(each, axis=0, weights=self.weights_)
+        place, start = read[0], read[1]
+        joint, whole = np.zeros(len(place)), np.zeros(len(place))
+        for draw in self._chains():
+            for chain, shares in zip(draw.chains, draw.shares[:, start, place]):
+                found = chain.returning_probabilities(read) if returning else (chain.track_probabilities(read), 1.0)
+                joint, whole = (a + draw.weight * shares * b for a, b in zip((joint, whole), found))
+        return np.divide(joint, whole, out=np.zeros_like(joint), where=whole > 0)
 
     def _step(self, k: int) -> Any:
         """Flows of step k over all types."""
@@ -217,13 +248,14 @@ class FlowResults(Estimator):
         dates = [*self.times_, self.times_[0]] if self.cyclic else self.times_
         first, last = (None if p is None else int(places.index([p])[0]) for p in (start, end))
         checks.at_least(n, "n", 1)
-        rng, weights = checks.generator(random_state), np.asarray(self.weights_)
-        each = rng.multinomial(n, weights / weights.sum()) if len(weights) > 1 else [n]
-        drawn = [
-            drawn_states(self.chain(k), np.maximum(self.nodes_[0], 0.0), int(m), first, last, returning, rng)
-            for k, m in enumerate(each)
-            if m > 0
-        ]
+        rng, drawn = checks.generator(random_state), []
+        chains = self._chains()
+        for draw, some in zip(chains, rng.multinomial(n, np.array([c.weight for c in chains]))):
+            here = draw.present[:, 0]
+            weights = here.sum(axis=1) if first is None else np.maximum(here[:, first], 1e-300)
+            for k, m in enumerate(rng.multinomial(some, weights / weights.sum())):
+                if m > 0:
+                    drawn.append(drawn_states(draw.chains[k], here[k], int(m), first, last, returning, rng))
         return route_frame(np.concatenate(drawn), places.positions, dates, same)
 
     def flux(self, start: Any, end: Any, level: float = 0.9) -> pd.DataFrame:
@@ -247,49 +279,43 @@ class FlowResults(Estimator):
             made = made.assign(net=found.values, low=found.low, high=found.high)
         return made
 
-    def forecast(self, counts: Any, from_time: Any = None, steps: int = 1, **options: Any) -> Estimate:
-        """Forecast counts (L,) of `from_time` over the next steps, with intervals for what chance makes of them.
+    def forecast(
+        self,
+        counts: Any,
+        from_time: Any = None,
+        steps: int = 1,
+        *,
+        level: float = 0.9,
+        draws: int = 1000,
+        random_state: Any = 0,
+    ) -> Estimate:
+        """Forecast counts of `from_time` over the next steps.
 
-        Every individual keeps its type of movement. Without a time: one step, by the mean of all steps.
+        Futures are drawn: of what is not known of movement, and of what chance makes of the moves of individuals, each
+        of which keeps its type. Estimates are their means, intervals their quantiles. Without a time: one step, by
+        the mean of all steps.
 
         Parameters
         ----------
         counts : (L,) array, or (m, L) array of draws
         from_time : optional
         steps : int >= 1, default 1
-        **options
-            level (default 0.9), draws (default 1000), random_state.
+        level : float in (0, 1), default 0.9
+        draws : int >= 10, default 1000
+        random_state : int, Generator or None, default 0
         """
         n_steps = len(self._fitted("steps_").steps_[0])
         checks.at_least(steps, "steps", 1)
         if from_time is None:
             if steps > 1:
                 raise DataError("Without a time there is one step to forecast.", hint="give from_time.")
-            mean = [sum(self.chain(k).steps) / n_steps for k in range(len(self.weights_))]
-            return forecast_each(counts, [sum(w * p for w, p in zip(self.weights_, mean))], **options)
+            mean = sum(self._moved(k, 1) for k in range(n_steps)) / n_steps
+            return forecast(counts, [mean], level=level, draws=draws, random_state=random_state)
         start = self._time(from_time)
         if not self.cyclic and start + steps > n_steps:
             raise DataError(f"There are {n_steps - start} steps after {from_time!r}; {steps} were asked for.")
-        chains = [self.chain(k) for k in range(len(self.weights_))]
-        ahead = [sum(w * c.product(start, k) for w, c in zip(self.weights_, chains)) for k in range(1, steps + 1)]
-        return forecast_each(counts, ahead, **options)
-
-    def connectivity(self, regions: Mapping, from_time: Any, to_time: Any) -> pd.DataFrame:
-        """Return the share of each region's individuals at `from_time` that is in each region at `to_time`.
-
-        `regions` maps names to lists of places. Rows are regions of departure; what goes elsewhere is missing to 1.
-        """
-        self._fitted("steps_")
-        at = {name: self.places_.index(members) for name, members in checks.mapping(regions, "regions").items()}
-        start = np.maximum(self.nodes_[self._time(from_time)], 0.0)
-        moved = self.transitions(from_time, to_time)
-        rows = []
-        for members in at.values():
-            weight = np.zeros(len(start))
-            weight[members] = start[members] / max(start[members].sum(), 1e-300)
-            arrived = np.asarray(weight @ moved).ravel()
-            rows.append([arrived[others].sum() for others in at.values()])
-        return pd.DataFrame(rows, index=list(at), columns=list(at))
+        options = {"level": level, "draws": draws, "random_state": random_state}
+        return forecast_chains(counts, self._chains(), start, steps, **options)
 
     def check(self) -> pd.DataFrame:
         """Return how well times are predicted that are left out, beside simple rules.
@@ -323,9 +349,9 @@ class FlowResults(Estimator):
 
     def _without(self, problem: FlowProblem, times: list[int]) -> np.ndarray:
         """Expected counts (T, L) without the counts of some times."""
-        common = int(np.argmax(self.weights_))
         if self.posterior_ is None:
-            return problem.inside(problem.solve(self.movements_[common], times))
+            return problem.inside(problem.solve(self.movements_[int(np.argmax(self.weights_))], times))
+        common = int(np.argmax(self.weights_)) if len(self.posterior_) > 1 else 0
         counts = problem.counts.copy()
         counts[times] = np.nan
         return FlowPosterior.restored([replace(problem, counts=counts)], self.posterior_[common]).flows(0)[0]
@@ -400,7 +426,7 @@ class FlowResults(Estimator):
                 "There are no intervals: of relative abundance neither noise nor the number of individuals is known.",
                 hint="state both where you know them: FlowModel(noise=Gaussian(...), size=...).",
             )
-        if len(self.weights_) > 1:
+        if self.posterior_ is not None and len(self.posterior_) > 1:
             return DataError(
                 "There are no intervals for a mixture of types of movement, learned from tracks.",
                 hint="give one Movement, or fit the counts alone.",

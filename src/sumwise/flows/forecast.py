@@ -10,6 +10,8 @@ from scipy import sparse
 from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.estimate import Estimate
+from sumwise.flows.chain_draws import ChainDraw, quotas
+from sumwise.flows.move_chain import MoveChain
 
 
 def forecast(
@@ -49,39 +51,44 @@ def forecast(
     >>> bool((ahead.low[0] < 50).all() and (ahead.high[0] > 50).all())
     True
     """
+    now = np.atleast_2d(checks.counts(start, "start"))
+    moves = [_probabilities(p, now.shape[-1], k) for k, p in enumerate(checks.listing(steps, "steps"))]
+    if not moves:
+        raise DataError("There are no steps to forecast.", hint="give one array of probabilities per step.")
+    one = ChainDraw(1.0, 1.0, np.ones((1, len(moves), now.shape[-1])), [MoveChain(moves)])
+    options = {"level": level, "draws": draws, "random_state": random_state}
+    return forecast_chains(start, [one], 0, len(moves), names=names, **options)
+
+
+def forecast_chains(
+    start: Any,
+    chains: list[ChainDraw],
+    first: int,
+    n_steps: int,
+    *,
+    level: float,
+    draws: int,
+    names: Any = None,
+    random_state: Any,
+) -> Estimate:
+    """Means and quantiles of futures from step `first` on, drawn by weighted draws of how individuals move."""
     level, rng = checks.fraction(level, "level"), checks.generator(random_state)
     checks.at_least(draws, "draws", 10)
     now = np.atleast_2d(checks.counts(start, "start"))
-    if now.ndim != 2:
+    if now.ndim != 2 or now.shape[1] != chains[0].present.shape[2]:
         raise DataError(f"start has shape {now.shape}.", hint="give counts (L,), or draws of them (m, L).")
-    moves = [_probabilities(p, now.shape[1], k) for k, p in enumerate(checks.listing(steps, "steps"))]
-    if not moves:
-        raise DataError("There are no steps to forecast.", hint="give one array of probabilities per step.")
-    chosen = now[rng.integers(len(now), size=draws)] if len(now) > 1 else np.repeat(now, draws, axis=0)
-    people = np.floor(chosen + rng.random(chosen.shape)).astype(np.int64)  # whole people, right on average
-    futures, means, mean = [], [], now.mean(axis=0)
-    for p in moves:
-        people = _move(people, p, rng)
-        mean = mean @ p
-        futures.append(people)
-        means.append(mean)
-    low, high = np.quantile(np.stack(futures), [(1 - level) / 2, (1 + level) / 2], axis=1)
-    values = np.array(means)
-    given = (
-        checks.names(names, len(moves), "names", "+") if names is not None else [f"+{k + 1}" for k in range(len(moves))]
-    )
-    labels = (tuple(given), tuple(range(values.shape[1])))
-    return Estimate(
-        values, np.minimum(low, values), np.maximum(high, values), level, labels, ("step", "place"), name="count"
-    )
-
-
-def forecast_each(start: Any, ahead: list[Any], **options: Any) -> Estimate:
-    """`forecast` by the probabilities (L, L) of moving over the first, the first two, ... steps: moves with memory."""
-    made = [forecast(start, [p], **options) for p in ahead]
-    values, low, high = (np.concatenate([getattr(m, a) for m in made]) for a in ("values", "low", "high"))
-    labels = (tuple(f"+{k + 1}" for k in range(len(ahead))), made[0].labels[1])
-    return Estimate(values, low, high, made[0].level, labels, ("step", "place"), name="count")
+    parts = []
+    for one, n in zip(chains, quotas(np.array([c.weight for c in chains]), draws)):
+        chosen = now[rng.integers(len(now), size=n)]
+        people = np.floor(chosen + rng.random(chosen.shape)).astype(np.int64)  # whole people, right on average
+        parts.append(one.futures(people, first, n_steps, rng))
+    futures = np.concatenate(parts, axis=1)
+    low, high = np.quantile(futures, [(1 - level) / 2, (1 + level) / 2], axis=1)
+    given = checks.names(names, n_steps, "names", "+") if names is not None else [f"+{k + 1}" for k in range(n_steps)]
+    labels = (tuple(given), tuple(range(now.shape[1])))
+    ahead = [sum(c.weight * (now.mean(axis=0) @ c.moved(first, k)) for c in chains) for k in range(1, n_steps + 1)]
+    values = np.round(np.array(ahead), 9)  # exact means: not less than a certain whole number by rounding errors
+    return Estimate(values, low, high, level, labels, ("step", "place"), name="count")
 
 
 def _probabilities(given: Any, n: int, k: int) -> Any:
@@ -99,12 +106,3 @@ def _probabilities(given: Any, n: int, k: int) -> Any:
             hint="divide every row by its sum; `transitions` does so for tables of counts.",
         )
     return sparse.csr_array(sparse.diags_array(1.0 / sums) @ p)
-
-
-def _move(people: np.ndarray, p: Any, rng) -> np.ndarray:
-    out = np.zeros_like(people)
-    for place in np.flatnonzero(people.any(axis=0)):
-        here = slice(p.indptr[place], p.indptr[place + 1])
-        share = p.data[here]
-        out[:, p.indices[here]] += rng.multinomial(people[:, place], share / share.sum())
-    return out

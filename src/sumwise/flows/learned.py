@@ -17,6 +17,8 @@ from sumwise.flows.movement import Movement
 from sumwise.flows.movement_search import Types
 from sumwise.flows.posterior import MOST_WORK, FlowPosterior, work_of
 
+MOST = 0.9  # probability from which models with one type, or with two, stand for all
+
 
 @dataclass
 class Learned:
@@ -46,14 +48,47 @@ def of_posterior(problems: list[FlowProblem], given: list[Movement] | None, size
     """Movement averaged over models, or over those that are given, by their evidence."""
     posterior = FlowPosterior.of(problems, given, size_known)
     best = posterior.candidates[int(np.argmax(posterior.probabilities))]
-    movement = best.model.movement(best.mode)
     rows = [(c.model.kind, float(w)) for c, w in zip(posterior.candidates, posterior.probabilities)]
-    answers = [[_cut(posterior.flows(k, agreeing=True), p) for k, p in enumerate(problems)]]
+    shares, movements, answers = _types(posterior, problems)
     history = {"objective": np.array(best.history)}
     steps = sum(c.evaluations for c in posterior.candidates)
     fit = Fit(None, best.history[-1], float("nan"), steps, all(c.converged for c in posterior.candidates), history)
     scores = pd.DataFrame(rows, columns=["movement", "probability"])
-    return Learned([movement], np.ones(1), answers, fit, [posterior.state()], scores)
+    return Learned(movements, shares, answers, fit, [posterior.state()], scores)
+
+
+def _types(posterior: FlowPosterior, problems: list[FlowProblem]) -> tuple[np.ndarray, list[Movement], list]:
+    """Shares of types of individuals, their movement, and counts and flows of a population of each.
+
+    Where models with one type and with two are both probable, there are three: the individuals of models with one
+    type, and the two types.
+    """
+    each = [posterior.flows_by_type(k, agreeing=True) for k in range(len(problems))]
+    shares = np.array([share for share, _ in each[0]])
+    kinds = np.array([c.model.n_types for c in posterior.candidates])
+    movements: list[Movement] = []
+    for n in sorted({kinds[k] for k, _ in posterior.points}):
+        at = np.where(kinds == n, posterior.probabilities, -1.0)
+        best = posterior.candidates[int(np.argmax(at))]
+        movements += best.model.movements(best.mode)
+    parts = [[part for _, part in season] for season in each]
+    if len(shares) == 3 and shares[0] > MOST:  # hardly any: they are part of the mean of the others
+        parts = [[_added(season, np.ones(3))] for season in parts]
+        shares, movements = np.ones(1), movements[:1]
+    elif len(shares) == 3 and shares[0] < 1.0 - MOST:
+        shares, movements = shares[1:] / shares[1:].sum(), movements[1:]
+        parts = [[_added([one, season[0]], [1.0, w]) for one, w in zip(season[1:], shares)] for season in parts]
+    answers = [
+        [_cut((counts / share, [f / share for f in flows]), problems[k]) for k, (counts, flows) in enumerate(kind)]
+        for share, kind in zip(shares, zip(*parts))
+    ]
+    return shares, movements, answers
+
+
+def _added(parts: Any, weights: Any) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Counts and flows of the parts, weighted and added up."""
+    counts, flows = zip(*parts)
+    return np.tensordot(weights, counts, axes=1), [np.tensordot(weights, tables, axes=1) for tables in zip(*flows)]
 
 
 def of_types(problems: list[FlowProblem], types: Types) -> Learned:

@@ -2,21 +2,29 @@
 
 In step t a move from i to j has the score ``-a_t [i != j] - d_ij e^{-b_t} + u_t . (x_j - x_i) + pull_j``, with
 distances in units of neighbours; a softmax over j makes it a probability. ``(a, b, u)_t = B_t beta``: the models differ
-in the basis B (constant, a harmonic of the year or the period of study, every step its own) and in whether places pull.
+in the basis B of each (constant, a harmonic of the year or the period of study, every step its own) and in whether
+places pull.
+With two types of individuals t numbers the types, and B gives their mean and half their difference.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import product
+from typing import Any
 
 import numpy as np
+from scipy.linalg import block_diag
+from scipy.special import expit
 
 from sumwise.collective.potentials import filled
 from sumwise.flows.flow_problem import FlowProblem
 from sumwise.flows.movement import Movement
 
-CONSTANT, PLACES, SEASON, BOTH, STEPS = KINDS = ("constant", "places differ", "season", "both", "every step")
+CONSTANT, PLACES, SEASON, BOTH, STEPS = ("constant", "places differ", "season", "both", "every step")
+LEAVING, TYPES = "leaving at every step", "two types"
+KINDS = (CONSTANT, PLACES, SEASON, BOTH, LEAVING, STEPS, TYPES)
 KM_PER_DEGREE = np.pi / 180 * 6371.0088
 
 
@@ -24,15 +32,18 @@ KM_PER_DEGREE = np.pi / 180 * 6371.0088
 class Priors:
     """Standard deviations of normal priors, in log-probabilities, logs and log-probabilities per neighbour.
 
-    They say what is a large change of movement: leaving e times likelier, moves half as long again, a third more moves
-    one way than the other, a place that attracts twice as many. The cost of leaving itself has a uniform prior over
-    the share that stays.
+    They say what is a large change of movement: leaving e times likelier, moves half as long again, e times as many
+    moves one way as the other (a third more in a single step, or type), a place that attracts twice as many. The cost of
+    leaving itself has a uniform prior over the share that stays.
     """
 
     leaving: float = 1.0  # its changes over time
     scale: tuple[float, float] = (0.8, 0.4)  # of distance: its level, its changes
-    drift: float = 0.3
+    drift: tuple[float, float] = (1.0, 0.3)  # its level and its seasons; how steps or types differ from it
     pull: float = 0.7
+    bursts: float = 2.0  # changes of the cost of leaving where nothing else changes
+    types: float = 2.0  # half the difference of two types in the cost of leaving: residents and those who pass through
+    share: float = 1.5  # of the logit of a type's share: 8 to 92%; and of how far types are apart at first
 
 
 @dataclass(frozen=True)
@@ -52,15 +63,20 @@ class MovementModel:
         return self.problem.counts.shape[1]
 
     @cached_property
-    def basis(self) -> np.ndarray:
-        """How parameters act on steps, (S, K)."""
+    def bases(self) -> list[np.ndarray]:
+        """How parameters act on steps (or types), (S, K) for each of the terms."""
         ones, steps = np.ones((self.n_steps, 1)), np.arange(self.n_steps)
-        if self.kind == STEPS:
-            return np.hstack([ones, np.eye(self.n_steps)])
-        if self.kind in (SEASON, BOTH):
+        if self.kind == TYPES:
+            basis = np.array([[1.0, 1.0], [1.0, -1.0]])
+        elif self.kind in (STEPS, LEAVING):
+            basis = np.hstack([ones, np.eye(self.n_steps)])
+        elif self.kind in (SEASON, BOTH):
             angle = 2 * np.pi * steps / self.n_steps
-            return np.column_stack([ones, np.cos(angle), np.sin(angle)])
-        return ones
+            basis = np.column_stack([ones, np.cos(angle), np.sin(angle)])
+        else:
+            basis = ones
+        others = ones if self.kind == LEAVING else basis
+        return [basis] + [others] * (len(self.terms) - 1)
 
     @cached_property
     def terms(self) -> np.ndarray:
@@ -92,16 +108,24 @@ class MovementModel:
         return np.stack([never | ~open_[(k + 1) % len(open_)][None] for k in range(self.n_steps)])
 
     @property
+    def n_types(self) -> int:
+        """Types of individuals: the states of a step are the places once per type."""
+        return 2 if self.kind == TYPES else 1
+
+    @property
     def pulls(self) -> bool:
         return self.kind in (PLACES, BOTH)
 
     @cached_property
     def deviations(self) -> np.ndarray:
         """Prior standard deviations of all parameters; infinite for the level of the cost of leaving."""
-        more, priors = self.basis.shape[1] - 1, self.priors
-        out = [np.inf] + [priors.leaving] * more + [priors.scale[0]] + [priors.scale[1]] * more
-        out += [priors.drift] * (len(self.terms) - 2) * (more + 1)
-        out += [priors.pull] * self.n_places * self.pulls
+        priors = self.priors
+        more = [basis.shape[1] - 1 for basis in self.bases]
+        leaving = {TYPES: priors.types, LEAVING: priors.bursts}.get(self.kind, priors.leaving)
+        out = [np.inf] + [leaving] * more[0] + [priors.scale[0]] + [priors.scale[1]] * more[1]
+        for k in more[2:]:
+            out += [priors.drift[0]] + [priors.drift[self.kind in (STEPS, TYPES)]] * k
+        out += [priors.pull] * self.n_places * self.pulls + [priors.share] * 2 * (self.n_types - 1)
         return np.array(out)
 
     @property
@@ -109,22 +133,33 @@ class MovementModel:
         """Number of parameters."""
         return len(self.deviations)
 
-    def start(self, stay: float, scale: float) -> np.ndarray:
-        """Parameters of a constant movement, `scale` in units of neighbours."""
-        z = np.zeros(self.size)
-        z[0], z[self.basis.shape[1]] = stay, np.log(scale)
-        return z
+    def starts(self) -> list[list[np.ndarray]]:
+        """Parameters where searches begin: of constant movements, or of types of which few or most hardly move.
+
+        Each list has those of one search, which begins at the likeliest.
+        """
+        out: dict[Any, list[np.ndarray]] = {}
+        for stay, scale in product((0.0, 1.5, 3.0, 5.0, 8.0), (0.5, 1.0, 2.0)):
+            for share in (-1.0, 1.0) if self.kind == TYPES else (0.0,):
+                z = np.zeros(self.size)
+                z[0], z[self.bases[0].shape[1]] = stay, np.log(scale)
+                if self.kind == TYPES:
+                    z[1], z[-2], z[-1] = self.priors.types, share, -self.priors.share
+                out.setdefault(share or stay, []).append(z)
+        return list(out.values())
 
     def inner(self, z: np.ndarray) -> np.ndarray:
-        """Probabilities of moves between places, (S or 1, L, L)."""
+        """Probabilities of moves between places, (S or 1, L, L), those of one type after those of the other."""
         rows = self._series(z)
-        if self.basis.shape[1] == 1:
+        if self.kind in (CONSTANT, PLACES):
             rows = rows[:1]
         rows[:, 1] = -np.exp(-rows[:, 1])
         scores = np.tensordot(rows, self.terms, axes=1)
         if self.pulls:
             scores += z[self._pull]
-        scores = np.where(self.forbidden, -np.inf, scores)
+        if self.n_types > 1:
+            scores = np.repeat(scores, len(self.forbidden), axis=0)
+        scores = np.where(np.tile(self.forbidden, (self.n_types, 1, 1)), -np.inf, scores)
         top = scores.max(axis=2, keepdims=True)
         shares = np.exp(scores - np.where(np.isfinite(top), top, 0.0))
         return shares / np.maximum(shares.sum(axis=2, keepdims=True), 1e-300)
@@ -132,39 +167,58 @@ class MovementModel:
     def moves(self, inner: np.ndarray) -> list[np.ndarray]:
         """Probabilities of every step between states: with the place outside, where individuals come and go."""
         share = self.problem.turnover
-        if share is None:
-            return [inner[k if len(inner) > 1 else 0] for k in range(self.n_steps)]
-        wide = [_with_outside(p, share, self.open_(k)) for k, p in enumerate(inner)]
-        return [wide[k if len(wide) > 1 else 0] for k in range(self.n_steps)]
+        tables: Any = inner
+        if share is not None:
+            n_open = len(inner) // self.n_types
+            tables = np.stack([_with_outside(p, share, self.open_(k % n_open)) for k, p in enumerate(inner)])
+        if self.n_types > 1:
+            tables = [block_diag(*each) for each in zip(*np.split(tables, self.n_types))]
+        return [tables[k if len(tables) > 1 else 0] for k in range(self.n_steps)]
 
     def slope(self, z: np.ndarray, inner: np.ndarray, by_moves: list[np.ndarray]) -> np.ndarray:
-        """Gradient by the parameters, of gradients by the moves of every step."""
-        n, share = self.n_places, self.problem.turnover
-        cut = [g if share is None else (1.0 - share) * g[:n, :n] for g in by_moves]
-        each = np.stack(cut) if len(inner) > 1 else np.sum(cut, axis=0)[None]
+        """Gradient by the parameters, of gradients by the moves of every step; 0 for the share of a type."""
+        n, keep = self.n_places, 1.0 - (self.problem.turnover or 0.0)
+        states = len(by_moves[0]) // self.n_types
+        each = keep * np.stack([g[m : m + n, m : m + n] for m in states * np.arange(self.n_types) for g in by_moves])
+        if len(inner) == self.n_types:
+            each = each.reshape(self.n_types, -1, n, n).sum(axis=1)
         score = inner * (each - (inner * each).sum(axis=2, keepdims=True))
         rows = np.tensordot(score, self.terms, axes=((1, 2), (1, 2)))  # (S or 1, P)
+        if self.n_types > 1:
+            rows = rows.reshape(self.n_types, -1, rows.shape[1]).sum(axis=1)
         scale = self._series(z)[: len(rows), 1]
         rows[:, 1] *= np.exp(-scale)  # d (-d e^{-b}) / db
-        out = [(self.basis[: len(rows)].T @ rows).T.ravel()]
+        out = [basis[: len(rows)].T @ column for basis, column in zip(self.bases, rows.T)]
         if self.pulls:
             out.append(score.sum(axis=(0, 1)))
-        return np.concatenate(out)
+        return np.concatenate([*out, np.zeros(2 * (self.n_types - 1))])
 
-    def movement(self, z: np.ndarray) -> Movement:
-        """The mean cost of leaving and scale over steps, as a `Movement`."""
-        stay, scale = self._series(z)[:, :2].mean(axis=0)
-        return Movement(float(stay), float(self.problem.places.unit * np.exp(scale)))
+    def movements(self, z: np.ndarray) -> list[Movement]:
+        """The cost of leaving and scale of every type, their mean over steps, as a `Movement`."""
+        rows = self._series(z)[:, :2]
+        rows = rows if self.n_types > 1 else rows.mean(axis=0)[None]
+        return [Movement(float(stay), float(self.problem.places.unit * np.exp(scale))) for stay, scale in rows]
+
+    def shares(self, z: np.ndarray) -> np.ndarray:
+        """The share of individuals of every type."""
+        if self.n_types == 1:
+            return np.ones(1)
+        return expit(np.array([1.0, -1.0]) * z[self.size - 2])
+
+    def types(self, z: np.ndarray) -> tuple[float, float]:
+        """The share of the first of two types, and how far types are apart at first, from 0 to 1."""
+        share, apart = expit(z[self.size - 2 : self.size])
+        return float(share), float(apart)
 
     @property
     def _pull(self) -> slice:
-        last = self.basis.shape[1] * len(self.terms)
+        last = sum(basis.shape[1] for basis in self.bases)
         return slice(last, last + self.n_places)
 
     def _series(self, z: np.ndarray) -> np.ndarray:
-        """The parameters of every step, (S, P)."""
-        k = self.basis.shape[1]
-        return self.basis @ z[: k * len(self.terms)].reshape(len(self.terms), k).T
+        """The parameters of every step or type, (S, P)."""
+        ends = np.cumsum([basis.shape[1] for basis in self.bases])
+        return np.column_stack([basis @ part for basis, part in zip(self.bases, np.split(z[: ends[-1]], ends[:-1]))])
 
     def open_(self, step: int) -> np.ndarray:
         """Where individuals can be after a step, (L,)."""

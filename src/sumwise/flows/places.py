@@ -311,6 +311,11 @@ class Places:
         i, j = self.index([first, second])
         return self._pair_distances(np.array([i]), np.array([j]))[0]
 
+    def separations(self) -> np.ndarray:
+        """Return the distances (L, L) between all places."""
+        i, j = np.indices((len(self), len(self))).reshape(2, -1)
+        return np.asarray(self._pair_distances(i, j), dtype=float).reshape(len(self), -1)
+
     @property
     def positions(self) -> np.ndarray:
         """Coordinates (L, 2) for maps: longitude and latitude, or x and y."""

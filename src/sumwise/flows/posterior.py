@@ -11,20 +11,22 @@ from typing import Any
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.sparse import csr_array, issparse
 from scipy.special import expit
 from scipy.stats import norm, qmc
 
 from sumwise.collective.potentials import filled
+from sumwise.flows.chain_draws import ChainDraw
 from sumwise.flows.flow_problem import RESERVE, FlowProblem
 from sumwise.flows.kernels.flow_filter import Filter, Functions, Smoothed
 from sumwise.flows.kernels.raking import raked
+from sumwise.flows.move_chain import chain_of
 from sumwise.flows.movement import Movement
-from sumwise.flows.movement_models import BOTH, CONSTANT, PLACES, SEASON, STEPS, MovementModel
+from sumwise.flows.movement_models import CONSTANT, KINDS, PLACES, MovementModel
 from sumwise.progress import track
 
 MOST_WORK = 2e10  # times x places^3 of one filter: about a minute
 LEAST_SHARE = 1e-6  # of what movement expects: no possible flow is nothing
-FIRST = [(stay, scale) for stay in (0.0, 1.5, 3.0, 5.0, 8.0) for scale in (0.5, 1.0, 2.0)]  # where searches begin
 
 
 @dataclass(frozen=True)
@@ -66,14 +68,19 @@ class GivenMoves:
 
     moves = MovementModel.moves
     n_steps, n_places, open_ = MovementModel.n_steps, MovementModel.n_places, MovementModel.open_
+    n_types = 1
 
     def slope(self, *_: Any) -> np.ndarray:
         """There is nothing to learn."""
         return np.zeros(0)
 
-    def movement(self, *_: Any) -> Movement:
+    def movements(self, *_: Any) -> list[Movement]:
         """What was given."""
-        return self.given
+        return [self.given]
+
+    def shares(self, *_: Any) -> np.ndarray:
+        """All are of one type."""
+        return np.ones(1)
 
     @property
     def deviations(self) -> np.ndarray:
@@ -119,6 +126,7 @@ class Candidate:
     model: Any
     filters: list[Filter]  # one per season
     open_spread: bool
+    fractions: list[np.ndarray] | None = None  # per season, of the first of two types at which variances are taken
     settings: Settings = field(default_factory=Settings)
     mode: np.ndarray = field(default_factory=lambda: np.zeros(0))
     root: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # of the covariance around the mode
@@ -134,9 +142,21 @@ class Candidate:
     def split(self, z: np.ndarray) -> tuple[float, list[Filter]]:
         """Overdispersion, and the filters with their spread of first counts."""
         phi = 1.0 + float(np.exp(np.clip(z[self.model.size], -12, 14)))
-        if not self.open_spread:
-            return phi, self.filters
-        return phi, [replace(f, covariance=np.exp(2.0 * z[-1]) * f.covariance) for f in self.filters]
+        filters = self.filters
+        if self.open_spread:
+            filters = [replace(f, covariance=np.exp(2.0 * z[-1]) * f.covariance) for f in filters]
+        return phi, filters
+
+    def typed(self, z: np.ndarray, filters: list[Filter]) -> list[Filter]:
+        """Filters with a state per place and type."""
+        if self.model.n_types == 1:
+            return filters
+        share, apart = self.model.types(z)
+        return [_typed(f, share, apart, self._fraction(k)) for k, f in enumerate(filters)]
+
+    def _fraction(self, season: int) -> np.ndarray:
+        around = self.filters[season].around
+        return np.full(around.shape, 0.5) if self.fractions is None else self.fractions[season]
 
     def log_prior(self, z: np.ndarray, inner: np.ndarray | None = None) -> tuple[float, np.ndarray, float]:
         """Log prior up to a constant, its gradient by z but for the share that stays, and that by the mean share."""
@@ -161,7 +181,7 @@ class Candidate:
         phi, filters = self.split(z)
         inner = self.model.inner(z)
         moves = self.model.moves(inner)
-        return self.log_prior(z, inner)[0] + sum(f.log_likelihood(moves, phi) for f in filters)
+        return self.log_prior(z, inner)[0] + sum(f.log_likelihood(moves, phi) for f in self.typed(z, filters))
 
     def with_slope(self, z: np.ndarray) -> tuple[float, np.ndarray]:
         """Log posterior density and its gradient."""
@@ -170,18 +190,19 @@ class Candidate:
         inner = self.model.inner(z)
         moves = self.model.moves(inner)
         value, slope, by_stay = self.log_prior(z, inner)
-        for f in filters:
+        for plain, f in zip(filters, self.typed(z, filters)):
             passed = f.smooth(moves, phi)
             value += passed.log_likelihood
             if m:
                 slope[:m] += self.model.slope(z, inner, passed.moves_slope)
             slope[m] += passed.phi_slope * (phi - 1.0)
+            if self.model.n_types > 1:
+                slope[m - 2 : m] += _types_slope(passed, plain, *self.model.types(z))
             if self.open_spread:
                 slope[-1] += 2.0 * float((passed.covariance_slope * f.covariance).sum())
         if m:
-            n, steps = inner.shape[1], len(moves)
-            each = np.zeros_like(moves[0])
-            each[:n, :n] = np.eye(n) * by_stay / (n * steps * (1.0 - (self.model.problem.turnover or 0.0)))
+            n, steps = inner.shape[1] * self.model.n_types, len(moves)
+            each = np.eye(len(moves[0])) * by_stay / (n * steps * (1.0 - (self.model.problem.turnover or 0.0)))
             slope[:m] += self.model.slope(z, inner, [each] * steps)
         return value, slope
 
@@ -189,6 +210,9 @@ class Candidate:
         """Find the mode and the curvature around it."""
         climbs = [self._climbed(z) for z in self._starts(start)]
         value, self.mode, self.converged, self.history = max(climbs, key=lambda climb: climb[0])
+        if self.model.n_types > 1:  # variances are taken at the counts that are expected of each type
+            self.fractions = [_first_fraction(self.smoothed(k, self.mode).counts) for k in range(len(self.filters))]
+            value, self.mode, self.converged, self.history = self._climbed(self.mode)
         hessian, size = self._curvature(), self.size
         values, vectors = np.linalg.eigh(hessian)
         values = np.maximum(values, self.settings.flattest)
@@ -196,6 +220,7 @@ class Candidate:
         proper = self.model.deviations[np.isfinite(self.model.deviations)]
         self.evidence = value - 0.5 * float(np.log(values).sum()) + 0.5 * size * np.log(2 * np.pi)
         self.evidence -= float(np.log(proper).sum()) + 0.5 * len(proper) * np.log(2 * np.pi)
+        self.evidence += np.log(self.model.n_types)  # the types may be swapped: there are as many modes
         return self
 
     def _starts(self, start: np.ndarray | None) -> list[np.ndarray]:
@@ -204,14 +229,15 @@ class Candidate:
             z[self.model.size] = self.settings.overdispersion[0]
             return [z if start is None else start]
         tries = []
-        for stay, scale in FIRST:
-            z = np.zeros(self.size)
-            z[: self.model.size] = self.model.start(stay, scale)
-            z[self.model.size] = self.settings.overdispersion[0]
-            tries.append((self.log_posterior(z), stay, z))
+        for group in self.model.starts():
+            each = []
+            for start_of_moves in group:
+                z = np.zeros(self.size)
+                z[: self.model.size], z[self.model.size] = start_of_moves, self.settings.overdispersion[0]
+                each.append((self.log_posterior(z), z))
+            tries.append(max(each, key=lambda t: t[0]))
         tries.sort(key=lambda t: -t[0])
-        other = [z for _, stay, z in tries if stay != tries[0][1]]
-        return [tries[0][2], *other[:1]]
+        return [z for _, z in tries[:2]]
 
     def _climbed(self, z: np.ndarray) -> tuple[float, np.ndarray, bool, list[float]]:
         def down(z: np.ndarray) -> tuple[float, np.ndarray]:
@@ -237,15 +263,25 @@ class Candidate:
     def smoothed(self, season: int, z: np.ndarray) -> Smoothed:
         """Counts and flows of a season at parameters z."""
         phi, filters = self.split(z)
-        return filters[season].smooth(self.model.moves(self.model.inner(z)), phi, flows=True)
+        return self.typed(z, filters)[season].smooth(self.model.moves(self.model.inner(z)), phi, flows=True)
 
-    def positive(self, passed: Smoothed, z: np.ndarray) -> list[np.ndarray]:
-        """Expected flows without negative ones, which normal variables have, raked to the expected counts."""
-        moves, out = self.model.moves(self.model.inner(z)), []
-        for table, p, before, after in zip(passed.flows, moves, passed.counts[:-1], passed.counts[1:]):
-            rows, cols = np.maximum(before, 0.0), np.maximum(after, 0.0)
-            flows = np.maximum(table, LEAST_SHARE * rows[:, None] * p)
-            out.append(raked(flows, rows, cols * rows.sum() / max(cols.sum(), 1e-300), 1e-4))
+    def by_type(self, passed: Smoothed, z: np.ndarray, agreeing: bool) -> list[tuple[np.ndarray, list[np.ndarray]]]:
+        """Counts and flows between places of every type, without negative ones, which normal variables have.
+
+        Flows are raked to the expected counts if they must agree with them; else their rows keep their sums.
+        """
+        kinds, moves = self.model.n_types, self.model.moves(self.model.inner(z))
+        n, states, out = self.model.n_places, len(moves[0]) // self.model.n_types, []
+        for k in range(kinds):
+            part = slice(k * states, (k + 1) * states)
+            tables = []
+            for flows, p, before, after in zip(passed.flows, moves, passed.counts[:-1], passed.counts[1:]):
+                if agreeing:
+                    each = _positive(flows[part, part], p[part, part], before[part], after[part])
+                else:
+                    each = _without_negative(flows[part, part])
+                tables.append(each[:n, :n])
+            out.append((passed.counts[:, part][:, :n], tables))
         return out
 
     def points(self, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -323,6 +359,7 @@ class FlowPosterior:
             "parameters": [z for _, z in self.points],
             "weights": self.weights,
             "around": self.around,
+            "fractions": next((c.fractions for c in self.candidates if c.fractions is not None), None),
             "size known": self.size_known,
         }
 
@@ -332,24 +369,54 @@ class FlowPosterior:
         one, around, known = problems[0], state["around"], bool(state["size known"])
         models = [GivenMoves(one, m) if isinstance(m, Movement) else MovementModel(one, m) for m in state["models"]]
         made = [_candidate(problems, m, around, known, Settings()) for m in models]
+        for one_made in made:
+            one_made.fractions = state.get("fractions") if one_made.model.n_types > 1 else None
         points = list(zip(np.asarray(state["candidate"]).tolist(), state["parameters"]))
         return cls(made, state["probabilities"], points, state["weights"], around, known)
 
     def flows(self, season: int, agreeing: bool = False) -> tuple[np.ndarray, list[np.ndarray]]:
         """Expected counts (T, L) and flows (L, L) of every step, which may be made to agree with the counts."""
-        counts, flows = np.zeros(self.candidates[0].filters[season].seen[:, : self.around[season].shape[1]].shape), None
-        n = self.candidates[0].model.n_places
+        _, parts = zip(*self.flows_by_type(season, agreeing))
+        counts, flows = zip(*parts)
+        return np.sum(counts, axis=0), [np.sum(tables, axis=0) for tables in zip(*flows)]
+
+    def flows_by_type(
+        self, season: int, agreeing: bool = False
+    ) -> list[tuple[float, tuple[np.ndarray, list[np.ndarray]]]]:
+        """Shares of types of individuals with the counts and flows that they contribute.
+
+        First those of movement models with one type (if there are any), then those of models with two.
+        """
+        sums: dict[tuple[int, int], Any] = {}
         for (k, z), weight in track(list(zip(self.points, self.weights)), "Flows"):
-            passed = self.candidates[k].smoothed(season, z)
-            counts = counts + weight * passed.counts[:, :n]
-            if agreeing:
-                each = [weight * f[:n, :n] for f in self.candidates[k].positive(passed, z)]
+            one = self.candidates[k]
+            parts = one.by_type(one.smoothed(season, z), z, agreeing)
+            for j, ((counts, flows), share) in enumerate(zip(parts, one.model.shares(z))):
+                total = sums.setdefault((len(parts), j), [0.0, 0.0, [0.0] * len(flows)])
+                total[0], total[1] = total[0] + weight * share, total[1] + weight * counts
+                total[2] = [a + weight * b for a, b in zip(total[2], flows)]
+        out = []
+        for _, (share, counts, flows) in sorted(sums.items()):
+            if self.candidates[0].model.problem.cyclic:  # the first time was visited twice
+                ends = 0.5 * (counts[:1] + counts[-1:])
+                out.append((float(share), (np.maximum(np.vstack([ends, counts[1:-1]]), 0.0), flows)))
             else:
-                each = [weight * _without_negative(f[:n, :n]) for f in passed.flows]
-            flows = each if flows is None else [a + b for a, b in zip(flows, each)]
-        if self.candidates[0].model.problem.cyclic:  # the first time was visited twice
-            counts = np.vstack([0.5 * (counts[:1] + counts[-1:]), counts[1:-1]])
-        return np.maximum(counts, 0.0), flows or []
+                out.append((float(share), (np.maximum(counts, 0.0), flows)))
+        return out
+
+    def chains(self, season: int) -> list[ChainDraw]:
+        """How individuals move at every point."""
+        out = []
+        for (k, z), weight in track(list(zip(self.points, self.weights)), "Draws"):
+            one = self.candidates[k]
+            counts, flows = zip(*one.by_type(one.smoothed(season, z), z, True))
+            present = np.maximum(np.stack(counts), 0.0)
+            if one.model.problem.cyclic:  # the first time was visited twice
+                present = np.concatenate([0.5 * (present[:, :1] + present[:, -1:]), present[:, 1:-1]], axis=1)
+            if issparse(one.model.problem.far):  # moves have a reach
+                flows = [[csr_array(f) for f in tables] for tables in flows]
+            out.append(ChainDraw(float(weight), one.split(z)[0], present, [chain_of(tables) for tables in flows]))
+        return out
 
     def moments(self, season: int, functions: Functions) -> list[tuple[np.ndarray, np.ndarray]]:
         """Means and covariances of functions at every point."""
@@ -357,7 +424,8 @@ class FlowPosterior:
         for k, z in track(self.points, "Intervals"):
             one = self.candidates[k]
             phi, filters = one.split(z)
-            out.append(filters[season].moments(one.model.moves(one.model.inner(z)), phi, functions))
+            asked = functions.repeated(one.model.n_types)
+            out.append(one.typed(z, filters)[season].moments(one.model.moves(one.model.inner(z)), phi, asked))
         return out
 
 
@@ -371,14 +439,14 @@ def _models(problem: FlowProblem, given: list[Movement] | None, work: float, set
     """Movement models to average, from the simplest; none that takes too long or asks too much of the data."""
     if given is not None:
         return [GivenMoves(problem, m) for m in given]
-    kinds = [CONSTANT, PLACES] if len(problem.names) < 4 else [CONSTANT, PLACES, SEASON, BOTH, STEPS]
+    kinds = [CONSTANT, PLACES] if len(problem.names) < 4 else list(KINDS)
     models = [MovementModel(problem, kind) for kind in kinds]
-    return models[:1] + [m for m in models[1:] if (60 + 3 * m.size) * work <= settings.work]
+    return models[:1] + [m for m in models[1:] if (60 + 3 * m.size) * m.n_types**3 * work <= settings.work]
 
 
 def _candidate(problems, model, around, size_known, settings) -> Candidate:
     made = [filter_of(p, a, size_known, settings.known) for p, a in zip(problems, around)]
-    return Candidate(model, [f for f, _ in made], any(open_ for _, open_ in made), settings)
+    return Candidate(model, [f for f, _ in made], any(open_ for _, open_ in made), settings=settings)
 
 
 def _filled(problem: FlowProblem) -> np.ndarray:
@@ -391,6 +459,50 @@ def _filled(problem: FlowProblem) -> np.ndarray:
         level = problem.n / counts.shape[1]
         out[:, k] = np.interp(times, times[seen], column[seen]) if seen.any() else level
     return np.maximum(out, 0.0)
+
+
+def _spread_of_types(share: float, apart: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Covariance (2, 2) of first counts of two types, in units of their sum's; its gradients by logits of both.
+
+    Types that are not at all `apart` have the same shares of all places at first; at most their counts are independent.
+    """
+    both, between = np.array([share, 1.0 - share]), np.array([[1.0, -1.0], [-1.0, 1.0]])
+    mixed = share * (1.0 - share)
+    change = np.outer(both, [1.0, -1.0])
+    by_share = change + change.T + apart * (1.0 - 2.0 * share) * between
+    by_apart = mixed * between
+    return np.outer(both, both) + apart * by_apart, mixed * by_share, apart * (1.0 - apart) * by_apart
+
+
+def _typed(f: Filter, share: float, apart: float, fraction: np.ndarray) -> Filter:
+    """A filter whose states are the places once per type."""
+    mean = np.concatenate([share * f.mean, (1.0 - share) * f.mean])
+    covariance = np.kron(_spread_of_types(share, apart)[0], f.covariance)
+    around = np.hstack([fraction * f.around, (1.0 - fraction) * f.around])
+    return replace(f, mean=mean, covariance=covariance, around=around)
+
+
+def _types_slope(passed: Smoothed, f: Filter, share: float, apart: float) -> tuple[float, float]:
+    """Gradients of the log-likelihood by the logits of the first type's share and of how far types are apart."""
+    n = len(f.mean)
+    by_covariance = np.einsum("kilj,ij->kl", passed.covariance_slope.reshape(2, n, 2, n), f.covariance)
+    _, by_share, by_apart = _spread_of_types(share, apart)
+    by_mean = passed.mean_slope.reshape(2, n) @ f.mean
+    first = share * (1.0 - share) * (by_mean[0] - by_mean[1]) + (by_covariance * by_share).sum()
+    return float(first), float((by_covariance * by_apart).sum())
+
+
+def _first_fraction(counts: np.ndarray) -> np.ndarray:
+    """The fraction of the first of two types at every time and place, of their expected counts (T, 2 L)."""
+    first, second = (np.maximum(part, 0.0) + 0.5 for part in np.split(counts, 2, axis=1))
+    return first / (first + second)
+
+
+def _positive(flows: np.ndarray, p: np.ndarray, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Flows without negative ones, raked to the counts before and after."""
+    rows, cols = np.maximum(before, 0.0), np.maximum(after, 0.0)
+    table = np.maximum(flows, LEAST_SHARE * rows[:, None] * p)
+    return raked(table, rows, cols * rows.sum() / max(cols.sum(), 1e-300), 1e-4)
 
 
 def _without_negative(flows: np.ndarray) -> np.ndarray:

@@ -61,6 +61,7 @@ def _coordinates(grid: Grid) -> list[Column]:
 
 def _long(grid: Grid, iv: Interview, other: Grid | None) -> Schema | None:
     times, spot = [c for c in grid.columns if _is_time(c)], _coordinates(grid)
+    times.sort(key=lambda c: c.called("series_count"))  # "observation count" last
     for time in times:
         rest = [c for c in grid.columns if c is not time and c.distinct >= 2 and c not in spot]
         places = [[c] for c in rest if c.called("place")] + ([spot] if spot else []) + [[c] for c in _others(rest)]
@@ -88,8 +89,8 @@ def _others(rest: list[Column]) -> list[Column]:
 
 def _count(grid: Grid, used: list[Column]) -> Column | None:
     free = [c for c in grid.columns if c not in used and c.numbers is not None]
-    free = [c for c in free if not c.called("x", "y", "time", "effort")]
-    called = [c for c in free if c.called("series_count")]
+    free = [c for c in free if not c.called("x", "y", "effort") and (c.called("series_count") or not c.called("time"))]
+    called = sorted((c for c in free if c.called("series_count")), key=lambda c: c.called("time"))
     return called[0] if called else free[0] if len(free) == 1 else None
 
 

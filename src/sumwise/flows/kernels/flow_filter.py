@@ -6,6 +6,9 @@ last observation their means and covariances are those given all observations. O
 adjoint) gives the gradients of the marginal likelihood and the expected counts and flows given all observations::
 
     E[n_ij | y] = p_ij (m_i + (C P r)_i + phi w_i (r_j - (P r)_i)),    r = d log p(y) / d x_{t+1}
+
+Where individuals are of several types, which counts don't tell apart, the states are the places once per type, and what
+is observed is the sum of a place's states.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.linalg import get_lapack_funcs
+from scipy.linalg import block_diag, get_lapack_funcs
 
 from sumwise.errors import DataError
 
@@ -29,6 +32,14 @@ class Functions:
     of_counts: dict[int, list[tuple[int, np.ndarray]]] = field(default_factory=dict)  # time -> (number, (L,))
     of_flows: dict[int, list[tuple[int, np.ndarray]]] = field(default_factory=dict)  # step -> (number, (L, L))
 
+    def repeated(self, types: int) -> Functions:
+        """The same functions of sums over types."""
+        if types == 1:
+            return self
+        counts = {t: [(k, np.tile(b, types)) for k, b in asked] for t, asked in self.of_counts.items()}
+        flows = {t: [(k, np.asarray(block_diag(*[a] * types))) for k, a in asked] for t, asked in self.of_flows.items()}
+        return Functions(self.size, counts, flows)
+
 
 @dataclass(frozen=True)
 class Smoothed:
@@ -39,6 +50,7 @@ class Smoothed:
     flows: list[np.ndarray]  # (L, L) per step, means; empty unless asked for
     moves_slope: list[np.ndarray]  # d log-likelihood / d P, (L, L) per step
     phi_slope: float
+    mean_slope: np.ndarray  # d log-likelihood / d mean of the first counts, (L,)
     covariance_slope: np.ndarray  # d log-likelihood / d covariance of the first counts, (L, L)
 
 
@@ -46,7 +58,7 @@ class Smoothed:
 class _Update:
     """What the observation of one time did: kept for the way back."""
 
-    at: np.ndarray  # places observed
+    at: np.ndarray  # (types, m), the states of every observed place
     mean: np.ndarray  # before
     covariance: np.ndarray  # before
     precision: np.ndarray  # (m, m), of the observations
@@ -58,8 +70,8 @@ class _Update:
 class Filter:
     """Observations of the states of a chain, and what is known of the states at first."""
 
-    seen: np.ndarray  # (T, L), NaN where not observed
-    variance: np.ndarray  # (T, L), of the noise
+    seen: np.ndarray  # (T, places), NaN where not observed; L = places x types
+    variance: np.ndarray  # (T, places), of the noise
     around: np.ndarray  # (T, L), counts at which the variance of moves is taken
     mean: np.ndarray  # (L,), of the first states
     covariance: np.ndarray  # (L, L)
@@ -73,10 +85,13 @@ class Filter:
         s, own = np.zeros(functions.size), np.zeros((functions.size, functions.size))
         across = np.zeros((len(x), functions.size))  # covariances of counts and functions
         for t in range(len(self.seen)):
-            at = np.flatnonzero(~np.isnan(self.seen[t]))
-            if len(at):
-                root = _root(c[np.ix_(at, at)] + np.diag(self.variance[t, at]))
-                both = np.column_stack([self.seen[t, at] - x[at], c[at], across[at]])
+            places = np.flatnonzero(~np.isnan(self.seen[t]))
+            if len(places):
+                at = self._states(places)
+                with_places = _summed(c, at)
+                root = _root(_summed(with_places.T, at) + np.diag(self.variance[t, places]))
+                off = self.seen[t, places] - _summed(x, at)
+                both = np.column_stack([off, with_places, _summed(across, at)])
                 solved = dtrtrs(root, both, lower=1)[0]
                 off, u, w = solved[:, 0], solved[:, 1 : len(x) + 1], solved[:, len(x) + 1 :]
                 x, c = x + u.T @ off, c - u.T @ u
@@ -102,6 +117,11 @@ class Filter:
             x, c = _step(x, c, p, weight)
         return s, own
 
+    def _states(self, places: np.ndarray) -> np.ndarray:
+        """The states of places, (types, m)."""
+        n = self.seen.shape[1]
+        return places + n * np.arange(len(self.mean) // n)[:, None]
+
     def log_likelihood(self, moves: list[np.ndarray], phi: float) -> float:
         """Log marginal likelihood of what was seen."""
         return self._forward(moves, phi)[0]
@@ -111,7 +131,7 @@ class Filter:
         value, updates = self._forward(moves, phi)
         n, steps = len(self.mean), len(moves)
         rx, rc = np.zeros(n), np.zeros((n, n))  # gradients by the mean and the covariance of the counts of a time
-        counts, tables = np.empty_like(self.seen), [np.empty((0, 0))] * (steps if flows else 0)
+        counts, tables = np.empty((steps + 1, n)), [np.empty((0, 0))] * (steps if flows else 0)
         slopes, phi_slope = [np.empty((0, 0))] * steps, 0.0
         for t in range(steps, -1, -1):
             update = updates[t]
@@ -127,15 +147,15 @@ class Filter:
                 rx, rc = pr, pc @ p.T
             rx, rc = _before(update, rx, rc, self.variance[t])
             counts[t] = update.mean + update.covariance @ rx
-        return Smoothed(value, counts, tables, slopes, phi_slope, rc)
+        return Smoothed(value, counts, tables, slopes, phi_slope, rx, rc)
 
     def _forward(self, moves: list[np.ndarray], phi: float) -> tuple[float, list[_Update]]:
         x, c, value, updates = self.mean, self.covariance, 0.0, []
         for t, seen in enumerate(self.seen):
-            at = np.flatnonzero(~np.isnan(seen))
-            update = _Update(at, x, c, np.empty((0, 0)), np.zeros(len(x)), (x, c))
-            if len(at):
-                value += _observe(update, seen[at], self.variance[t, at])
+            places = np.flatnonzero(~np.isnan(seen))
+            update = _Update(self._states(places), x, c, np.empty((0, 0)), np.zeros(len(x)), (x, c))
+            if len(places):
+                value += _observe(update, seen[places], self.variance[t, places])
             x, c = update.after
             updates.append(update)
             if t < len(moves):
@@ -143,26 +163,32 @@ class Filter:
         return value, updates
 
 
+def _summed(values: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Sums over types of the rows of states `at` (types, m)."""
+    return values[at].sum(axis=0) if len(at) > 1 else values[at[0]]
+
+
 def _observe(update: _Update, seen: np.ndarray, variance: np.ndarray) -> float:
     """Condition on the observations of one time; their log-likelihood."""
     x, c, at = update.mean, update.covariance, update.at
-    every = len(at) == len(x)
-    spread = c.copy() if every else c[np.ix_(at, at)]
-    spread.flat[:: len(at) + 1] += variance
+    every = at.size == len(x) and len(at) == 1
+    with_places = c if every else _summed(c, at)  # (m, L)
+    spread = c.copy() if every else _summed(with_places.T, at)
+    spread.flat[:: len(seen) + 1] += variance
     root = _root(spread)
     precision = dpotri(root, lower=1)[0]  # its upper half is 0, as that of the root
     precision = precision + precision.T
-    precision.flat[:: len(at) + 1] *= 0.5
-    off = seen - x[at]
+    precision.flat[:: len(seen) + 1] *= 0.5
+    off = seen - _summed(x, at)
     slope = precision @ off
     update.precision, update.slope[at] = precision, slope
     if every:  # R - R S^-1 R = c - c S^-1 c, with R = S - c
         left = -variance[:, None] * precision * variance
-        left.flat[:: len(at) + 1] += variance
+        left.flat[:: len(seen) + 1] += variance
     else:
-        left = c - c[:, at] @ (precision @ c[at])
+        left = c - with_places.T @ (precision @ with_places)
         left = 0.5 * (left + left.T)
-    update.after = (x + (c if every else c[:, at]) @ slope, left)
+    update.after = (x + with_places.T @ slope, left)
     return -0.5 * float(off @ slope) - float(np.log(root.diagonal()).sum())
 
 
@@ -176,23 +202,20 @@ def _step(x: np.ndarray, c: np.ndarray, p: np.ndarray, weight: np.ndarray) -> tu
 def _before(update: _Update, rx: np.ndarray, rc: np.ndarray, variance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Gradients by the mean and covariance before an observation, of those after it and of its own likelihood."""
     at, g, precision = update.at, update.slope, update.precision
-    if not len(at):
+    if not at.size:
         return rx, rc
-    if len(at) == len(rx):  # what a change before leaves after is S^-1 R of it
+    if at.size == len(rx) and len(at) == 1:  # what a change before leaves after is S^-1 R of it
         ax = precision @ (variance * rx)
         full = precision @ (variance[:, None] * rc * variance) @ precision
-    else:
-        c = update.covariance
-        ax, part = rx.copy(), rc.copy()
-        ax[at] -= precision @ (c[at] @ rx)
-        part[at] -= precision @ (c[at] @ rc)
-        full = part.copy()
-        full[:, at] -= (part @ c[:, at]) @ precision
+        full += (ax + 0.5 * g)[:, None] * g - 0.5 * precision
+        return ax + g, 0.5 * (full + full.T)
+    with_places = _summed(update.covariance, at)
+    ax, full = rx.copy(), rc.copy()
+    ax[at] -= precision @ (with_places @ rx)
+    full[at] -= precision @ (with_places @ rc)
+    full[:, at] -= ((full @ with_places.T) @ precision)[:, None]
     full += (ax + 0.5 * g)[:, None] * g
-    if len(at) == len(rx):
-        full -= 0.5 * precision
-    else:
-        full[np.ix_(at, at)] -= 0.5 * precision
+    full[at[:, :, None, None], at] -= 0.5 * precision[:, None]
     return ax + g, 0.5 * (full + full.T)
 
 
