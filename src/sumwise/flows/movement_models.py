@@ -33,8 +33,8 @@ class Priors:
     """Standard deviations of normal priors, in log-probabilities, logs and log-probabilities per neighbour.
 
     They say what is a large change of movement: leaving e times likelier, moves half as long again, e times as many
-    moves one way as the other (a third more in a single step, or type), a place that attracts twice as many. The cost of
-    leaving itself has a uniform prior over the share that stays.
+    moves one way as the other (a third more in a single step, or type), a place that attracts twice as many. The cost
+    of leaving itself has a uniform prior over the share that stays.
     """
 
     leaving: float = 1.0  # its changes over time
