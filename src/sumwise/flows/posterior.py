@@ -208,11 +208,10 @@ class Candidate:
 
     def fit(self, start: np.ndarray | None = None) -> Candidate:
         """Find the mode and the curvature around it."""
-        climbs = [self._climbed(z) for z in self._starts(start)]
-        value, self.mode, self.converged, self.history = max(climbs, key=lambda climb: climb[0])
+        value = self.search(start)
         if self.model.n_types > 1:  # variances are taken at the counts that are expected of each type
             self.fractions = [_first_fraction(self.smoothed(k, self.mode).counts) for k in range(len(self.filters))]
-            value, self.mode, self.converged, self.history = self._climbed(self.mode)
+            value = self.search(self.mode)
         hessian, size = self._curvature(), self.size
         values, vectors = np.linalg.eigh(hessian)
         values = np.maximum(values, self.settings.flattest)
@@ -222,6 +221,12 @@ class Candidate:
         self.evidence -= float(np.log(proper).sum()) + 0.5 * len(proper) * np.log(2 * np.pi)
         self.evidence += np.log(self.model.n_types)  # the types may be swapped: there are as many modes
         return self
+
+    def search(self, start: np.ndarray | None = None) -> float:
+        """Find the mode, from a start or from the likeliest of many; the log posterior there."""
+        begin = self._starts(start if start is None or len(start) == self.size else None)
+        value, self.mode, self.converged, self.history = max(map(self._climbed, begin), key=lambda climb: climb[0])
+        return value
 
     def _starts(self, start: np.ndarray | None) -> list[np.ndarray]:
         if start is not None or not self.model.size:
@@ -312,11 +317,15 @@ class FlowPosterior:
         settings, work, n = Settings(), work_of(problems), problems[0].counts.shape[1]
         models = _models(problems[0], given, work, settings)
         around = [_filled(p) for p in problems]
+        mode = None
         for _ in range(2):  # variances are taken at expected counts
-            first = _candidate(problems, models[0], around, size_known, settings).fit()
-            around = [first.smoothed(k, first.mode).counts[: len(p.counts), :n] for k, p in enumerate(problems)]
+            first = _candidate(problems, models[0], around, size_known, settings)
+            first.search(mode)
+            mode = first.mode
+            around = [first.smoothed(k, mode).counts[: len(p.counts), :n] for k, p in enumerate(problems)]
         fitted = [_candidate(problems, m, around, size_known, settings) for m in models]
-        for one in track(fitted, "Movements"):
+        fitted[0].fit(mode)
+        for one in track(fitted[1:], "Movements"):
             one.fit()
         n_points = int(np.clip(settings.work / work / 20, 8, settings.points))
         return cls.averaged(fitted, n_points, around, size_known)
