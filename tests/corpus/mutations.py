@@ -373,7 +373,7 @@ def contests_without_abstention(e):
 @mutation
 def contests_that_only_sums_show(e):
     names = [["Garcia", "Smith", "Lee"][: len(e.outcomes)], ["Kim", "Ruiz", "Jones"][: len(e.outcomes)]]
-    return two_contests(e, *names), Right([(e.rows(), e.cols()), (e.rows(), second(e))])
+    return two_contests(e, *names), Right([(e.rows(), e.cols()), (e.rows(), second(e))], asks="contests")
 
 
 @mutation
@@ -384,7 +384,7 @@ def contest_beside_one_with_abstention(e):
     frame = e.frame.assign(Kim=votes[:, 0], Ruiz=votes[:, 1])
     away = e.total - votes.sum(axis=1)
     sides = [(e.rows(), e.cols()), (e.rows(), np.column_stack([votes, away]))]
-    return frame, Right(sides)
+    return frame, Right(sides, asks="contests")
 
 
 @mutation
@@ -535,4 +535,4 @@ def two_files_with_another_unit(e):
         other.loc[3, e.unit] = "nowhere"
         return [*csv(e.frame[[e.unit, *e.groups]], "groups.csv")(folder), *csv(other, "outcomes.csv")(folder)]
 
-    return write, Refused("units of the two files don't match: 1 only in")
+    return write, Asked("unmatched")

@@ -55,13 +55,13 @@ def bags_in_one_file(grid: Grid, iv: Interview, any_label: bool = False) -> Sche
         return _labelled(grid, bag, [grid[target]], iv)
     extra = [c.name for c in fixed]
     columns = {"bag": bag.name, **counted}
-    return _schema(grid, iv, "proportions" if target is None else "distribution", columns, {bag.name, *extra})
+    return individuals(grid, iv, "proportions" if target is None else "distribution", columns, {bag.name, *extra})
 
 
 def _labelled(grid: Grid, bag: Column, labels: list[Column], iv: Interview) -> Schema:
     words = "What is to be learnt? Its counts per group are used."
     label = labels[0] if len(labels) == 1 else iv.ask("target", words, {c.name: c for c in labels})
-    return _schema(grid, iv, "proportions", {"bag": bag.name, "label": label.name}, {bag.name, label.name})
+    return individuals(grid, iv, "proportions", {"bag": bag.name, "label": label.name}, {bag.name, label.name})
 
 
 def bags_in_two_files(people: Grid, results: Grid, a: Column, b: Column, iv: Interview) -> Schema:
@@ -75,7 +75,7 @@ def bags_in_two_files(people: Grid, results: Grid, a: Column, b: Column, iv: Int
     if weight is not None:
         sizes = pd.Series(weight.numbers).groupby(np.array(a.texts, dtype=object)).agg("sum").reindex(bags).to_numpy()
     for c in known:
-        if c.numbers is not None:
+        if c.numbers is not None and c.is_whole:
             results.refuse(c, np.nan_to_num(c.numbers) < 0, "is negative", "counts start at 0.")
     numeric = [c.keep(at) for c in known if c.numbers is not None and not np.isnan(c.numbers).any()]
     if not numeric:
@@ -93,7 +93,7 @@ def bags_in_two_files(people: Grid, results: Grid, a: Column, b: Column, iv: Int
     sample = "counts_total" in counted
     if b.name != a.name:
         columns[f"{key}_bag"] = b.name
-    made = _schema(people, iv, family, columns, {a.name})
+    made = individuals(people, iv, family, columns, {a.name})
     options = {"totals": "scale"} if sample else {}
     data = {**made.data, f"{key}_file": results.path}
     return Schema(family, data, made.columns, options=options, unused=made.unused)
@@ -155,7 +155,7 @@ def _is_part(c: Column, total: Column) -> bool:
     return c.is_whole and bool((c.numbers >= 0).all() and (c.numbers <= total.numbers).all())
 
 
-def matched(sheets: list[Grid]) -> tuple[Grid, Grid, Column, Column]:
+def matched(sheets: list[Grid], iv: Interview) -> tuple[Grid, Grid, Column, Column]:
     """The larger and the smaller of two files, and the columns by which they belong together."""
     big, small = sorted(sheets, key=lambda s: -len(s))
     pairs = [
@@ -181,11 +181,15 @@ def matched(sheets: list[Grid]) -> tuple[Grid, Grid, Column, Column]:
     alone = sorted(one ^ two)
     if alone:
         _refuse_padded(big, small)
-        raise DataError(
+        words = (
             f"The units of the two files don't match: {len(one - two)} only in {big.name}, {len(two - one)} only in "
-            f"{small.name} ({listed(alone)}).",
-            hint='write them alike, or set unmatched = "drop" in [data] of a problem file to leave them out.',
+            f"{small.name} ({listed(alone)})"
         )
+        iv.ask("unmatched", f"{words}.", {"leave them out": "drop"}, stop=f"{words}. Write them alike.")
+        big, small = (
+            g.keep(np.isin(np.array(c.texts, dtype=object), list(one & two))) for g, c in ((big, a), (small, b))
+        )
+        a, b = big[a.name], small[b.name]
     return big, small, a, b
 
 
@@ -221,7 +225,7 @@ def _weight(grid: Grid, iv: Interview) -> Column | None:
     return None
 
 
-def _schema(grid: Grid, iv: Interview, family: str, columns: dict[str, Any], taken: set[str]) -> Schema:
+def individuals(grid: Grid, iv: Interview, family: str, columns: dict[str, Any], taken: set[str]) -> Schema:
     """A schema whose features are what is left, without names of persons and columns that never vary."""
     unused: dict[str, str] = {}
     weight = _weight(grid, iv)

@@ -8,29 +8,24 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from sumwise.errors import DataError
 from sumwise.schema.bags import bags_in_one_file, bags_in_two_files, matched
 from sumwise.schema.columns import Column, Grid
 from sumwise.schema.declared import Schema
 from sumwise.schema.long import long_margins
 from sumwise.schema.margins import wide_margins
+from sumwise.schema.named import FORMS, ROLES, named_schema
+from sumwise.schema.outcome_rows import outcomes_in_rows, sides_in_two
 from sumwise.schema.problem import Problem
-from sumwise.schema.questions import Interview, Unanswered
+from sumwise.schema.questions import COLUMNS, NAME, Interview, Naming, NoForm, Stopped, Unanswered
 from sumwise.schema.series import series_of
 from sumwise.schema.source import open_grid
 from sumwise.schema.tables import cells, labelled_rows
 from sumwise.schema.toml import SECOND, problem_text
 
-FORMS = {
-    "ecological": "a unit with counts of people (margins)",
-    "proportions": "a person in a group, of which counts are known",
-    "distribution": "a sample in a group, of which a response is known",
-    "maxent": "a cell of a table, or a person to be counted into tables",
-    "collective": "a count of one time and place",
-}
 HDF5 = (".hdf5", ".h5")
+FEWEST_NUMBERS = 4  # two for each side, from which on a person may name the columns of a file of no form
+EVERY_ROLE = {role for roles in ROLES.values() for role in roles}
 OPENING = ("sheet", "separator", "encoding", "decimal", "header", "table", "query")
 
 
@@ -44,17 +39,38 @@ def infer(source: Any, answers: Mapping[str, Any] | None = None, opening: Mappin
         return own
     try:
         grids = [open_grid(s, iv, opening) for s in sources]
-        schema = _one(grids[0], iv, family) if len(grids) == 1 else _two(grids, iv)
+        schema = _schema(grids, iv, family)
+    except Naming as left:
+        return infer(source, {**iv.answers, str(left): NAME}, {**opening, **({"family": family} if family else {})})
     except Unanswered:
         schema = Schema("")
     _check_answers(iv, opening)
     data = {**(_files(grids, schema) if schema.family else {}), **schema.data}
+    if "unmatched" in iv.used:
+        data["unmatched"] = "drop"
     return replace(schema, data=data, questions=tuple(iv.open), remarks=tuple(dict.fromkeys(iv.remarks)))
+
+
+def _schema(grids: list[Grid], iv: Interview, family: str | None) -> Schema:
+    """The form that sums prove, or that a person shows by answers; what none fits, a person may name or stop."""
+    if iv.named:
+        return named_schema(grids, iv, family)
+    iv.naming = True
+    try:
+        return _one(grids[0], iv, family) if len(grids) == 1 else _two(grids, iv)
+    except NoForm as error:
+        numeric = [c for grid in grids for c in grid.columns if c.numbers is not None and not c.called("unused")]
+        if len(numeric) < FEWEST_NUMBERS:
+            raise
+        iv.ask("unknown", f"{error.message} Stop, or name the columns?", {}, stop=error.message)
+        raise Unanswered from error
 
 
 def _check_answers(iv: Interview, opening: Mapping[str, Any] | None) -> None:
     """Refuse answers to questions that nobody asked."""
     unknown = [key for key in iv.answers if key not in iv.used and key not in (opening or {})]
+    if iv.named:  # what was answered before the columns were named has no more part
+        unknown = [key for key in unknown if key.startswith(COLUMNS) and key.removeprefix(COLUMNS) not in EVERY_ROLE]
     if unknown and not iv.open:
         raise DataError(
             f"There is no question {unknown[0]!r} about this source.", hint="leave that answer out, or correct its key."
@@ -104,8 +120,11 @@ def _one(grid: Grid, iv: Interview, family: str | None) -> Schema:
         raise (
             _nearest(failures) if failures else DataError(f"{grid.name} holds no {family} data.", hint="leave it out.")
         )
-    chosen = next(iter(readings))
-    if len(readings) > 1:
+    proved = [
+        f for f, (schema, branch) in readings.items() if "counts" in schema.columns and not (branch.open or branch.used)
+    ]
+    chosen = next(iter(proved), next(iter(readings)))  # the sizes of bags prove what counts are
+    if len(readings) > 1 and not proved:
         chosen = iv.ask("form", f"What is a row of {grid.name}?", {FORMS[f]: f for f in readings})
     schema, branch = readings[chosen]
     iv.follow(branch)
@@ -126,6 +145,8 @@ def _readings(grid: Grid, iv: Interview, family: str | None, readers: dict[Calla
         branch = iv.branch()
         try:
             schema = reader(grid, branch)
+        except Stopped:
+            raise
         except DataError as error:
             if reader in (
                 series_of,
@@ -138,6 +159,8 @@ def _readings(grid: Grid, iv: Interview, family: str | None, readers: dict[Calla
         except Unanswered:
             waiting = waiting or branch
             continue
+        finally:
+            iv.used |= branch.used
         if schema is not None and family in (None, schema.family):
             readings.setdefault(schema.family, (schema, branch))
             if schema.family == "ecological" and not branch.open:
@@ -171,9 +194,8 @@ SECOND_READERS: dict[Callable, tuple[str, ...]] = {
 
 def _nearest(failures: list[DataError]) -> DataError:
     """The refusal that says most: one of another form than margins, where margins have no form at all."""
-    unknown = [e for e in failures if "no form that is known" in e.message]
-    others = [e for e in failures if e not in unknown]
-    return others[0] if others else unknown[0]
+    others = [e for e in failures if not isinstance(e, NoForm)]
+    return others[0] if others else failures[0]
 
 
 def _two(grids: list[Grid], iv: Interview) -> Schema:
@@ -184,10 +206,13 @@ def _two(grids: list[Grid], iv: Interview) -> Schema:
             return series_of(one, iv, two) or schema
         if (named := _names_of_options(one, two, iv)) is not None:
             return named
-    big, small, a, b = matched(grids)
+    rows = outcomes_in_rows(grids, iv)
+    if rows is not None:
+        return rows
+    big, small, a, b = matched(grids, iv)
     if len(big) > 2 * len(small) and not _is_long(big, a):
         return bags_in_two_files(big, small, a, b, iv)
-    return _sides_in_two(big, small, a, b, iv)
+    return sides_in_two(big, small, a, b, lambda both: wide_margins(both, iv))
 
 
 def _names_of_options(votes: Grid, names: Grid, iv: Interview) -> Schema | None:
@@ -204,35 +229,6 @@ def _is_long(grid: Grid, key: Column) -> bool:
     rest = [c for c in grid.columns if c is not key]
     texts = [c for c in rest if c.numbers is None]
     return len(rest) == 2 and len(texts) == 1 and texts[0].called("outcome", "contest")
-
-
-def _sides_in_two(big: Grid, small: Grid, a: Column, b: Column, iv: Interview) -> Schema:
-    if len(big) != len(small):
-        raise DataError(
-            f"{big.name} has {len(big)} rows, and {small.name} has {len(small)} units.",
-            hint="give each unit one row in both files.",
-        )
-    order = {text: i for i, text in enumerate(b.texts)}
-    at = np.array([order[text] for text in a.texts])
-    mine = set(big.names)
-    more = [c.keep(at) for c in small.columns if c is not b]
-    for c in more:
-        c.head = small.name
-        c.name = f"{c.name} (2)" if c.name in mine else c.name
-    both = Grid(f"{big.name}, {small.name}", [*big.columns, *more], big.rows)
-    schema = wide_margins(both, iv)
-    groups = schema.columns["groups"]
-    first, second = (big, small) if {*groups} & mine else (small, big)
-    if a.name != b.name:
-        raise DataError(
-            f"Units are called {a.name!r} in {big.name} and {b.name!r} in {small.name}.", hint="call them alike."
-        )
-    data = {"groups_file": first.path, "outcomes_file": second.path, **schema.data}
-    if "leave_out" in data:
-        rows = data.pop("leave_out")
-        labels = dict(zip(big.rows.tolist(), a.texts))
-        data["without"] = {a.name: [labels[r] for r in rows]}
-    return replace(schema, data=data, columns={**schema.columns, "unit": a.name})
 
 
 def resolve(problem: Problem) -> Problem:

@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 
 from sumwise.errors import DataError
-from sumwise.schema.columns import WORDS, Column, Grid, has_word, is_constant, joined, number_text, row_keys
+from sumwise.schema.columns import WORDS, Column, Grid, agreement, has_word, is_constant, joined, number_text, row_keys
 from sumwise.schema.declared import Schema
 from sumwise.schema.margins import entry, one_or_list, settle
 from sumwise.schema.questions import Interview
 from sumwise.schema.relation import Side, Sides, relate
 from sumwise.schema.rows import called_total, listed, read_counts
-from sumwise.schema.sides import is_total
+from sumwise.schema.sides import AGREE, is_total
 
 REPEATED = 1.5  # rows per unit, from which on units stand in several rows
 COUNT_NAMES = ("votes", "count", "n", "people", "value")
@@ -66,7 +66,9 @@ def _long(grid: Grid, iv: Interview) -> Long | None:
     texts, numbers = _columns(grid)
     votes = [c for c in numbers if c.name.lower() in COUNT_NAMES] or numbers
     words = {"row", "group", "groups", "col"}
-    sides = [c for c in texts if c.distinct == 2 and (c.called("side") or {w.lower() for w in c.words} & words)]
+    pairs = [c for c in texts if c.distinct == 2 and not c.missing.any()]
+    sides = [c for c in pairs if c.called("side") or {w.lower() for w in c.words} & words]
+    sides += [c for c in pairs if c not in sides and _equal_in_units(c, texts, votes)]
     if sides and len(numbers) == 1:
         return _of_side(iv, sides[0], [c for c in texts if c is not sides[0]], votes[0])
     named = [c for c in texts if c.called("unit")]
@@ -83,6 +85,23 @@ def _long(grid: Grid, iv: Interview) -> Long | None:
         )
     contest = tuple(c.name for c in texts if c.called("contest") and c.distinct > 1 and c not in named)
     return Long(tuple(c.name for c in named), options[0].name, votes[0].name, contest=contest)
+
+
+def _equal_in_units(side: Column, texts: list[Column], votes: list[Column]) -> bool:
+    """Whether the two values of a column have other options each, with equal sums in every unit."""
+    if len(votes) != 1 or np.isnan(votes[0].numbers).any():
+        return False
+    rest = [c for c in texts if c is not side]
+    first = side.codes == side.codes[0]
+    for option in (c for c in rest if not {*c.codes[first].tolist()} & {*c.codes[~first].tolist()}):
+        units = [c for c in rest if c is not option]
+        if not units or not option.distinct < len(first) / 2:
+            continue
+        keys = row_keys(units)
+        one, two = (np.bincount(keys, np.where(at, votes[0].numbers, 0.0)) for at in (first, ~first))
+        if len(one) > 1 and agreement(one, two) >= AGREE:
+            return True
+    return False
 
 
 def _of_side(iv: Interview, side: Column, rest: list[Column], votes: Column) -> Long | None:

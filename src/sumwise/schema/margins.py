@@ -12,9 +12,17 @@ import numpy as np
 from sumwise.errors import DataError
 from sumwise.schema.columns import Column, Grid, agreement, sums
 from sumwise.schema.declared import Schema
-from sumwise.schema.questions import NAME, Interview
+from sumwise.schema.questions import Interview, NoForm
 from sumwise.schema.relation import Relation, Side, Sides, check_scale, names, of_whom, relate, seats
-from sumwise.schema.rows import check_plain, known_word, read_counts, several_rows, sums_of_others, unit_columns
+from sumwise.schema.rows import (
+    check_plain,
+    known_word,
+    read_counts,
+    several_rows,
+    sums_among,
+    sums_of_others,
+    unit_columns,
+)
 from sumwise.schema.sides import (
     AGREE,
     KINDS,
@@ -26,7 +34,7 @@ from sumwise.schema.sides import (
     is_total,
     kind_of,
     marked,
-    may_be_candidates,
+    may_be_swapped,
     proved_sides,
     segments,
     sums_to_hundred,
@@ -34,7 +42,8 @@ from sumwise.schema.sides import (
 )
 
 ROUNDED = 0.02  # by which rounded shares may miss 1
-MOST_SHARES = 9
+MOST_RUNS = 6  # that are offered one by one
+NAME_THEM = "name the columns: --answer columns.groups=..., --answer columns.outcomes=...; or write a problem file."
 
 
 def wide_margins(grid: Grid, iv: Interview) -> Schema:
@@ -43,23 +52,8 @@ def wide_margins(grid: Grid, iv: Interview) -> Schema:
     part = grid.without(leave)
     texts = [c for c in part.columns if c.numbers is None]
     check_plain(part, [c for c in texts if category(c) or c.called("outcome") or is_total(c)])
-    groups, runs, totals, proved = _named(part, iv) or _inferred(part, iv)
+    groups, runs, totals, proved = _inferred(part, iv)
     return settle(part, iv, groups, runs, totals, proved, leave)
-
-
-def _named(grid: Grid, iv: Interview) -> tuple | None:
-    """The sides that a person names, column by column."""
-    if NAME not in iv.answers.values() and not any(key.startswith("columns.") for key in iv.answers):
-        return None
-    iv.used |= {key for key, answer in iv.answers.items() if answer == NAME}
-    numeric = {c.name: c for c in grid.columns if c.numbers is not None}
-    listed = iv.columns("columns.groups", "Which columns are the groups of people?", tuple(numeric))
-    rest = tuple(n for n in numeric if n not in listed)
-    chosen = iv.columns("columns.outcomes", "Which columns are what they chose?", rest)
-    totals = [c for n, c in numeric.items() if is_total(c) and n not in (*listed, *chosen)]
-    if "columns.total" in iv.answers:
-        totals = [numeric[n] for n in iv.columns("columns.total", "Which column counts everybody?", rest)]
-    return [numeric[n] for n in listed], {"": [numeric[n] for n in chosen]}, totals, False
 
 
 def _inferred(grid: Grid, iv: Interview) -> tuple:
@@ -76,13 +70,49 @@ def _inferred(grid: Grid, iv: Interview) -> tuple:
     proved = proved_sides(free, totals, named, lambda c: order[c.name], iv) or equal_sums(free, iv)
     if not proved:
         return _unproved(grid, iv, named, by_kind, totals)
-    options = {names(g, len(g)): (g, runs) for _, g, runs in proved}
+    options = {
+        f"{names(g, len(g))} are the groups, {_listed(runs)} what they chose": (g, runs) for _, g, runs in proved
+    }
     if len(options) > 1:
         words = "People are split into groups in several ways that add up: which?"
-        groups, runs = iv.ask("groups", words, {**options, NAME: next(iter(options.values()))})
+        groups, runs = iv.ask("groups", words, options)
     else:
         groups, runs = next(iter(options.values()))
-    return groups, _contest_names(runs), totals, True
+    return groups, _which_contests(groups, _contest_names(runs), iv, True), totals, True
+
+
+def _are_contests(runs: list[list[Column]]) -> bool:
+    """Whether headings, marks (A1, B1, A2, B2) or words show that each run is a contest, and no split of people."""
+    if len({r[0].head for r in runs} - {""}) == len(runs):
+        return True
+    if any(category(c) and not c.called("outcome") for r in runs for c in r):
+        return False
+    names_show = all(any(c.called("outcome") for c in r) for r in runs)
+    return names_show or [*marked([c for r in runs for c in r]).values()] == runs
+
+
+def _listed(runs: Sequence[list[Column]]) -> str:
+    return " | ".join(names(r, len(r)) for r in runs[:MOST_RUNS]) + (" | ..." if runs[MOST_RUNS:] else "")
+
+
+def contests_of(groups: list[Column], outcomes: list[Column], iv: Interview) -> dict[str, list[Column]]:
+    """The contests among outcomes that a person named: runs that sum to the groups, or that share a mark."""
+    runs = segments(outcomes, sums(groups)) if kind_of(groups[0]) == kind_of(outcomes[0]) == "count" else None
+    return _which_contests(groups, _contest_names(runs) if runs else marked(outcomes), iv)
+
+
+def _which_contests(
+    groups: list[Column], runs: dict[str, list[Column]], iv: Interview, proved: bool = False
+) -> dict[str, list[Column]]:
+    """Which of several runs are contests; not asked if sums prove the runs, and names show contests."""
+    every = [c for r in runs.values() for c in r]
+    if len(runs) == 1 or (proved and _are_contests([*runs.values()])):
+        return runs
+    options: dict[str, dict[str, list[Column]]] = {f"yes, these are {len(runs)} contests": runs}
+    options |= {f"only {names(r)}": {"": r} for r in runs.values()} if len(runs) <= MOST_RUNS else {}
+    options["no, one contest"] = {"": every}
+    listed = " | ".join(names(r) for r in runs.values())
+    return iv.ask("contests", f"{names(groups)} are the groups. Is each of these runs a contest: {listed}?", options)
 
 
 def _contest_names(runs: Sequence[list[Column]]) -> dict[str, list[Column]]:
@@ -100,43 +130,31 @@ def _unproved(
     grid: Grid, iv: Interview, named: dict[tuple, list[Column]], by_kind: dict[str, list[Column]], totals: list[Column]
 ) -> tuple:
     if not named:
-        return _of_shares(grid, iv, by_kind, totals)
+        raise _no_form(grid)
     groups, near = _groups(grid, iv, named, by_kind)
     taken = {c.name for b in named.values() for c in b} | {c.name for c in groups}
     rest, totals, kind = _outcomes(grid, groups, by_kind, totals, taken)
     runs = _runs(grid, rest, kind, totals, iv)
     contests = {f"{r[0].name} / {r[-1].name}": r for r in runs} if len(runs) > 1 else marked(runs[0] if runs else rest)
     sure = near or any(agreement(sums(groups), t.numbers) >= AGREE for t in totals)
-    if not (sure and runs) or any(may_be_candidates(groups, r) for r in runs):
-        _confirm(grid, iv, groups, [c for r in contests.values() for c in r])
-    if len(contests) > 1:
-        words = f"{len(contests)} contests were found by names: {', '.join(contests)}."
-        options = {"yes, these are contests": contests, "no, one contest": {"": rest}, NAME: contests}
-        contests = iv.ask("contests", words, options)
-    return groups, contests, totals, False
+    if not (sure and runs) or any(may_be_swapped(groups, r) for r in runs):
+        confirm(grid, iv, groups, [c for r in contests.values() for c in r])
+    return groups, _which_contests(groups, contests, iv), totals, False
 
 
-def _of_shares(grid: Grid, iv: Interview, by_kind: dict[str, list[Column]], totals: list[Column]) -> tuple:
-    """Shares without words for groups: both sides are asked for, if there is a total that they can be of."""
-    shares = [c for kind in ("share", "percent") for c in by_kind[kind] if not c.called("unused")]
-    if totals and 1 < len(shares) < MOST_SHARES:
-        options = tuple(c.name for c in shares)
-        words = "No name shows which columns are groups of people, and no sums. Which are?"
-        listed = iv.columns("columns.groups", words, options)
-        chosen = iv.columns(
-            "columns.outcomes", "Which are what they chose?", tuple(n for n in options if n not in listed)
-        )
-        return [grid[n] for n in listed], {"": [grid[n] for n in chosen]}, totals, False
+def _no_form(grid: Grid) -> DataError:
+    """That no words and no sums show sides, and what may be in the way."""
     texts = [c for c in grid.columns if c.numbers is None]
     swapped = next((c for c in texts[:1] if sum(known_word([w], *KINDS, "outcome") for w in c.words if w) > 1), None)
     odd = next((c for c in texts if re.match(r"0\d", c.words[0])), None)
-    more = f" The rows of {swapped.name!r} read like groups and outcomes: give each unit a row." if swapped else ""
-    more += f" Numbers that begin with 0 are treated as codes, as {odd.words[0]!r} in {odd.name!r}." if odd else ""
-    raise DataError(
-        f"{grid.name} has no form that is known: no columns read like groups of people, and no columns have equal "
-        f"sums.{more}",
-        hint="name the columns: --answer columns.groups=..., --answer columns.outcomes=...; or write a problem file.",
+    words = f"{grid.name} has no form that is known: no columns read like groups of people, and no columns have equal "
+    if swapped is not None:
+        rows = f"sums. The rows of {swapped.name!r} read like groups and outcomes."
+        return DataError(f"{words}{rows}", hint="give each unit a row, and each group and outcome a column.")
+    codes = (
+        "" if odd is None else f" Numbers that begin with 0 are treated as codes, as {odd.words[0]!r} in {odd.name!r}."
     )
+    return NoForm(f"{words}sums.{codes}", NAME_THEM)
 
 
 def _groups(
@@ -148,7 +166,7 @@ def _groups(
     groups = next(iter(options.values()))
     if len(options) > 1:
         words = f"The groups are there {len(options)} times: which count the people?"
-        groups = iv.ask("groups", words, {**options, NAME: groups})
+        groups = iv.ask("groups", words, options)
     target = {"share": 1.0, "percent": 100.0}.get(kind_of(groups[0]))
     if target is None:
         return groups, False
@@ -171,11 +189,10 @@ def _outcomes(
     cast = [t for t in totals if t.called("ballots") or t.called("outcome")][:1]
     if cast:
         return cast, [t for t in totals if t is not cast[0]], "count"
-    raise DataError(
+    raise NoForm(
         f"{grid.name}: the nearest form is margins: {', '.join(repr(c.name) for c in groups)} read like groups; "
         "missing: columns that count what people chose.",
-        hint="add the outcomes of each unit, or give a second file that has them; or name the columns: --answer "
-        "columns.groups=..., --answer columns.outcomes=...",
+        f"add the outcomes of each unit, or give a second file that has them; or {NAME_THEM}",
     )
 
 
@@ -192,14 +209,15 @@ def _runs(grid: Grid, rest: list[Column], kind: str, totals: list[Column], iv: I
     return []
 
 
-def _confirm(grid: Grid, iv: Interview, groups: list[Column], outcomes: list[Column]) -> None:
+def confirm(grid: Grid, iv: Interview, groups: list[Column], outcomes: list[Column]) -> None:
+    """Ask whether the sides that names show are right, where no sums confirm them."""
     taken = {c.name for c in (*groups, *outcomes)}
     loose = [c.name for c in grid.columns if c.numbers is not None and c.name not in taken]
     words = (
         f"No sums confirm it: {names(groups, 40)} are the groups, {names(outcomes, 40)} what they chose, "
         f"{', '.join(loose) or 'nothing'} neither?"
     )
-    iv.ask("confirm", words, {"yes": True, NAME: True}, stop=f"{grid.name}: {words}")
+    iv.ask("confirm", words, {"yes": True}, stop=f"{grid.name}: {words}")
 
 
 # --- kinds, totals, rests and mismatches of the sides
@@ -217,6 +235,7 @@ def settle(
     """The schema of sides that were found."""
     leave, data = dict(leave), {}
     outcomes = [c for r in contests.values() for c in r]
+    leave |= sums_among(grid, [*groups, *outcomes], leave, iv)
     unit = unit_columns(grid, [*groups, *outcomes])
     for c in (*groups, *outcomes):
         read_counts(grid, c, iv, leave, data)
@@ -228,12 +247,23 @@ def settle(
     for k, (name, run) in enumerate(contests.items()):
         key = f".{name}" if k and len(contests) > 1 else ""
         sides = Sides(grid, groups, run, totals, ok, iv, key)
+        sides = replace(sides, larger=_between(sides, groups, 2), cast=_between(sides, run, 1))
         out = "percent" if sums_to_hundred(run) and not proved else kind_of(run[0])
         a, b = Side(tuple(c.name for c in groups), kind), Side(tuple(c.name for c in run), out)
         relation = relate(sides, a, b, proved) if (kind, out) == ("count", "count") else of_whom(sides, a, b)
         left.append(relation.leave_out)
         entries += seats(relation, run) if relation.mismatch == "seats" else [(name, entry(relation))]
     return _schema(unit, groups, kind, entries, left, leave, data)
+
+
+def _between(sides: Sides, low: list[Column], times: int) -> list[Column]:
+    """Columns that may count people, by their numbers: from the sum of `low` to the groups' (twice it), everywhere."""
+    least, most = sums(low)[sides.ok], times * sums(sides.groups)[sides.ok]
+    taken = {c.name for c in (*sides.groups, *sides.outcomes)}
+    free = [c for c in sides.grid.columns if c.name not in taken and c.numbers is not None and c.is_whole]
+    counts = [(c, c.numbers[sides.ok]) for c in free if not is_apart(c) and kind_of(c) == "count"]
+    counts = [(c, n) for c, n in counts if not np.isnan(n).any() and (n > 0).any()]
+    return [c for c, n in counts if ((least <= n) & (n <= most)).all()]
 
 
 def entry(relation: Relation) -> dict[str, Any]:
@@ -251,6 +281,12 @@ def entry(relation: Relation) -> dict[str, Any]:
         "mismatch": None if relation.mismatch == "raise" else relation.mismatch,
     }
     return {k: v for k, v in said.items() if v is not None}
+
+
+def entry_of(schema: Schema) -> dict[str, Any]:
+    """What a schema of one contest says of it: its columns, and what is done where sums differ."""
+    said = {k: v for k, v in schema.columns.items() if k != "unit"}
+    return {**said, **({"mismatch": schema.data["mismatch"]} if "mismatch" in schema.data else {})}
 
 
 def one_or_list(columns: Sequence[str] | float) -> Any:

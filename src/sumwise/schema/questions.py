@@ -11,6 +11,7 @@ from sumwise.errors import DataError
 
 STOP = "stop: none of these"
 NAME = "none of these: I name the columns"
+COLUMNS = "columns."  # keys of the questions by which a person names columns
 
 
 @dataclass(frozen=True)
@@ -39,18 +40,29 @@ class Question:
     several: bool = False
 
 
+class Stopped(DataError):
+    """A person answered a question with stop."""
+
+
+class NoForm(DataError):
+    """No form fits a source by its words and sums; a person may still name its columns."""
+
+
+class Naming(Exception):
+    """A person wants to name the columns; its argument is the key of the question that was left so."""
+
+
 class Unanswered(Exception):
     """An answer is needed before anything else can be read.
 
     Examples
     --------
-    >>> from sumwise.schema import Interview, Unanswered
+    >>> from sumwise.schema import Interview
     >>> asked = Interview()
-    >>> try:
-    ...     asked.columns("outcomes", "Which columns count votes?", ("abrams", "kemp"))
-    ... except Unanswered:
-    ...     print(asked.open[0].text)
-    Which columns count votes?
+    >>> asked.columns("columns.outcomes", "Which columns count votes?", ("abrams", "kemp"))
+    []
+    >>> asked.open[0].text
+    'Which columns count votes?'
     """
 
 
@@ -69,6 +81,8 @@ class Interview:
     remarks : list of str, default none
     used : set of str, default none
         Keys of the answers that a question asked for.
+    naming : bool, default False
+        Whether every question has the way out that a person names the columns.
 
     Examples
     --------
@@ -81,25 +95,35 @@ class Interview:
     open: list[Question] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     used: set[str] = field(default_factory=set)
+    naming: bool = False
+
+    @property
+    def named(self) -> bool:
+        """Whether a person names the columns."""
+        return NAME in self.answers.values() or any(key.startswith(COLUMNS) for key in self.answers)
 
     def ask(self, key: str, text: str, options: Mapping[str, Any], stop: str | None = None) -> Any:
         """What the chosen option leads to; `stop` is a refusal that comes first among the options."""
-        listed = ((STOP,) if stop is not None else ()) + tuple(options)
-        if key in self.answers:
+        listed = ((STOP,) if stop is not None else ()) + tuple(options) + ((NAME,) if self.naming else ())
+        if key in self.answers and not (self.named and self.answers[key] == NAME):
             self.used.add(key)
-            chosen = _option(key, str(self.answers[key]), listed)
+            given = self.answers[key]
+            single = given[0] if isinstance(given, (list, tuple)) and len(given) == 1 else given
+            chosen = _option(key, str(single), listed)
             if chosen == STOP:
-                raise DataError(str(stop), hint=f"{key} was answered with {STOP!r}.")
+                raise Stopped(str(stop), hint=f"{key} was answered with {STOP!r}.")
+            if chosen == NAME:
+                raise Naming(key)
             return options[chosen]
         if not any(question.key == key for question in self.open):
             self.open.append(Question(key, text, listed))
-        return next(iter(options.values()))
+        return next(iter(options.values()), None)
 
     def columns(self, key: str, text: str, names: tuple[str, ...]) -> list[str]:
-        """Columns that a person names."""
+        """Columns that a person names; none while the question is open."""
         if key not in self.answers:
             self.open.append(Question(key, text, names, several=True))
-            raise Unanswered
+            return []
         self.used.add(key)
         given = self.answers[key]
         listed = [given] if isinstance(given, str) and given in names else given
@@ -109,14 +133,22 @@ class Interview:
             checks.known(name, names, "column")
         return list(dict.fromkeys(listed))
 
+    def column(self, key: str, text: str, names: tuple[str, ...]) -> str:
+        """One column that a person names; nothing while the question is open."""
+        named = self.columns(key, text, names)
+        if len(named) > 1:
+            raise DataError(f"The answer to {key} is {', '.join(named)}.", hint="name one column.")
+        return next(iter(named), "")
+
     def branch(self) -> Interview:
         """The same answers, for one of several readings."""
-        return Interview(self.answers, used=self.used)
+        return Interview(self.answers, naming=self.naming)
 
     def follow(self, other: Interview) -> None:
         """Take over the questions and remarks of a branch."""
         self.open += [q for q in other.open if not any(q.key == mine.key for mine in self.open)]
         self.remarks += other.remarks
+        self.used |= other.used
 
 
 def _option(key: str, answer: str, options: tuple[str, ...]) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.schema.columns import Column, Grid, agreement, has_word, parts, sums
-from sumwise.schema.questions import NAME, Interview
+from sumwise.schema.questions import Interview
 from sumwise.schema.sides import AGREE
 
 LISTED = 5
@@ -49,6 +49,8 @@ class Sides:
     ok: np.ndarray
     iv: Interview
     key: str = ""  # after the keys of questions on shares
+    larger: list[Column] = field(default_factory=list)  # that may count everybody, whatever they are called
+    cast: list[Column] = field(default_factory=list)  # that may count people who turned out
 
     def rows(self, bad: np.ndarray) -> list[int]:
         """The rows of the file."""
@@ -285,7 +287,6 @@ def _more(sides: Sides, plain: Relation, exceeded: list[Column]) -> Relation:
     options = {
         "voters had several votes: fit each candidate by itself": "seats",
         "scale the outcomes to the people": "rescale",
-        NAME: "seats",
     }
     text = f"{words}. Did voters have several votes, or are these several contests?"
     mismatch = sides.iv.ask("more", text, options, stop=words)
@@ -303,7 +304,8 @@ def _fewer(sides: Sides, plain: Relation, a: np.ndarray, b: np.ndarray, over: np
         leave = dict.fromkeys(rows, "more votes than people")
     plain = replace(plain, leave_out=leave)
     closed = _is_closed(sides, a)
-    larger = [t for t in sides.totals if not closed and t.called("electorate")]
+    larger = [t for t in sides.totals if t.called("electorate") and t not in sides.larger]
+    larger = [] if closed else [*larger, *sides.larger]
     rest = [t for t in larger if (a <= t.numbers * 1.001).all() and agreement(a, t.numbers) < AGREE]
     rest = [t for t in rest if (b[~over] <= t.numbers[~over]).all()]
     if rest:
@@ -327,17 +329,17 @@ def _fewer(sides: Sides, plain: Relation, a: np.ndarray, b: np.ndarray, over: np
 
 
 def _who_is_missing(sides: Sides, words: str) -> str:
-    options = {"they did not vote": "no_vote", "both sides count the same people: scale": "rescale", NAME: "no_vote"}
+    options = {"they did not vote": "no_vote", "both sides count the same people: scale": "rescale"}
     return sides.iv.ask("fewer", f"{words}. Who are the others?", options, stop=f"{sides.grid.name}: {words}")
 
 
 def _ballots(sides: Sides, a: np.ndarray, b: np.ndarray, over: np.ndarray) -> str | None:
     """A column of people who turned out, if the votes are fewer than it and it is fewer than the people."""
     ok = sides.ok & ~over
-    for t in sides.totals:
+    for t in [*(t for t in sides.totals if t.called("ballots")), *sides.cast]:
         n = t.numbers
         between = not np.isnan(n).any() and (b[ok] <= n[ok]).all() and (n[ok] <= a[ok] * (1 + 1e-9)).all()
-        if not t.called("ballots") or not between or (n[ok] == b[ok]).all() or (n[ok] == a[ok]).all():
+        if not between or (n[ok] == b[ok]).all() or (n[ok] == a[ok]).all():
             continue
         words = f"{names(sides.outcomes)} sum to less than {t.name}. What did the others in {t.name} do?"
         options = {"they turned out, without a vote for these: undervote": t.name, "they did not vote": ""}

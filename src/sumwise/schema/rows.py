@@ -38,7 +38,34 @@ def called_total(columns: Sequence[Column]) -> np.ndarray:
 def sums_of_others(grid: Grid, iv: Interview) -> dict[int, str]:
     """Rows that are sums of others, by their numbers; those that only their names call totals are asked about."""
     texts = [c for c in grid.columns if c.numbers is None]
-    columns = [c for c in grid.columns if _clean(c)]
+    out = _sums(grid, [c for c in grid.columns if _clean(c)])
+    odd = [i for i in np.flatnonzero(called_total(texts)) if int(grid.rows[i]) not in out] if texts else []
+    if odd:
+        word = next(c.texts[odd[0]] for c in texts if TOTAL_ROW.fullmatch(c.texts[odd[0]]))
+        words = f"Row {grid.rows[odd[0]]} is called {word!r} ({len(odd)} such rows), and is not the sum of the others."
+        if iv.ask("totals", f"{words} Is it a line of totals?", {"yes, leave it out": True, "no, it is a unit": False}):
+            out |= {int(grid.rows[i]): "called a total" for i in odd}
+    _remark(grid, iv, out)
+    return out
+
+
+def sums_among(grid: Grid, columns: Sequence[Column], leave: dict[int, str], iv: Interview) -> dict[int, str]:
+    """Rows that are sums of others in the columns that are used, whatever other columns hold."""
+    used = ~np.isin(grid.rows, list(leave))
+    part = [c.keep(np.flatnonzero(used)) for c in columns if _clean(c)]
+    out = _sums(Grid(grid.name, part, grid.rows[used]), part)
+    _remark(grid, iv, out)
+    return out
+
+
+def _remark(grid: Grid, iv: Interview, out: dict[int, str]) -> None:
+    iv.remarks += [f"Row {r} of {grid.name} is left out: {why}." for r, why in list(out.items())[:12]]
+    if len(out) > 12:
+        iv.remarks.append(f"{len(out)} rows of {grid.name} are left out in all: sums of others.")
+
+
+def _sums(grid: Grid, columns: Sequence[Column]) -> dict[int, str]:
+    """Rows whose entries in all of these columns are the sums of others."""
     out: dict[int, str] = {}
     if len(columns) > 2 and len(grid) > 4:
         values = np.column_stack([c.numbers for c in columns])
@@ -51,15 +78,6 @@ def sums_of_others(grid: Grid, iv: Interview) -> dict[int, str]:
                 out.setdefault(int(grid.rows[len(values) - 1 - i if back else i]), "the sum of the rows beside it")
             if len(out) > 1:
                 break
-    odd = [i for i in np.flatnonzero(called_total(texts)) if int(grid.rows[i]) not in out] if texts else []
-    if odd:
-        word = next(c.texts[odd[0]] for c in texts if TOTAL_ROW.fullmatch(c.texts[odd[0]]))
-        words = f"Row {grid.rows[odd[0]]} is called {word!r} ({len(odd)} such rows), and is not the sum of the others."
-        if iv.ask("totals", f"{words} Is it a line of totals?", {"yes, leave it out": True, "no, it is a unit": False}):
-            out |= {int(grid.rows[i]): "called a total" for i in odd}
-    iv.remarks += [f"Row {r} of {grid.name} is left out: {why}." for r, why in list(out.items())[:12]]
-    if len(out) > 12:
-        iv.remarks.append(f"{len(out)} rows of {grid.name} are left out in all: sums of others.")
     return out
 
 

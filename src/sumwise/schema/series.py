@@ -72,7 +72,7 @@ def _long(grid: Grid, iv: Interview, other: Grid | None) -> Schema | None:
             n_pairs = len(np.unique(row_keys([time, *place])))
             full = n_pairs / (len(np.unique(row_keys([time]))) * len(np.unique(row_keys(place))))
             if n_pairs == len(grid) and full >= FULL and (place[0].called("place") or place == spot or full == 1):
-                return _finished(grid, iv, (time, place, count), other, {})
+                return finished(grid, iv, (time, place, count), other, {})
             if n_pairs < len(grid) and place[0].called("place"):
                 made = _more_rows(grid, iv, (time, place, count), other, times)
                 if made is not None:
@@ -103,7 +103,7 @@ def _more_rows(grid: Grid, iv: Interview, found: Parts, other: Grid | None, time
             words = f"Is every {season.name} a season of its own, within which {time.name} counts?"
             options = {f"yes: flows go from one {time.name} to the next, in every {season.name}": True}
             iv.ask("season", words, options, stop=f"{time.name} and {season.name} are both times")
-            return _finished(grid, iv, found, other, {"season": season.name})
+            return finished(grid, iv, found, other, {"season": season.name})
     kinds = [c for c in grid.columns if c.numbers is None and c not in (time, *place) and 2 <= c.distinct <= 100]
     for kind in kinds:
         if len(np.unique(row_keys([time, *place, kind]))) == len(grid):
@@ -124,10 +124,10 @@ def _more_rows(grid: Grid, iv: Interview, found: Parts, other: Grid | None, time
     )
     options = {"several counts of one time and place: add them up": True}
     iv.ask("several_counts", f"{words}.", options, stop=words)
-    return _finished(grid, iv, found, other, {}, {"repeated": "add"})
+    return finished(grid, iv, found, other, {}, {"repeated": "add"})
 
 
-def _finished(
+def finished(
     grid: Grid,
     iv: Interview,
     found: Parts,

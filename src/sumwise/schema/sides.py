@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from sumwise.schema.columns import WORDS, Column, agreement, has_word, parts, sums
-from sumwise.schema.questions import NAME, Interview
+from sumwise.schema.questions import Interview
 
 AGREE = 0.8  # of the rows in which sums agree; mistakes in the others are asked about
 KINDS = ("race", "age", "sex", "tenure")
@@ -155,23 +155,21 @@ def proved_sides(
         pools = [rest, counts] if others else [rest]  # candidates may be called Black and White
         for pool in ([c for c in pool if c not in alone] for pool in pools):
             runs = _runs_beside(groups, pool, totals, order, iv)
-            if runs:
-                proved.append((key, groups, runs))
-                either = any(c in others for c in runs[0]) or may_be_candidates(groups, runs[0])
-                if len(runs) == 1 and either:  # which are the groups?
-                    proved.append(((*key, "other side"), runs[0], [groups]))
-                break
+            if not runs or any((groups, runs) == (g, r) for _, g, r in proved):
+                continue
+            proved.append((key, groups, runs))
+            either = any(c in others for c in runs[0]) or may_be_swapped(groups, runs[0])
+            if len(runs) == 1 and either:  # which are the groups?
+                proved.append(((*key, "other side"), runs[0], [groups]))
     return proved
 
 
-def may_be_candidates(groups: list[Column], run: list[Column]) -> bool:
-    """Whether groups are called like persons, and nothing is called like what people choose.
-
-    Files put candidates after the groups, and no race is called Brown in them.
-    """
-    names = [c.name.lower() for c in groups]
-    after = "brown" in names or max(c.place for c in run) < min(c.place for c in groups)
-    return after and {*names} <= {*WORDS["surname"]} and not any(c.called("outcome") for c in run)
+def may_be_swapped(groups: list[Column], run: list[Column]) -> bool:
+    """Whether words leave open which side is which: groups called like persons, or outcomes like groups."""
+    if any(c.called("outcome") for c in run):
+        return False
+    words = [[p for p in parts(c.name) if not any(has_word(p, w) for w in WORDS["percent"])] for c in groups]
+    return {w for own in words for w in own} <= {*WORDS["surname"]} or any(category(c) for c in run)
 
 
 def _runs_beside(
@@ -198,7 +196,7 @@ def equal_sums(free: list[Column], iv: Interview) -> list[Base]:
             names = [", ".join(c.name for c in r) for r in runs]
             options = {f"{n} are the groups": i for i, n in enumerate(names[:2])}
             words = f"{' | '.join(names)} have equal sums. Which are the groups of people?"
-            at = iv.ask("sides", words, {**options, NAME: 0})
+            at = iv.ask("sides", words, options)
             return [(("sums",), runs[at], [r for r in runs if r is not runs[at]])]
     return []
 

@@ -31,7 +31,7 @@ def cells(grid: Grid, iv: Interview) -> Schema | None:
         count, total = iv.ask("cells", words, options)
     else:
         count, total = pairs[0]
-    _check(grid, count, total)
+    check_cells(grid, count, total)
     attributes = [c for c in grid.columns if c not in (count, total) and c.name not in NOISE]
     rates = [c for c in attributes if _is_rate(c, count, total)]
     attributes = [c for c in attributes if c not in rates and (c.numbers is None or c.is_whole)]
@@ -54,7 +54,7 @@ def _by_numbers(grid: Grid, numeric: list[Column]) -> list[tuple[Column, Column]
     return [(a, b) for a in whole for b in whole if a is not b and (b.numbers <= a.numbers).all()]
 
 
-def _check(grid: Grid, count: Column, total: Column) -> None:
+def check_cells(grid: Grid, count: Column, total: Column) -> None:
     noisy = any(c.name in NOISE for c in grid.columns)
     hint = "noisy counts may be: say so, with columns noise and scale; else correct it."
     for c in (count, total):

@@ -216,10 +216,12 @@ def _header(
         top = next((i for i, k in enumerate(filled) if 2 * k > width), first)
         return (top, top + 1) if _names_columns(grid, top) else (None, top)
     body = next(i for i, k in enumerate(numeric) if k and k >= RECORD * usual)
-    if _in_steps(grid[body][1]) and body + 1 < len(grid) and not _in_steps(grid[body + 1][1]):
-        return body, body + 1  # years, or numbers of weeks, as names of columns
     above = [i for i in range(body) if len({*grid[i][1]} - {""}) > 1 or (width == 1 and filled[i])]
     top = max(above, key=lambda i: (len({*grid[i][1]} - {""}), -i), default=None)
+    named = top is not None and len({*grid[top][1]} - {""}) == width  # a name for every column
+    steps = _in_steps(grid[body][1]) and body + 1 < len(grid) and not _in_steps(grid[body + 1][1])
+    if steps and not named:
+        return body, body + 1  # years, or numbers of weeks, as names of columns
     return top, body
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from os import PathLike, fspath
 from typing import Any
 
 from sumwise import checks
 from sumwise.contests import Contests
 from sumwise.errors import DataError
+from sumwise.frames import column_names, is_frame
 from sumwise.schema.declared import Schema
 from sumwise.schema.opened import OPENING, all_met
 from sumwise.schema.problem import Problem
@@ -50,11 +52,25 @@ def read(schema: Schema, source: Any = None) -> Any:
     values |= {"options": dict(schema.options), "names": dict(schema.names)}
     if schema.contests:
         values["contest"] = [dict(contest) for contest in schema.contests]
-    problem = Problem({k: v for k, v in values.items() if v}, frames=dict(zip(keys, sources)))
+    problem = Problem({k: v for k, v in values.items() if v}, frames=dict(zip(keys, _in_order(schema, keys, sources))))
     made = {name: _container(one) for name, one in contest_problems(problem).items()}
     if made:
         return Contests(made) if schema.family == "ecological" else made
     return _container(problem)
+
+
+def _in_order(schema: Schema, keys: list[str], sources: list[Any]) -> list[Any]:
+    """Two sources in the order of the files that they stand for: by their paths, or by the columns that frames have."""
+    if len(sources) != 2:
+        return sources
+    if all(isinstance(s, (str, PathLike)) for s in sources):
+        turned = [fspath(s) for s in sources] == [schema.data.get(key) for key in keys[1::-1]]
+    else:
+        first = [schema.columns.get(role) for role in ("groups", "features", "time", "times")]
+        own = {c for named in first if named for c in ([named] if isinstance(named, str) else named)}
+        has = [{*column_names(s)} >= own if is_frame(s) else False for s in sources]
+        turned = has == [False, True]
+    return sources[::-1] if turned else sources
 
 
 def _container(problem: Problem) -> Any:

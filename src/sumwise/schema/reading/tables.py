@@ -54,8 +54,9 @@ class TablesReading(Reading):
     def read(self) -> None:
         """Read tables, or count rows into them."""
         p = self.problem
-        path = p.file() or p.fail(("data",), "There is no file.")
-        kind = p.data.get("kind") or ("folder" if path.is_dir() else "cells" if "count" in p.columns else "rows")
+        path = p.file()
+        folder = isinstance(path, Path) and path.is_dir()
+        kind = p.data.get("kind") or ("folder" if folder else "cells" if "count" in p.columns else "rows")
         with p.blamed(("data", "kind")):
             checks.choice(kind, "kind", ("rows", "cells", "folder"))
         if kind != "cells" and "noise" in p.data:
@@ -73,7 +74,7 @@ class TablesReading(Reading):
         if self.tables.label is None and all(t.label_sums is None for t in self.tables):
             p.fail(("data", "file"), "The tables have no label sums.", "a classifier needs them; count with a label.")
 
-    def _cells(self, path: Path) -> Tables:
+    def _cells(self, path: Any) -> Tables:
         p = self.problem
         names = {key: str(p.column(key)) for key in ("count", "label_sum") if p.column(key) is not None}
         sheet = open_source(p, path, None, None)
@@ -86,7 +87,7 @@ class TablesReading(Reading):
             names=names or None,
         )
 
-    def _count(self, path: Path) -> None:
+    def _count(self, path: Any) -> None:
         from sumwise.aggregate import aggregate
         from sumwise.encoding import Encoding
 
