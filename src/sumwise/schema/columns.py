@@ -19,7 +19,8 @@ from sumwise.io.formats.grid import MOSTLY, NO_VALUE
 from sumwise.io.formats.numerals import styles_for
 from sumwise.io.formats.sheet import Sheet, is_index
 
-WORDS: dict[str, list[str]] = tomllib.loads((resources.files("sumwise.schema") / "words.toml").read_text("utf-8"))
+WORDS: dict[str, Any] = tomllib.loads((resources.files("sumwise.schema") / "words.toml").read_text("utf-8"))
+CODES: list[dict[str, str]] = WORDS.pop("codes")
 BOOLEANS = frozenset({"true", "false"})
 
 
@@ -64,7 +65,12 @@ class Column:
 
     def called(self, *lists: str) -> bool:
         """Whether its name has a word of one of the lists."""
-        return any(has_word(self.name, word) for key in lists for word in WORDS[key])
+        return any(has_word(self.said, word) for key in lists for word in WORDS[key])
+
+    @cached_property
+    def said(self) -> str:
+        """The name in words: of a census table's column what its code stands for."""
+        return meaning(self.name) or self.name
 
     def keep(self, at: np.ndarray) -> Column:
         """Some of its rows."""
@@ -174,6 +180,23 @@ def text_codes(series: Any) -> tuple[np.ndarray, list[str]]:
         texts = [t.capitalize() for t in texts]
     again, words = pd.factorize(np.array([*texts, ""], dtype=object))
     return again[codes], [str(w) for w in words]  # -1, missing, is the last: ""
+
+
+@lru_cache(maxsize=1 << 16)
+def meaning(name: str) -> str:
+    """What the code of a census table's column stands for; nothing for other names.
+
+    Examples
+    --------
+    >>> from sumwise.schema.columns import meaning
+    >>> meaning("P4_005N"), meaning("P0030001"), meaning("votes")
+    ('nh white vap', 'total vap', '')
+    """
+    for table in CODES:
+        found = re.fullmatch(table["pattern"], name)
+        if found is not None:
+            return str(table.get(found[1].lstrip("0"), "subtotal"))
+    return ""
 
 
 def number_text(x: float) -> str:

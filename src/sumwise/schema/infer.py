@@ -59,7 +59,8 @@ def _schema(grids: list[Grid], iv: Interview, family: str | None) -> Schema:
     try:
         return _one(grids[0], iv, family) if len(grids) == 1 else _two(grids, iv)
     except NoForm as error:
-        numeric = [c for grid in grids for c in grid.columns if c.numbers is not None and not c.called("unused")]
+        numeric = [c for grid in grids for c in grid.columns if c.numbers is not None and c.distinct > 1]
+        numeric = [c for c in numeric if not c.called("unused", "x", "y")]
         if len(numeric) < FEWEST_NUMBERS:
             raise
         iv.ask("unknown", f"{error.message} Stop, or name the columns?", {}, stop=error.message)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from sumwise.errors import DataError
-from sumwise.schema.columns import Column, Grid, agreement, sums
+from sumwise.schema.columns import Column, Grid, agreement, parts, sums
 from sumwise.schema.declared import Schema
 from sumwise.schema.questions import Interview, NoForm
 from sumwise.schema.relation import Relation, Side, Sides, check_scale, names, of_whom, relate, seats
@@ -88,7 +88,8 @@ def _are_contests(runs: list[list[Column]]) -> bool:
     if any(category(c) and not c.called("outcome") for r in runs for c in r):
         return False
     names_show = all(any(c.called("outcome") for c in r) for r in runs)
-    return names_show or [*marked([c for r in runs for c in r]).values()] == runs
+    ends = [[{parts(c.name)[place] for c in r} for r in runs] for place in (0, -1)]
+    return names_show or any(all(len(m) == 1 for m in marks) and len(set.union(*marks)) == len(runs) for marks in ends)
 
 
 def _listed(runs: Sequence[list[Column]]) -> str:
@@ -131,7 +132,7 @@ def _unproved(
 ) -> tuple:
     if not named:
         raise _no_form(grid)
-    groups, near = _groups(grid, iv, named, by_kind)
+    groups, near = _groups(grid, iv, named, by_kind, totals)
     taken = {c.name for b in named.values() for c in b} | {c.name for c in groups}
     rest, totals, kind = _outcomes(grid, groups, by_kind, totals, taken)
     runs = _runs(grid, rest, kind, totals, iv)
@@ -158,11 +159,18 @@ def _no_form(grid: Grid) -> DataError:
 
 
 def _groups(
-    grid: Grid, iv: Interview, named: dict[tuple, list[Column]], by_kind: dict[str, list[Column]]
+    grid: Grid,
+    iv: Interview,
+    named: dict[tuple, list[Column]],
+    by_kind: dict[str, list[Column]],
+    totals: list[Column],
 ) -> tuple[list[Column], bool]:
     """The groups, of several bases one that is asked for; and whether shares of them sum to 1."""
     counted = {k: b for k, b in named.items() if kind_of(b[0]) == "count"} or named
-    options = {names(b, len(b)): b for b in counted.values()}
+    every = [{c.name for c in b} for b in counted.values()]
+    options = {names(b, len(b)): b for b in counted.values() if not any({c.name for c in b} < other for other in every)}
+    closed = {n: b for n, b in options.items() if any(agreement(sums(b), t.numbers) >= AGREE for t in totals)}
+    options = closed if len(closed) == 1 else options
     groups = next(iter(options.values()))
     if len(options) > 1:
         words = f"The groups are there {len(options)} times: which count the people?"
@@ -213,8 +221,9 @@ def confirm(grid: Grid, iv: Interview, groups: list[Column], outcomes: list[Colu
     """Ask whether the sides that names show are right, where no sums confirm them."""
     taken = {c.name for c in (*groups, *outcomes)}
     loose = [c.name for c in grid.columns if c.numbers is not None and c.name not in taken]
+    shown = ", ".join(c.name if c.said == c.name else f"{c.name} ({c.said})" for c in groups[:40])
     words = (
-        f"No sums confirm it: {names(groups, 40)} are the groups, {names(outcomes, 40)} what they chose, "
+        f"No sums confirm it: {shown} are the groups, {names(outcomes, 40)} what they chose, "
         f"{', '.join(loose) or 'nothing'} neither?"
     )
     iv.ask("confirm", words, {"yes": True}, stop=f"{grid.name}: {words}")
@@ -261,7 +270,8 @@ def _between(sides: Sides, low: list[Column], times: int) -> list[Column]:
     least, most = sums(low)[sides.ok], times * sums(sides.groups)[sides.ok]
     taken = {c.name for c in (*sides.groups, *sides.outcomes)}
     free = [c for c in sides.grid.columns if c.name not in taken and c.numbers is not None and c.is_whole]
-    counts = [(c, c.numbers[sides.ok]) for c in free if not is_apart(c) and kind_of(c) == "count"]
+    free = [c for c in free if not is_apart(c) and category(c) is None and kind_of(c) == "count"]
+    counts = [(c, c.numbers[sides.ok]) for c in free]
     counts = [(c, n) for c, n in counts if not np.isnan(n).any() and (n > 0).any()]
     return [c for c, n in counts if ((least <= n) & (n <= most)).all()]
 
@@ -309,7 +319,8 @@ def _schema(
     if kind != "count":
         shared["groups_in"] = kind
     columns: dict[str, Any] = {"unit": one_or_list(unit)} if unit else {}
-    made = Schema("ecological", data, {**columns, **shared})
+    codes = {c.name: c.said for c in groups if c.said != c.name}
+    made = Schema("ecological", data, {**columns, **shared}, names=codes)
     if len(entries) == 1:
         said = dict(entries[0][1])
         leave = {**leave, **left[0]}

@@ -10,14 +10,27 @@ import numpy as np
 import pandas as pd
 
 from sumwise.errors import DataError
-from sumwise.schema.columns import Column, Grid, agreement, joined, number_text, row_keys, sums
+from sumwise.schema.columns import (
+    WORDS,
+    Column,
+    Grid,
+    agreement,
+    has_word,
+    is_constant,
+    joined,
+    number_text,
+    parts,
+    row_keys,
+    sums,
+)
 from sumwise.schema.declared import Schema
-from sumwise.schema.margins import NAME_THEM, confirm, entry_of, settle
+from sumwise.schema.margins import NAME_THEM, confirm, contests_of, entry_of, settle
 from sumwise.schema.questions import Interview, NoForm, Unanswered
 from sumwise.schema.relation import listed, names
-from sumwise.schema.rows import TOTAL_ROW, read_counts
-from sumwise.schema.sides import AGREE, bases, inside, is_apart, is_total, kind_of
+from sumwise.schema.rows import TOTAL_ROW, known_word, read_counts
+from sumwise.schema.sides import AGREE, KINDS, bases, inside, is_apart, is_total, kind_of
 
+FEWEST_GROUPS = 2  # that options are called like, from which on rows hold groups
 MOST_OPTIONS = 300  # of one contest
 MATCHED = 0.5  # of the units of one file, from which on a column names the units of both
 
@@ -28,10 +41,53 @@ def outcomes_in_rows(grids: list[Grid], iv: Interview) -> Schema | None:
         keys = _shared(people, votes)
         if keys is None:
             continue
-        option, count = _option(votes, keys), _votes(votes, keys)
-        if option is not None and count is not None:
-            return _read(people, votes, keys, option, count, iv)
+        option = _option(votes, keys)
+        count = None if option is None else _votes(votes, keys, option)
+        if option is None or count is None:
+            continue
+        if _holds_groups(people, votes, keys, option, iv):
+            return _groups_in_rows(votes, people, keys, option, count, iv)
+        return _read(people, votes, keys, option, count, iv)
     return None
+
+
+def _holds_groups(wide: Grid, rows: Grid, keys: tuple[str, ...], option: Column, iv: Interview) -> bool:
+    """Whether the file with options in rows has the groups, and the other one what they chose."""
+    listed_ = [w for w in option.words if w]
+    if sum(known_word([w], *KINDS) for w in listed_) < FEWEST_GROUPS:
+        return False
+    columns = [c for c in wide.columns if c.name not in keys and c.numbers is not None]
+    beside = any(len(b) > 1 for b in bases(columns).values())
+    if not beside and not {p for w in listed_ for p in parts(w)} <= {*WORDS["surname"]}:
+        return True
+    words = f"{', '.join(listed_[:4])} in {rows.name}: are these groups of people, or what they chose?"
+    return iv.ask("rows_are", words, {"groups of people": True, "what they chose": False})
+
+
+def _groups_in_rows(
+    people: Grid, votes: Grid, keys: tuple[str, ...], option: Column, count: Column, iv: Interview
+) -> Schema:
+    """Groups with a row per unit and group, as the census has CVAP, and outcomes with a row per unit."""
+    data: dict[str, Any] = {"groups_file": people.path, "outcomes_file": votes.path}
+    read_counts(people, count, iv, {}, data)
+    votes, people = _matched(votes, people, keys, iv, data)
+    grid, pivoted = _joined(votes, people, keys, option.name, count.name, iv, data)
+    beside = [grid[c.name] for c in votes.columns if c.name not in keys and c.numbers is not None]
+    beside = [c for c in beside if not is_apart(c)]
+    outcomes = [c for c in beside if not is_total(c)]
+    if iv.named:
+        outcomes = [grid[n] for n in iv.columns("columns.outcomes", "Which columns are what they chose?", votes.names)]
+    groups, totals = groups_beside(grid, pivoted, outcomes, iv)
+    if not outcomes:
+        raise Unanswered if iv.named else NoForm(f"{votes.name} has no columns that count votes.", NAME_THEM)
+    contests = contests_of(groups, outcomes, iv)
+    if not iv.named and not all(agreement(sums(groups), sums(r)) >= AGREE for r in contests.values()):
+        confirm(grid, iv, groups, outcomes)
+    schema = settle(grid, iv, groups, contests, [*totals, *(c for c in beside if is_total(c))], False, {})
+    units = _units(grid, schema, keys)
+    data |= {k: v for k, v in schema.data.items() if k != "leave_out"} | ({"without": units} if units else {})
+    columns = {**schema.columns, "unit": keys[0] if len(keys) == 1 else list(keys)}
+    return replace(schema, data=data, columns={**columns, "group_option": option.name, "group_votes": count.name})
 
 
 def sides_in_two(big: Grid, small: Grid, a: Column, b: Column, reader: Callable[[Grid], Schema]) -> Schema:
@@ -83,16 +139,19 @@ def _is_name(c: Column) -> bool:
 def _option(votes: Grid, keys: tuple[str, ...]) -> Column | None:
     """The column of candidates: by its name, or the one that makes rows unique."""
     texts = [c for c in votes.columns if c.name not in keys and c.numbers is None and 2 <= c.distinct <= MOST_OPTIONS]
+    units = row_keys([votes[k] for k in keys])
+    texts = [c for c in texts if not is_constant(c.codes, units)]  # another name of the unit
     every = [c for c in votes.columns if c.name in keys or c.numbers is None or c.called("contest")]
     if len(np.unique(row_keys(every))) < len(votes):
         return None  # people, of whom several are alike
-    called = [c for c in texts if c.called("option")]
+    called = [c for word in WORDS["option"] for c in texts if has_word(c.name, word)]
     return called[0] if called else texts[0] if len(texts) == 1 else None
 
 
-def _votes(votes: Grid, keys: tuple[str, ...]) -> Column | None:
-    """The column of counts: by its name, or the only one of numbers."""
+def _votes(votes: Grid, keys: tuple[str, ...], option: Column) -> Column | None:
+    """The column of counts: by its name, or the only one of numbers that aren't those of the option or an error."""
     whole = [c for c in votes.columns if c.name not in keys and c.numbers is not None and c.is_whole]
+    whole = [c for c in whole if not c.called("unused") and not is_constant(c.numbers, option.codes)]
     called = [c for c in whole if c.name.lower() in ("votes", "count", "n", "votes_total", "value", "stimmen")]
     return called[0] if called else whole[0] if len(whole) == 1 else None
 
@@ -187,7 +246,7 @@ def _joined(
         iv.ask("several_rows", f"{words}.", {"add them up": True}, stop=words)
     values = np.bincount(cell, votes[count].numbers, len(people) * len(found)).reshape(len(people), -1)
     there = np.bincount(cell, minlength=values.size).reshape(values.shape) > 0
-    keep = there.any(axis=1)
+    keep = np.asarray(there.any(axis=1))
     if not there[keep].all():
         words = f"{votes.name}: {int((~there[keep]).sum())} units have no row for an option"
         absent = {"yes: nobody chose it": "zero"}
@@ -218,11 +277,9 @@ def groups_beside(
         return [grid[c.name] for c in known], totals
     rest = [c for c in pool if c not in totals]
     targets = [sums(outcomes), *(t.numbers for t in totals)]
-    options = {names(b, len(b)): b for b in bases(rest).values() if len(b) > 1}
-    if not options:
-        counts = [c for c in rest if kind_of(c) == "count"]
-        runs = [r for t in targets for r in inside(counts, t, Interview())]
-        options = {names(r, len(r)): r for r in runs}
+    counts = [c for c in rest if kind_of(c) == "count"]
+    options = {names(r, len(r)): r for t in targets for r in inside(counts, t, Interview())}
+    options = options or {names(b, len(b)): b for b in bases(rest).values() if len(b) > 1}
     if not options:
         said = f"{grid.name}: no columns read like groups of people, and no columns have the sums of the outcomes."
         raise NoForm(said, NAME_THEM)

@@ -129,6 +129,8 @@ class Interview:
         listed = [given] if isinstance(given, str) and given in names else given
         if isinstance(listed, str):
             listed = [part.strip() for part in listed.split(",")]
+        if not listed:
+            raise DataError(f"The answer to {key} names no column.", hint="name at least one.")
         for name in listed:
             checks.known(name, names, "column")
         return list(dict.fromkeys(listed))

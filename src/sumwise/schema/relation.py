@@ -256,9 +256,9 @@ def _ask_overlap(sides: Sides, a: np.ndarray) -> None:
     g = sides.groups
     closed = _is_closed(sides, a)
     larger = [t for t in sides.totals if not closed and t.called("electorate") and (a > 1.01 * t.numbers).mean() > 0.5]
-    hispanic = any(has_word(c.name, w) for c in g for w in ("hisp*", "latin*", "hvap"))
-    race = any(has_word(c.name, w) for c in g for w in ("white*", "black*", "wvap", "bvap"))
-    apart = any("nh" in parts(c.name) for c in g)
+    hispanic = any(has_word(c.said, w) for c in g for w in ("hisp*", "latin*", "hvap"))
+    race = any(has_word(c.said, w) for c in g for w in ("white*", "black*", "wvap", "bvap"))
+    apart = any("nh" in parts(c.said) for c in g)
     if not larger and (closed or apart or not (hispanic and race)):
         return
     words = f"sum to more than {larger[0].name}" if larger else "count everybody once, and no total confirms it"

@@ -61,7 +61,7 @@ def _coordinates(grid: Grid) -> list[Column]:
 
 def _long(grid: Grid, iv: Interview, other: Grid | None) -> Schema | None:
     times, spot = [c for c in grid.columns if _is_time(c)], _coordinates(grid)
-    times.sort(key=lambda c: c.called("series_count"))  # "observation count" last
+    times.sort(key=lambda c: (c.called("series_count"), not _dates(c)))  # "observation count" last
     for time in times:
         rest = [c for c in grid.columns if c is not time and c.distinct >= 2 and c not in spot]
         places = [[c] for c in rest if c.called("place")] + ([spot] if spot else []) + [[c] for c in _others(rest)]
@@ -119,8 +119,8 @@ def _more_rows(grid: Grid, iv: Interview, found: Parts, other: Grid | None, time
         return None
     i = int(np.argmax(again))
     words = (
-        f"{grid.name}: a time and place has two rows in {int(again.sum())} of {len(grid)} rows, as row {grid.rows[i]} "
-        f"({time.texts[i]}, {place[0].texts[i]})"
+        f"{grid.name}: {int(again.sum())} of {len(grid)} rows repeat a {time.name} and {place[0].name}, as row "
+        f"{grid.rows[i]} ({time.texts[i]}, {place[0].texts[i]})"
     )
     options = {"several counts of one time and place: add them up": True}
     iv.ask("several_counts", f"{words}.", options, stop=words)

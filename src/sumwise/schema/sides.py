@@ -23,14 +23,14 @@ Base = tuple[tuple, list[Column], list[list[Column]]]  # a key, groups, the outc
 
 def is_total(c: Column) -> bool:
     """Whether a column's name says that it counts everybody."""
-    words = [p for p in parts(c.name) if not p.isdigit()]
+    words = [p for p in parts(c.said) if not p.isdigit()]
     hit = [p for p in words if any(has_word(p, w) for w in WORDS["total"])]
     return bool(hit) and all(p in hit or p in WORDS["besides_total"] for p in words)
 
 
 def category(c: Column) -> str | None:
     """By what a column's name splits people: race, age, sex, tenure."""
-    if AGES.fullmatch(c.name):
+    if AGES.fullmatch(c.said):
         return "age"
     return next((k for k in KINDS if c.called(k)), None)
 
@@ -107,24 +107,24 @@ def bases(pool: list[Column]) -> dict[tuple, list[Column]]:
     for k, c in enumerate(pool):
         kind, mark = category(c), _mark(c)
         last = next((v for v in by_name.values() if k and v[-1] is pool[k - 1]), None)
-        if kind is None and c.called("either") and last and len(parts(c.name)) == len(parts(pool[k - 1].name)):
+        if kind is None and c.called("either") and last and len(parts(c.said)) == len(parts(pool[k - 1].said)):
             last.append(c)
         elif kind is not None and len(mark) < 3:
             by_name.setdefault((kind, mark), []).append(c)
     for key in [k for k in by_name if "nh" in k[1]]:  # not Hispanic by race: with the Hispanics of the same base
         plain = by_name.get((key[0], tuple(p for p in key[1] if p != "nh")), [])
-        by_name[key] += [c for c in plain if any(has_word(c.name, w) for w in ("hisp*", "latin*"))]
+        by_name[key] += [c for c in plain if any(has_word(c.said, w) for w in ("hisp*", "latin*"))]
     return by_name
 
 
 def _mark(c: Column) -> tuple[str, ...]:
     """What a name says besides the group: vap, cvap, 2020."""
-    if AGES.fullmatch(c.name):
+    if AGES.fullmatch(c.said):
         return ()
     lists = (category(c) or "race", "either", "total", "percent")
-    known = [p for p in parts(c.name) if any(has_word(p, w) for key in lists for w in WORDS[key])]
+    known = [p for p in parts(c.said) if any(has_word(p, w) for key in lists for w in WORDS[key])]
     bases_named = ("vap", "cvap", "reg", "registered", "turnout")
-    return tuple(p for p in parts(c.name) if p not in known or p in bases_named)
+    return tuple(p for p in parts(c.said) if p not in known or p in bases_named)
 
 
 def without_cells(runs: list[list[Column]], groups: list[Column]) -> list[list[Column]]:
@@ -168,7 +168,7 @@ def may_be_swapped(groups: list[Column], run: list[Column]) -> bool:
     """Whether words leave open which side is which: groups called like persons, or outcomes like groups."""
     if any(c.called("outcome") for c in run):
         return False
-    words = [[p for p in parts(c.name) if not any(has_word(p, w) for w in WORDS["percent"])] for c in groups]
+    words = [[p for p in parts(c.said) if not any(has_word(p, w) for w in WORDS["percent"])] for c in groups]
     return {w for own in words for w in own} <= {*WORDS["surname"]} or any(category(c) for c in run)
 
 
@@ -210,8 +210,8 @@ def marked(columns: list[Column]) -> dict[str, list[Column]]:
         marks: dict[str, list[Column]] = {}
         for c in columns:
             words = parts(c.name)
-            letter = place == 0 and re.fullmatch(r"[A-Z]+\d\d[DRLGIO]", c.name)
-            mark = c.name[:-1] if letter else words[place] if len(words) > 1 else c.name
+            code = place == 0 and next((m for p in WORDS["contest_codes"] if (m := re.fullmatch(p, c.name))), None)
+            mark = code[1] if code else words[place] if len(words) > 1 else c.name
             marks.setdefault(mark, []).append(c)
         chosen = sum(any(has_word(m, w) for w in WORDS["outcome"]) for m in marks)  # what was chosen, and no contest
         if len(marks) > 1 and all(len(v) > 1 for v in marks.values()) and chosen < len(marks):
@@ -228,7 +228,7 @@ def is_apart(c: Column) -> bool:
     ):
         return True
     error = c.called("unused") and not c.called("percent")
-    if error and any(has_word(c.name, w) for w in ("moe", "sd", "se", "error*")):
+    if error and any(has_word(c.said, w) for w in ("moe", "sd", "se", "error*")):
         return True
     n = c.numbers
     return len(n) > 2 and not np.isnan(n).any() and bool((np.diff(n) == 1).all())

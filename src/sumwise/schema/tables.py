@@ -32,7 +32,9 @@ def cells(grid: Grid, iv: Interview) -> Schema | None:
     else:
         count, total = pairs[0]
     check_cells(grid, count, total)
-    attributes = [c for c in grid.columns if c not in (count, total) and c.name not in NOISE]
+    others = {c.name for pair in pairs for c in pair} | {c.name for c in numeric if c.called("label_sum")}
+    others -= {count.name, total.name}
+    attributes = [c for c in grid.columns if c not in (count, total) and c.name not in (*NOISE, *others)]
     rates = [c for c in attributes if _is_rate(c, count, total)]
     attributes = [c for c in attributes if c not in rates and (c.numbers is None or c.is_whole)]
     if not attributes:
@@ -40,7 +42,8 @@ def cells(grid: Grid, iv: Interview) -> Schema | None:
     data: dict[str, Any] = {"kind": "cells"}
     _levels_called_totals(grid, attributes, iv, data)
     columns = {"attributes": [c.name for c in attributes], "count": count.name, "label_sum": total.name}
-    return Schema("maxent", data, columns, unused={c.name: "a rate, which count and sum give" for c in rates})
+    unused = {c.name: "a rate, which count and sum give" for c in rates} | dict.fromkeys(others, "another sum")
+    return Schema("maxent", data, columns, unused=unused)
 
 
 def _by_numbers(grid: Grid, numeric: list[Column]) -> list[tuple[Column, Column]]:

@@ -58,6 +58,8 @@ class MarginsReading(Reading):
         "ballots": "the column of people who turned out: rest_outcome is of them, ballots without a vote undervote",
         "weight": "how much a unit counts",
         "covariates": "columns of covariates: of the shares in EcologicalEM, of options covariates_b, _w in King",
+        "group_option": "two files: the column of the group's name, where groups are in rows",
+        "group_votes": "and the column of their counts",
         "side": "long files: the column that distinguishes groups from outcomes",
         "option": "long files: the column of the group's or outcome's name; of the outcome's, where groups are columns",
         "votes": "long files: the column of the counts",
@@ -187,6 +189,8 @@ class MarginsReading(Reading):
             return sheet, unit
         p.column_list("unit", needed=True)
         (one, unit), (two, _) = (self._opened(p.file(key)) for key in ("groups_file", "outcomes_file"))
+        if "group_option" in p.columns:
+            one, _ = self._columns_of_rows(one, str(unit), ("group_option", "group_votes"))
         if "option" in p.columns:
             two = self._outcome_columns(two, str(unit))
             for name in (name for name in self.outcomes_in_rows if name in one.columns):
@@ -195,21 +199,28 @@ class MarginsReading(Reading):
 
     def _outcome_columns(self, sheet: Sheet, unit: str) -> Sheet:
         """A sheet with a row per unit and a column per outcome, from one with a row for each; lines are added up."""
+        made, self.outcomes_in_rows = self._columns_of_rows(sheet, unit, ("option", "votes"))
+        return made
+
+    def _columns_of_rows(self, sheet: Sheet, unit: str, keys: tuple[str, str]) -> tuple[Sheet, tuple[str, ...]]:
+        """A sheet with a row per unit and a column per option, and the options; lines of one are added up."""
         p = self.problem
-        option, votes = (p.column(key) or key for key in ("option", "votes"))
+        option, votes = (p.column(key) or key for key in keys)
         sheet.known(option, votes)
-        units, outcomes = in_order(sheet.ids(unit).astype(str)), in_order(sheet.names(option))
+        units, options = in_order(sheet.ids(unit).astype(str)), in_order(sheet.names(option))
         with p.blamed(("data", "absent")):
             absent = checks.choice(p.data.get("absent", "raise"), "absent", ("raise", "zero"))
-        wide = option_columns(sheet, units, outcomes, sheet.numbers([votes])[:, 0], absent=absent, add=True)
-        if (cells := len(pd.MultiIndex.from_arrays([units.codes, outcomes.codes]).unique())) < len(sheet):
-            self.notes.append(f"{len(sheet):,} rows of votes were added up to {cells:,}, by unit and outcome.")
-        self.outcomes_in_rows = tuple(map(str, outcomes.categories))
-        if unit in self.outcomes_in_rows:
-            p.fail(("columns", "option"), f"{unit!r} is an outcome, and the column of units.", "rename one.")
-        made = pd.DataFrame(wide, columns=pd.Index(self.outcomes_in_rows))
+        wide = option_columns(sheet, units, options, sheet.numbers([votes])[:, 0], absent=absent, add=True)
+        if (cells := len(pd.MultiIndex.from_arrays([units.codes, options.codes]).unique())) < len(sheet):
+            self.notes.append(f"{len(sheet):,} rows of {votes} were added up to {cells:,}, by unit and {option}.")
+        named = tuple(map(str, options.categories))
+        if unit in named:
+            p.fail(("columns", keys[0]), f"{unit!r} is an option, and the column of units.", "rename one.")
+        made = pd.DataFrame(wide, columns=pd.Index(named))
         made.insert(0, unit, np.asarray(units.categories))
-        return replace(sheet, frame=made, columns=tuple(made.columns), row=lambda i: f"unit {made[unit].iloc[i]!r}")
+        return replace(
+            sheet, frame=made, columns=tuple(made.columns), row=lambda i: f"unit {made[unit].iloc[i]!r}"
+        ), named
 
     def _opened(self, path: Path | None) -> tuple[Sheet, str | None]:
         p = self.problem
