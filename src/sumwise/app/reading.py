@@ -41,6 +41,8 @@ ROLE_NAMES = {
     "total": "total of the unit",
     "weight": "weight",
     "covariates": "covariate",
+    "group_option": "groups in rows: name of the group",
+    "group_votes": "groups in rows: count",
     "side": "long file: group or outcome?",
     "option": "long file: name of the group or outcome",
     "votes": "long file: count",

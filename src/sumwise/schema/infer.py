@@ -18,13 +18,14 @@ from sumwise.schema.named import FORMS, ROLES, named_schema
 from sumwise.schema.outcome_rows import outcomes_in_rows, sides_in_two
 from sumwise.schema.problem import Problem
 from sumwise.schema.questions import COLUMNS, NAME, Interview, Naming, NoForm, Stopped, Unanswered
-from sumwise.schema.series import series_of
+from sumwise.schema.series import coordinates, series_of
+from sumwise.schema.sides import kind_of
 from sumwise.schema.source import open_grid
 from sumwise.schema.tables import cells, labelled_rows
 from sumwise.schema.toml import SECOND, problem_text
 
 HDF5 = (".hdf5", ".h5")
-FEWEST_NUMBERS = 4  # two for each side, from which on a person may name the columns of a file of no form
+FEWEST_NUMBERS = 4  # two for each side, or two shares and a total: a person may name the columns of a file of no form
 EVERY_ROLE = {role for roles in ROLES.values() for role in roles}
 OPENING = ("sheet", "separator", "encoding", "decimal", "header", "table", "query")
 
@@ -60,8 +61,10 @@ def _schema(grids: list[Grid], iv: Interview, family: str | None) -> Schema:
         return _one(grids[0], iv, family) if len(grids) == 1 else _two(grids, iv)
     except NoForm as error:
         numeric = [c for grid in grids for c in grid.columns if c.numbers is not None and c.distinct > 1]
-        numeric = [c for c in numeric if not c.called("unused", "x", "y")]
-        if len(numeric) < FEWEST_NUMBERS:
+        shares = [c for c in numeric if kind_of(c) == "share"]
+        spot = [c for grid in grids for c in coordinates(grid)]
+        counts = [c for c in numeric if c not in spot and not c.called("unused")]
+        if len(counts) < FEWEST_NUMBERS and (len(shares) < 2 or len(numeric) <= len(shares)):
             raise
         iv.ask("unknown", f"{error.message} Stop, or name the columns?", {}, stop=error.message)
         raise Unanswered from error

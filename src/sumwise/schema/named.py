@@ -67,7 +67,7 @@ def named_margins(grid: Grid, iv: Interview) -> Schema:
     rest = tuple(n for n in rest if n not in outcomes)
     totals = [numeric[n] for n in rest if is_total(numeric[n])]
     one, two = [numeric[n] for n in groups], [numeric[n] for n in outcomes]
-    shares = any(kind_of(c) != "count" for c in (*one, *two))
+    shares = all(kind_of(side[0]) != "count" for side in (one, two))
     if "columns.total" in iv.answers or (shares and not totals and rest and "people" not in iv.answers):
         words = "Which column counts everybody?"
         named = iv.ask("columns.total", words, {n: n for n in rest} | {NO_COLUMN: None})

@@ -151,8 +151,8 @@ def several_rows(
     if not named or single:
         return
     keys = row_keys(named)
-    sizes = pd.Series(keys).groupby(keys).transform("size").to_numpy()
     used = ~np.isin(grid.rows, list(leave))
+    sizes = np.bincount(keys, used)[keys]
     repeated = np.unique(keys[(sizes > 1) & used])
     n_units = len(np.unique(keys))
     same = all(is_constant(c.numbers, keys) for c in groups)

@@ -47,7 +47,7 @@ def _on_a_scale(words: list[str]) -> bool:
         return True
 
 
-def _coordinates(grid: Grid) -> list[Column]:
+def coordinates(grid: Grid) -> list[Column]:
     """The columns of coordinates, degrees before projected ones; none unless there are two."""
     for firsts, seconds in ((WORDS["x"][1:3], WORDS["y"][1:2]), (WORDS["x"], WORDS["y"])):
         pair = [
@@ -60,7 +60,7 @@ def _coordinates(grid: Grid) -> list[Column]:
 
 
 def _long(grid: Grid, iv: Interview, other: Grid | None) -> Schema | None:
-    times, spot = [c for c in grid.columns if _is_time(c)], _coordinates(grid)
+    times, spot = [c for c in grid.columns if _is_time(c)], coordinates(grid)
     times.sort(key=lambda c: (c.called("series_count"), not _dates(c)))  # "observation count" last
     for time in times:
         rest = [c for c in grid.columns if c is not time and c.distinct >= 2 and c not in spot]
@@ -136,7 +136,7 @@ def finished(
     data: dict[str, Any] | None = None,
 ) -> Schema:
     time, place, count = found
-    spot = _coordinates(grid if other is None else other)
+    spot = coordinates(grid if other is None else other)
     data = dict(data or {})
     _check_times(grid, time)
     _check_degrees(spot)
@@ -328,7 +328,7 @@ def _times_in_columns(grid: Grid, iv: Interview, other: Grid | None) -> Schema |
     else:
         refuse_running(grid, table)
     columns = {"place": place.name, "times": [c.name for c in dated]}
-    return _described(grid, other, columns, data, _coordinates(grid if other is None else other), table.ravel(), iv)
+    return _described(grid, other, columns, data, coordinates(grid if other is None else other), table.ravel(), iv)
 
 
 def _names_time(name: str) -> bool:
@@ -351,5 +351,5 @@ def _places_in_columns(grid: Grid, iv: Interview, other: Grid | None) -> Schema 
                 table = np.column_stack([c.numbers for c in counted])
                 refuse_running(grid, table.T)
                 columns = {"time": time.name, "place": key.name, "places": [c.name for c in counted]}
-                return _described(grid, other, columns, {}, _coordinates(other), table.ravel(), iv)  # type: ignore[arg-type]
+                return _described(grid, other, columns, {}, coordinates(other), table.ravel(), iv)  # type: ignore[arg-type]
     return None

@@ -169,7 +169,9 @@ def may_be_swapped(groups: list[Column], run: list[Column]) -> bool:
     if any(c.called("outcome") for c in run):
         return False
     words = [[p for p in parts(c.said) if not any(has_word(p, w) for w in WORDS["percent"])] for c in groups]
-    return {w for own in words for w in own} <= {*WORDS["surname"]} or any(category(c) for c in run)
+    persons = {w for own in words for w in own} <= {*WORDS["surname"]}
+    unread = any(category(c) is None and not c.called("either") for c in groups)
+    return persons or unread or any(category(c) for c in run)
 
 
 def _runs_beside(

@@ -212,10 +212,15 @@ class MarginsReading(Reading):
             absent = checks.choice(p.data.get("absent", "raise"), "absent", ("raise", "zero"))
         wide = option_columns(sheet, units, options, sheet.numbers([votes])[:, 0], absent=absent, add=True)
         if (cells := len(pd.MultiIndex.from_arrays([units.codes, options.codes]).unique())) < len(sheet):
-            self.notes.append(f"{len(sheet):,} rows of {votes} were added up to {cells:,}, by unit and {option}.")
+            self.notes.append(f"{len(sheet):,} rows of {votes} were added up to {cells:,}, by unit and outcome.")
         named = tuple(map(str, options.categories))
         if unit in named:
-            p.fail(("columns", keys[0]), f"{unit!r} is an option, and the column of units.", "rename one.")
+            word = "group" if "group" in keys[0] else "outcome"
+            p.fail(
+                ("columns", keys[0]),
+                f"{unit!r} is a{'n' * (word == 'outcome')} {word}, and the column of units.",
+                "rename one.",
+            )
         made = pd.DataFrame(wide, columns=pd.Index(named))
         made.insert(0, unit, np.asarray(units.categories))
         return replace(
