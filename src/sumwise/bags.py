@@ -116,7 +116,7 @@ class Bags:
         >>> Bags.from_arrays([[[1.0, 2.0]], [[3.0, 4.0], [5.0, 6.0]]], weights=[[2.0], [1.0, 1.0]]).weights
         array([2., 1., 1.])
         """
-        from sumwise.frames.bags import bags_from_arrays
+        from sumwise.schema.building.bags import bags_from_arrays
 
         return bags_from_arrays(cls, arrays, weights, ids, features, empty)
 
@@ -158,7 +158,7 @@ class Bags:
         array([[31.,  0.],
                [25.,  0.]])
         """
-        from sumwise.frames.bags import bags_from_frame
+        from sumwise.schema.building.bags import bags_from_frame
 
         return bags_from_frame(cls, frame, bag, features, weight, categorical)
 

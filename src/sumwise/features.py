@@ -354,10 +354,8 @@ def _have_names(columns: tuple) -> bool:
 
 def table_rows(table: Any, categorical: Any = ()) -> Bags:
     """The rows of a pandas frame as one bag: numbers, and codes of text, of categories and of `categorical`."""
-    from sumwise.frames.bags import column_numbers
-
     levels: dict[str, tuple] = {}
-    parts = [column_numbers(table[c], c, levels, c in categorical) for c in table.columns]
+    parts = [frames.column_numbers(table[c], c, levels, c in categorical) for c in table.columns]
     values = np.column_stack(parts) if parts else np.zeros((len(table), 0))
     return Bags(values, np.array([0, len(table)]), None, None, list(table.columns), levels)
 

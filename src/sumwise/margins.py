@@ -183,7 +183,7 @@ class Margins:
         >>> dict(zip(m.col_names, m.cols[0].tolist()))
         {'yes': 34.0, 'no': 30.0, 'undervote': 6.0, 'no vote': 30.0}
         """
-        from sumwise.frames.margins import margins_from_frame
+        from sumwise.schema.building.margins import margins_from_frame
 
         more = (weight, covariates, rows_in, cols_in, row_sd, ballots)
         return margins_from_frame(cls, frame, rows, cols, unit, total, mismatch, *more)

@@ -140,7 +140,7 @@ class Tables:
         >>> Tables.from_frame({"a": ["x", None, "x"]}, ["a"], order=1, missing="level").domain.levels("a")
         ('x', None)
         """
-        from sumwise.frames.tables import tables_from_frame
+        from sumwise.schema.building.tables import tables_from_frame
 
         return tables_from_frame(cls, frame, attributes, label, order, weight, domain, missing)
 

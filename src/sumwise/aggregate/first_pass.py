@@ -15,7 +15,7 @@ from sumwise.encoding import Encoding
 from sumwise.encoding.rules import Cross, Levels
 from sumwise.encoding.values import canonical, kind_of
 from sumwise.errors import DataError, UnknownName
-from sumwise.frames.tables import check_classes
+from sumwise.frames import check_classes
 
 MAX_CLASSES = 1000
 FEWEST_ROWS = 100  # in fewer, many columns have a level for every other row by chance

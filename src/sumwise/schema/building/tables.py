@@ -16,7 +16,6 @@ from sumwise.sparse_table import table_of_cells
 from sumwise.table import Table, title
 
 MAX_CELLS = 2**40  # cells of one table: it is held sparse
-MOST_NUMBERED_CLASSES = 50  # distinct numbers beyond which a label is an amount, or an identifier
 
 
 def tables_from_frame(
@@ -80,30 +79,15 @@ def label_codes(column: Any, name: str) -> tuple[np.ndarray, tuple | None]:
     Examples
     --------
     >>> import pandas as pd
-    >>> from sumwise.frames.tables import label_codes
+    >>> from sumwise.schema.building.tables import label_codes
     >>> label_codes(pd.Series([True, False]), "click")
     (array([1., 0.]), None)
     """
     codes, classes = frames.codes_and_levels(column, name)
     if set(classes) <= {0, 1} and not any(isinstance(c, str) for c in classes):
         return np.array(classes, dtype=float)[codes], None
-    check_classes(classes, name)
+    frames.check_classes(classes, name)
     return codes, classes
-
-
-def check_classes(classes: Sequence, name: str) -> None:
-    """Refuse a label of one value or of fractions, or of so many numbers that it is an amount, or names rows."""
-    if len(classes) == 1:
-        raise DataError(f"The label {name!r} has the single value {classes[0]!r}.", hint="a label needs two classes.")
-    if len(classes) > MOST_NUMBERED_CLASSES and all(isinstance(c, int | float) for c in classes):
-        raise DataError(
-            f"The label {name!r} has {len(classes)} or more different numbers, first {classes[0]} and {classes[1]}: it "
-            "looks like an amount, not a class.",
-            hint="cut it into a few classes, or turn it into text if they really are classes.",
-        )
-    if parts := [c for c in classes if isinstance(c, float) and not c.is_integer()]:
-        hint = "a label is 0 or 1, or one of a few classes."
-        raise DataError(f"The label {name!r} holds fractions, first {parts[0]}.", hint=hint)
 
 
 def _codes(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import decimal
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -121,7 +120,7 @@ def bags_from_frame(
     coded = checks.listing(categorical, "categorical")
     for name in coded:
         checks.known(name, columns, "feature")
-    parts = [column_numbers(table[c], c, levels, c in coded) for c in columns]
+    parts = [frames.column_numbers(table[c], c, levels, c in coded) for c in columns]
     dtype = np.float32 if all(p.dtype == np.float32 for p in parts) else np.float64
     order = np.argsort(codes, kind="stable")
     values = np.empty((len(table), len(columns)), dtype=dtype)
@@ -143,36 +142,3 @@ def _bag_codes(column: Any, name: str) -> tuple[np.ndarray, list]:
     checks.nowhere(missing, f"Column {name!r} (the bag) is missing in {{}} rows", lambda i: f"row {i}", hint)
     codes, found = pd.factorize(column)  # in the order of first appearance
     return codes.astype(np.int64), found.tolist()
-
-
-def column_numbers(column: Any, name: str, levels: dict[str, tuple], as_levels: bool = False) -> np.ndarray:
-    """A column as numbers, NaN where it is missing; codes of text, categories and booleans, with levels in `levels`.
-
-    True and False are two levels, as they are where a file has them as text: every door gives the same columns.
-    """
-    import pandas as pd
-
-    kind = column.dtype
-    objects = pd.api.types.is_object_dtype(kind) and _all_numbers(column)
-    number = (pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind)) or objects
-    if number and not as_levels:
-        values = frames.column_values(column)
-        if objects:
-            values = np.array([np.nan if gone else x for x, gone in zip(values, column.isna())], dtype=object)
-        return checks.finite(values, f"column {name!r}", allow_nan=True, keep_float32=True)
-    if pd.api.types.is_datetime64_any_dtype(kind) or pd.api.types.is_timedelta64_dtype(kind):
-        raise DataError(f"Column {name!r} holds dates.", hint="turn it into a number first.")
-    there = column.notna().to_numpy()
-    if not there.any():
-        raise DataError(f"Column {name!r} is missing in every row.", hint="leave it out.")
-    codes, levels[name] = frames.codes_and_levels(column[there], name)
-    out = np.full(len(column), np.nan)
-    out[there] = codes
-    return out
-
-
-def _all_numbers(column: Any) -> bool:
-    """Whether a column of objects holds numbers alone, as one that lost its type does; missing ones aside."""
-    kinds = set(map(type, column[column.notna()]))
-    numbers = (int, float, np.integer, np.floating, decimal.Decimal)
-    return bool(kinds) and all(issubclass(k, numbers) and not issubclass(k, bool) for k in kinds)

@@ -255,7 +255,7 @@ def may_overlap(names: Sequence) -> str | None:
 
     Examples
     --------
-    >>> from sumwise.frames.margins import may_overlap
+    >>> from sumwise.schema.building.margins import may_overlap
     >>> may_overlap(["Hispanic", "NH White", "NH Black"]) is None, may_overlap(["White", "Hispanic"])[:35]
     (True, "'Hispanic' stands beside 'White', a")
     """

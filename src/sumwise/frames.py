@@ -15,6 +15,8 @@ import numpy as np
 from sumwise import checks
 from sumwise.errors import DataError, UnknownName
 
+MOST_NUMBERED_CLASSES = 50  # distinct numbers beyond which a label is an amount, or an identifier
+
 
 def is_frame(x: Any) -> bool:
     """Tell whether `x` is a data frame of a kind that sumwise takes.
@@ -327,3 +329,51 @@ def _order(index: Any, wanted: Any, name: str, first: str) -> np.ndarray | None:
             hint="index both alike, or give arrays in one order: .to_numpy().",
         )
     return np.array([place[x] for x in theirs], dtype=np.int64)
+
+
+def check_classes(classes: Sequence, name: str) -> None:
+    """Refuse a label of one value or of fractions, or of so many numbers that it is an amount, or names rows."""
+    if len(classes) == 1:
+        raise DataError(f"The label {name!r} has the single value {classes[0]!r}.", hint="a label needs two classes.")
+    if len(classes) > MOST_NUMBERED_CLASSES and all(isinstance(c, int | float) for c in classes):
+        raise DataError(
+            f"The label {name!r} has {len(classes)} or more different numbers, first {classes[0]} and {classes[1]}: it "
+            "looks like an amount, not a class.",
+            hint="cut it into a few classes, or turn it into text if they really are classes.",
+        )
+    if parts := [c for c in classes if isinstance(c, float) and not c.is_integer()]:
+        hint = "a label is 0 or 1, or one of a few classes."
+        raise DataError(f"The label {name!r} holds fractions, first {parts[0]}.", hint=hint)
+
+
+def column_numbers(column: Any, name: str, levels: dict[str, tuple], as_levels: bool = False) -> np.ndarray:
+    """A column as numbers, NaN where it is missing; codes of text, categories and booleans, with levels in `levels`.
+
+    True and False are two levels, as they are where a file has them as text: every door gives the same columns.
+    """
+    import pandas as pd
+
+    kind = column.dtype
+    objects = pd.api.types.is_object_dtype(kind) and _all_numbers(column)
+    number = (pd.api.types.is_numeric_dtype(kind) and not pd.api.types.is_bool_dtype(kind)) or objects
+    if number and not as_levels:
+        values = column_values(column)
+        if objects:
+            values = np.array([np.nan if gone else x for x, gone in zip(values, column.isna())], dtype=object)
+        return checks.finite(values, f"column {name!r}", allow_nan=True, keep_float32=True)
+    if pd.api.types.is_datetime64_any_dtype(kind) or pd.api.types.is_timedelta64_dtype(kind):
+        raise DataError(f"Column {name!r} holds dates.", hint="turn it into a number first.")
+    there = column.notna().to_numpy()
+    if not there.any():
+        raise DataError(f"Column {name!r} is missing in every row.", hint="leave it out.")
+    codes, levels[name] = codes_and_levels(column[there], name)
+    out = np.full(len(column), np.nan)
+    out[there] = codes
+    return out
+
+
+def _all_numbers(column: Any) -> bool:
+    """Whether a column of objects holds numbers alone, as one that lost its type does; missing ones aside."""
+    kinds = set(map(type, column[column.notna()]))
+    numbers = (int, float, np.integer, np.floating, decimal.Decimal)
+    return bool(kinds) and all(issubclass(k, numbers) and not issubclass(k, bool) for k in kinds)
