@@ -170,6 +170,35 @@ def test_critical_sets_decide_alone():
         deep(**{**SMALL, "max_epochs": 1}).fit(bags, y).critical_set(bags)
 
 
+class Spread(torch.nn.Module):
+    """A module of a user's: the spread of learned features of a bag."""
+
+    def __init__(self, n_features=2, n_outputs=1):
+        super().__init__()
+        self.first, self.last = torch.nn.Linear(n_features, 8), torch.nn.Linear(8, n_outputs)
+        self.drop = torch.nn.Dropout(0.1)
+
+    def forward(self, rows, bags):
+        hidden = torch.tanh(self.first(rows))
+        off = hidden - bags.spread(bags.pool(hidden, "mean"))
+        return self.last(self.drop(bags.pool(off**2, "mean")))
+
+
+def test_any_module_is_a_network():
+    bags, y = spreads(100)
+    module = Spread()
+    before = torch.get_rng_state()
+    net = DeepSets(module, max_epochs=60, training={"batch_bags": 10}).fit(bags, y)
+    assert torch.equal(before, torch.get_rng_state())
+    assert net.score(*spreads(100, 1)) > 0.7
+    again = DeepSets(Spread(), max_epochs=60, training={"batch_bags": 10}).fit(bags, y)
+    np.testing.assert_array_equal(again.predict(bags), net.predict(bags))  # new weights come from random_state
+    wide = DeepSets(Spread(2, 2), "classification", max_epochs=5).fit(bags, np.where(y > 2, "wide", "narrow"))
+    assert wide.predict_proba(bags).shape == (100, 2)
+    with pytest.raises(DataError, match="pool is 'that of a module'"):
+        net.critical_set(bags)
+
+
 def test_bags_that_arrive_over_time(tmp_path):
     net = deep(phi=(16,), rho=(16,))
     for k in range(25):

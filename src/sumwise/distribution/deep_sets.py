@@ -20,6 +20,7 @@ from sumwise.distribution.set_presets import NETWORK, PRESETS, TRAINING, arrange
 from sumwise.distribution.set_response import TASKS, Response
 from sumwise.distribution.set_training import (
     Network,
+    OwnNetwork,
     RowSource,
     Settings,
     Trained,
@@ -51,8 +52,10 @@ class DeepSets(BagRegressor):
 
     Parameters
     ----------
-    network : tuple of int or dict, default (64,)
-        Widths of the layers that read a row, or options of the network:
+    network : tuple of int, dict or torch.nn.Module, default (64,)
+        A module of your own is called with the rows of some bags, bag after bag, and with `bags`, which pools them:
+        ``bags.pool(rows, "mean")`` and ``bags.spread(pooled)``; it returns (n_bags, n_outputs), of responses that are
+        standardised. Otherwise widths of the layers that read a row, or options of the network:
 
         - ``phi`` (64,): widths of the layers that read a row; ``rho`` (64,): of the hidden layers that read the pool.
         - ``pool`` "mean", "sum", "max" or "attention": weights count in means, sums and attention; a maximum only
@@ -150,8 +153,25 @@ class DeepSets(BagRegressor):
     @property
     def _network(self) -> dict[str, Any]:
         """Options of the network, with their defaults."""
+        if self._own is not None:
+            return {"phi": (), "pool": "that of a module"}
         given = self.network if isinstance(self.network, Mapping) else {"phi": self.network}
         return completed(given, NETWORK, "option of the network")
+
+    @property
+    def _own(self) -> Any:
+        """The module that was given, or None."""
+        return self.network if hasattr(self.network, "named_parameters") else None
+
+    def _fresh(self, rng: np.random.Generator, device: Any) -> Network:
+        """Return a network that hasn't learned anything yet."""
+        if self._own is not None:
+            return OwnNetwork.fresh(self._own, rng, device)
+        return fresh_network(self._plan(), rng, device)
+
+    def _restored(self, arrays: dict, device: Any) -> Network:
+        """Return a network with these weights."""
+        return Network(self._plan(), arrays, device) if self._own is None else OwnNetwork(self._own, arrays, device)
 
     @property
     def _option(self) -> SimpleNamespace:
@@ -170,7 +190,7 @@ class DeepSets(BagRegressor):
         sample_weight : array of shape (n_bags,), optional
             How much each bag's loss counts, in training and where bags are held out; 0 leaves it out.
         """
-        bags = usable(bags)
+        torch, bags = require("torch", extra="torch"), usable(bags)
         if sample_weight is not None:
             y = bags.align(y, "y")
         bags, (y,), weights = weighted_bags(bags, (y,), sample_weight, least=1)
@@ -188,6 +208,7 @@ class DeepSets(BagRegressor):
         with (
             Progress("DeepSets", settings.max_epochs * len(plan), verbose=self.verbose) as progress,
             threads(self._option.n_jobs),
+            torch.random.fork_rng(devices=[]),
         ):
             for seed, decay in plan[len(done["runs"]) :]:
                 run = self._training(bags, (target, weights), split, replace(settings, weight_decay=decay), seed)
@@ -221,12 +242,12 @@ class DeepSets(BagRegressor):
             bags = self.columns_.check(bags)
             self.passes_ = 0
             seed = int(checks.generator(self.random_state).integers(2**62))
-            network = fresh_network(self._plan(), np.random.default_rng(seed), device)
+            network = self._fresh(np.random.default_rng(seed), device)
             self._course = {"seed": seed}
         else:
             bags = self.columns_.check(bags)
             target = self.response_.encode(bags, y)
-            seed, network = self._course["seed"], Network(self._plan(), self.members_[0], device)
+            seed, network = self._course["seed"], self._restored(self.members_[0], device)
         source = RowSource(bags, self.columns_, device)
         run = Training(network, source, self._tensor(target, device), settings, [seed])
         with threads(self._option.n_jobs):
@@ -313,7 +334,7 @@ class DeepSets(BagRegressor):
         """Return what a function of a network and rows says, one answer per member."""
         source = self._source(bags)
         with threads(self._option.n_jobs):
-            return [function(Network(self._plan(), arrays, source.device), source, *given) for arrays in self.members_]
+            return [function(self._restored(arrays, source.device), source, *given) for arrays in self.members_]
 
     def _settings(self, bags: Bags) -> Settings:
         option = self._option
@@ -370,7 +391,8 @@ class DeepSets(BagRegressor):
         self.counts_ = self.task == "regression" and are_counts(np.asarray(y, float))
         if self.task == "classification":
             self.classes_ = np.array(self.response_.classes)
-        self._plan()
+        if self._own is None:
+            self._plan()
         return self.response_.encode(bags, y)
 
     def _judges(self, bags: Bags, y: Any) -> tuple[Bags, np.ndarray]:
@@ -382,7 +404,8 @@ class DeepSets(BagRegressor):
         if option.pop("checkpoint") is None:
             return None
         parameters = {"task": self.task, "max_epochs": self.max_epochs, "n_members": self.n_members}
-        return fingerprint(bags, target, split, {**parameters, **self._network, **option}, seeds)
+        network = self._network if self._own is None else {"module": repr(self._own)}
+        return fingerprint(bags, target, split, {**parameters, **network, **option}, seeds)
 
     def _tensor(self, target: np.ndarray, device: Any = "cpu", single: bool = True) -> Any:
         torch = require("torch")
@@ -408,7 +431,7 @@ class DeepSets(BagRegressor):
             truth = self._tensor(split[1], "cpu", False)
             judges = RowSource(split[0], self.columns_, device), truth, _as_tensor(held_weights, "float64", "cpu")
         source = RowSource(bags, self.columns_, device)
-        network = fresh_network(self._plan(), rng, device)
+        network = self._fresh(rng, device)
         counted = _as_tensor(weights, "float32", device)
         return Training(network, source, self._tensor(target, device), settings, [seed], judges, counted)
 
@@ -416,7 +439,7 @@ class DeepSets(BagRegressor):
         if run.held_out is None or self.task == "classification":
             return np.zeros((0, self.n_outputs_))
         source, truth = run.held_out[:2]
-        network = Network(run.network.plan, vars(trained), run.network.device)
+        network = self._restored(vars(trained), run.network.device)
         return self.response_.restore(truth.numpy()) - self.response_.decode(network.outputs(source))
 
     def _keep(self, members: list[dict], settings: Settings) -> DeepSets:
@@ -442,7 +465,7 @@ class DeepSets(BagRegressor):
         self._fitted("members_")
         source = self._source(bags)
         with threads(self._option.n_jobs):
-            said = [Network(self._plan(), arrays, source.device).outputs(source) for arrays in self.members_]
+            said = [self._restored(arrays, source.device).outputs(source) for arrays in self.members_]
         return np.mean([self.response_.decode(outputs) for outputs in said], axis=0)
 
 

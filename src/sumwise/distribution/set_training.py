@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any
 
@@ -116,13 +117,15 @@ class Network:
                 for name, tensor in own.items():
                     tensor.copy_(self._place(given[name]))
 
+    def said(self, rows: Any, bags: Segments, generator: Any = None) -> Any:
+        """Return the outputs of bags, (n_bags, n_outputs); a step of training has a generator."""
+        pooled = embed(self.plan, self.weights, rows, bags)
+        return forward(self.plan, self.weights, pooled, self.statistics, generator)
+
     def outputs(self, source: RowSource) -> np.ndarray:
         """Return the network's output for every bag, (n_bags, n_outputs) float64."""
         with self.torch.no_grad():
-            said = [
-                forward(self.plan, self.weights, embed(self.plan, self.weights, *block), self.statistics)
-                for block in source.blocks()
-            ]
+            said = [self.said(*block) for block in source.blocks()]
         return self.torch.cat(said).cpu().numpy().astype(np.float64)
 
     def measure_pool(self, source: RowSource, which: np.ndarray) -> None:
@@ -142,6 +145,33 @@ class Network:
             "weights": {name: np.array(w.detach().cpu().numpy()) for name, w in self.weights.items()},
             "statistics": {name: np.array(s.cpu().numpy()) for name, s in self.statistics.items()},
         }
+
+
+class OwnNetwork(Network):
+    """A module of the user's: ``module(rows, bags)`` gives (n_bags, n_outputs), where `bags` are `Segments`."""
+
+    def __init__(self, module: Any, arrays: Mapping[str, Mapping[str, np.ndarray]] | None, device: Any):
+        self.torch, self.module, self.device = require("torch"), deepcopy(module).to(device), device
+        self.weights, self.statistics = dict(self.module.named_parameters()), dict(self.module.named_buffers())
+        if arrays is not None:
+            self.put(arrays)
+
+    @classmethod
+    def fresh(cls, module: Any, rng: np.random.Generator, device: Any) -> OwnNetwork:
+        """Return the network with new weights, as far as its parts can reset theirs."""
+        made = cls(module, None, device)
+        made.torch.manual_seed(int(rng.integers(2**31)))
+        for part in made.module.modules():
+            if hasattr(part, "reset_parameters"):
+                part.reset_parameters()
+        return made
+
+    def said(self, rows: Any, bags: Segments, generator: Any = None) -> Any:
+        self.module.train(generator is not None)
+        return self.module(rows, bags)
+
+    def measure_pool(self, source: RowSource, which: np.ndarray) -> None:
+        """There is no pool of which anything is known."""
 
 
 def fresh_network(plan: Plan, rng: np.random.Generator, device: Any) -> Network:
@@ -258,7 +288,7 @@ class Training:
 
     def begin(self) -> None:
         """Let the pool's running statistics begin at those of the data."""
-        if self.network.plan.normalise:
+        if isinstance(self.network, OwnNetwork) or self.network.plan.normalise:
             some = np.random.default_rng(self.seed).permutation(len(self.source.bags))[:256]
             self.network.measure_pool(self.source, np.sort(some))
 
@@ -266,6 +296,8 @@ class Training:
         """Take one step per batch of bags, in random order."""
         network, settings, torch = self.network, self.settings, self.network.torch
         generator = torch.Generator(device=network.device).manual_seed(int(rng.integers(2**62)))
+        if isinstance(network, OwnNetwork):
+            torch.manual_seed(generator.initial_seed() % 2**31)  # what its own parts draw from
         order = rng.permutation(len(self.source.bags))
         total, batches = 0.0, batches_in(order, settings.batch_bags)
         for step, which in enumerate(batches):
@@ -274,8 +306,7 @@ class Training:
             for group in self.optimiser.param_groups:
                 group["lr"] = settings.learning_rate * rate_at(settings.schedule, share, self.course["drops"])
             self.optimiser.zero_grad()
-            pooled = embed(network.plan, network.weights, rows, bags)
-            said = forward(network.plan, network.weights, pooled, network.statistics, generator)
+            said = network.said(rows, bags, generator)
             place = torch.from_numpy(which).to(network.device)
             counted = None if self.weights is None else self.weights[place]
             loss = loss_of(settings.task, said, self.target[place], counted)
