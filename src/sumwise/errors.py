@@ -11,6 +11,9 @@ __all__ = ["DataError", "MissingExtra", "ModelWarning", "NotConverged", "Sumwise
 
 LONG_WORD = re.compile(r"""\S{241,}|(?<!\w)'[^']{241,}'(?!\w)|(?<!\w)"[^"]{241,}"(?!\w)""")  # a word, or a quoted name
 
+# Of terminals, but for tabs and ends of lines; marks of direction; ends of paragraphs; halves of pairs
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
 
 def readable(text: str, most: int = 2_000) -> str:
     """Cut words, quoted names and text that nobody reads to the end, as a column name of 5,000 characters.
@@ -35,6 +38,18 @@ def readable(text: str, most: int = 2_000) -> str:
     if len(shown) <= most:
         return shown
     return f"{shown[: most - 22]} ... ({len(text):,} characters in all)"
+
+
+def visible(text: str, but: str = "") -> str:
+    """Text whose control characters, `but` some, are written out: it moves no cursor and turns no letters around it.
+
+    Examples
+    --------
+    >>> from sumwise.errors import visible
+    >>> visible("red \\x1b[31m, and \\u202eback")
+    'red \\\\x1b[31m, and \\\\u202eback'
+    """
+    return CONTROL.sub(lambda c: c[0] if c[0] in but else c[0].encode("unicode_escape").decode("ascii"), text)
 
 
 def sentence(words: str) -> str:

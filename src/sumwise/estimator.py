@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from sumwise.display import finding_html
 from sumwise.errors import SumwiseError
+from sumwise.learned import check_learned
 
 __all__ = ["Estimator", "family_of"]
 
@@ -34,6 +35,12 @@ class Estimator(BaseEstimator):
     >>> Mean().fit(Margins([[1, 1]], [[2, 0]])).mean_
     array([1., 0.])
     """
+
+    _learned = ""  # what `fit` learns, in the words of `sumwise.learned.check_learned`; a subclass has more
+
+    def _check_rebuilt(self) -> None:
+        """Refuse learned parts of other kinds or sizes than `fit` gives them: a file may be forged or damaged."""
+        check_learned(self, ";".join(vars(base).get("_learned", "") for base in reversed(type(self).__mro__)))
 
     def report(self, data: Any, **options: Any) -> Any:
         """Return the report on this fitted model and its data: what `sumwise.report.report` returns.

@@ -12,6 +12,7 @@ import numpy as np
 from sumwise import checks, frames
 from sumwise.bags import Bags
 from sumwise.errors import DataError, ModelWarning
+from sumwise.learned import check_learned
 
 __all__ = [
     "MISSING",
@@ -147,6 +148,11 @@ class Features:
     levels: dict
     means: np.ndarray
     missing: np.ndarray
+
+    def __post_init__(self) -> None:
+        check_learned(self, "columns: len d; means: float d; missing: bool d")
+        if not set(self.levels) <= set(self.columns):
+            raise DataError(f"There are levels of columns that aren't there: {sorted(map(str, self.levels))[:3]}.")
 
     @classmethod
     def learn(cls, bags: Bags) -> Features:

@@ -187,6 +187,15 @@ def test_names_that_run_from_right_to_left_leave_the_order_of_a_sentence():
     assert '<th scope="row">ליכוד</th>' in text  # what a page downloads has no invisible signs
 
 
+@pytest.mark.parametrize("sign", ["\u202e", "\u2066", "\u200f", "\x1b", "\x9b", "\x07", "\u2028"])
+def test_control_characters_of_names_are_written_out(sign):
+    summary = Summary(f"a{sign}b", "ecological", "Bounds", [f"a{sign}b won."])
+    summary.add("estimates", table(pd.DataFrame({"group": [f"a{sign}b"]}), f"a{sign}b"))
+    text = page(summary.to_dict())
+    assert sign not in text
+    assert sign.encode("unicode_escape").decode() in text
+
+
 def test_tables_and_findings_have_names_for_a_screen_reader():
     summary = Summary("t", "f", "m", ["Verdict."], [finding("Share of a", 0.5)])
     summary.add("estimates", table(pd.DataFrame({"group": ["a"] * 9, "x": range(9)}), "Shares"))

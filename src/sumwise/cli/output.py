@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sumwise.errors import readable
+from sumwise.errors import readable, visible
 from sumwise.progress import active
 
 MAX_LINE = 10_000  # characters of a table's line outside of a terminal
@@ -49,7 +49,7 @@ def write(text: str = "", style: str | None = None) -> None:
     >>> write("3 rows of [b]")
     3 rows of [b]
     """
-    shown = "\n".join(readable(line) for line in text.split("\n"))
+    shown = visible("\n".join(readable(line) for line in text.split("\n")))
     _console().print(shown, style=style, markup=False, highlight=False, soft_wrap=True)
 
 

@@ -120,6 +120,8 @@ class CollectiveEM(Estimator):
     array([0.5, 1. , 1. , 0.8])
     """
 
+    _learned = "domain_: is Domain; sizes_: float s; theta_: float *; fit_: is Fit"
+
     parameters: Any = None
     e_step: str = "dual"
     max_iter: int = 200

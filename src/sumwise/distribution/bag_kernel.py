@@ -19,6 +19,7 @@ from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.features import name_columns
 from sumwise.inference.canonical import content_sorted
+from sumwise.inference.kernels.shapes import check_shapes
 
 N_PAIRS = 500  # bags among which the median distance is taken
 BLOCK = 2**25  # distances held at once: 256 MiB
@@ -43,6 +44,8 @@ class BagKernel(Estimator):
     >>> issubclass(WassersteinKernel, BagKernel)
     True
     """
+
+    _learned = "columns_: is Columns; columns_.given: len g; n_features_in_: size g; gamma_: number; scale_: float s"
 
     gamma: Any = "median"
     combine = "sum"
@@ -70,6 +73,8 @@ class BagKernel(Estimator):
         """Distances of all parts over their scales."""
         checks.allocation("The kernel matrix", (len(a), len(b)), hint="give fewer bags at a time, or lower max_bags.")
         distances = self.distances(a, b)
+        if len(self.scale_) != 1:  # until they are learned, one for all parts
+            check_shapes({"scale_": (self.scale_, (len(distances),))})
         distances /= self.scale_[:, None, None]
         return distances
 

@@ -57,6 +57,8 @@ class BagOfWords(Embedding):
     [0.33, 0.67]
     """
 
+    _learned = "columns_.numeric: len d; words_?: float m d; width_?: number"
+
     n_words: int = 100
     counts: str = "hard"
     width: float = 0.5

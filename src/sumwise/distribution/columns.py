@@ -14,6 +14,7 @@ from sumwise.distribution.kernels.segments import segment_means
 from sumwise.errors import DataError, ModelWarning
 from sumwise.features import MISSING, recode, report_unseen
 from sumwise.inference.canonical import column_order
+from sumwise.learned import check_learned
 
 __all__ = ["Columns", "check_bags"]
 
@@ -85,6 +86,7 @@ class Columns:
         inside = numeric.dtype.kind in "iu" and np.all((numeric >= 0) & (numeric < len(self.features)))
         if numeric.ndim != 1 or not inside or not np.shape(self.centre) == np.shape(self.scale) == numeric.shape:
             raise DataError(f"Columns of numbers are {numeric}, for {len(self.features)} features.")
+        check_learned(self, "centre, scale: float d; fill?: float *")
 
     @property
     def given(self) -> tuple:

@@ -15,7 +15,7 @@ from sumwise.bags import Bags
 from sumwise.distribution.columns import Columns, check_bags
 from sumwise.distribution.regressor import BagRegressor, are_counts, weighted_bags
 from sumwise.distribution.set_explanation import attention, critical_rows, unchanged_by
-from sumwise.distribution.set_network import Plan, make_plan
+from sumwise.distribution.set_network import Plan, fresh_weights, make_plan
 from sumwise.distribution.set_presets import NETWORK, PRESETS, TRAINING, arranged, completed
 from sumwise.distribution.set_response import TASKS, Response
 from sumwise.distribution.set_training import (
@@ -36,6 +36,7 @@ from sumwise.inference.canonical import content_sorted
 from sumwise.inference.networks.optimiser import SCHEDULES
 from sumwise.inference.networks.tensors import find_device, threads
 from sumwise.io.checkpoint import Checkpoint, fingerprint
+from sumwise.learned import check_part
 from sumwise.progress import Progress
 
 SECONDS = 3.0  # at least, between two saves of a checkpoint
@@ -124,6 +125,8 @@ class DeepSets(BagRegressor):
     >>> net.predict(data.bags[60:]).shape
     (20,)
     """
+
+    _learned = "columns_: is Columns; columns_.given: len g; response_: is Response; residuals_?: real * K"
 
     network: Any = (64,)
     task: str = "regression"
@@ -374,6 +377,21 @@ class DeepSets(BagRegressor):
             return float(checks.at_least(given, "learning_rate", 0, whole_number=False))
         rate = 0.03 if len(checks.listing(network["phi"], "phi")) == 1 else 0.01
         return rate / 10 if network["pool"] == "max" else rate
+
+    def _check_rebuilt(self) -> None:
+        super()._check_rebuilt()
+        for member in getattr(self, "members_", ()):
+            plan = self._plan()
+            pool = np.zeros(plan.pool_width)
+            begin = {
+                "weights": fresh_weights(plan, np.random.default_rng(0)),
+                "statistics": {"mean": pool, "variance": pool},
+            }
+            for part, arrays in begin.items():
+                for name, array in arrays.items():
+                    check_part(
+                        f"members_ {name}", member[part].get(name), f"float {' '.join(map(str, array.shape))}", {}
+                    )
 
     def _plan(self) -> Plan:
         n_features = self.columns_.dimension + sum(len(levels) for levels in self.columns_.levels.values())

@@ -36,6 +36,8 @@ class Embedding(TransformerMixin, Estimator):
     True
     """
 
+    _learned = "columns_: is Columns; columns_.given: len g; n_features_in_: size g"
+
     standardize = True
     ends_with_shares = True  # whether the last entries of a vector are the shares of levels
     draws = True  # whether numbers are drawn for columns, which then are in an order of their contents

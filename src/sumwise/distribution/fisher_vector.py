@@ -55,6 +55,8 @@ class FisherVector(Embedding):
     (20, 44)
     """
 
+    _learned = "columns_.numeric: len d; shares_?: float m; means_?, deviations_?: float m d"
+
     n_components: int = 32
     power: bool = True
     normalize: bool = True

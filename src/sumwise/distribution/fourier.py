@@ -84,6 +84,11 @@ class FourierEmbedding(Embedding):
     (20, 128)
     """
 
+    _learned = (
+        "columns_.numeric: len d; frequencies_?: float d f; amplitudes_?: float f; "
+        "moment_mean_?, moment_scale_?: float r; chains_?: int * 2"
+    )
+
     n_frequencies: int = 64
     widths: Sequence[float] = (1.0, 0.5, 0.25, 0.125)
     unit: Any = "median"

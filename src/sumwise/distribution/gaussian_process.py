@@ -16,10 +16,11 @@ from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel
 from sumwise.distribution.kernels.inducing import pick_inducing, sparse_process
 from sumwise.distribution.kernels.marginal_likelihood import marginal_likelihood_path, marginal_likelihoods
-from sumwise.distribution.regressor import BagRegressor
+from sumwise.distribution.regressor import BagRegressor, check_reference
 from sumwise.distribution.wasserstein import fresh_kernel
 from sumwise.errors import DataError
 from sumwise.fit import Fit
+from sumwise.learned import check_part
 
 SPATIAL_SHARES = (0.1, 0.3, 1.0, 3.0)  # amplitudes of the spatial kernel relative to that of the bags
 EQUAL_SIZES = 1.5  # ratio of the largest to the smallest bag up to which the noise is the same for all
@@ -91,6 +92,11 @@ class BagGaussianProcess(BagRegressor):
     True
     """
 
+    _learned = (
+        "kernel_: is BagKernel; kernel_.n_features_in_: size g; level_, scale_: float K; "
+        "factor_: float * *; dual_: float m K; noise_: number"
+    )
+
     places_: np.ndarray | None = field(init=False)
 
     kernel: BagKernel | None = None
@@ -99,6 +105,13 @@ class BagGaussianProcess(BagRegressor):
     max_bags: int = field(default=2000, kw_only=True)
     n_inducing: int = field(default=500, kw_only=True)
     random_state: Any = 0
+
+    def _check_rebuilt(self) -> None:
+        super()._check_rebuilt()
+        if hasattr(self, "reference_"):
+            check_reference(self.reference_, self.dual_)
+        if not getattr(self, "n_inducing_", 1):
+            check_part("factor_", self.factor_, "float m m", {"m": len(self.reference_)})
 
     def fit(self, bags: Bags, y: Any, coordinates: Any = None, sample_weight: Any = None) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
         """Learn from bags, their responses and, where given, their places.

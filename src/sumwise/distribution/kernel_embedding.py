@@ -50,6 +50,8 @@ class KernelEmbedding(Embedding):
     True
     """
 
+    _learned = "kernel_: is BagKernel; landmarks_: float m p; root_: float m *"
+
     ends_with_shares = False
 
     kernel: BagKernel | None = None

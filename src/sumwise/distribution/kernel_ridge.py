@@ -15,7 +15,7 @@ from sumwise.distribution.bag_kernel import BagKernel
 from sumwise.distribution.kernels.inducing import pick_inducing
 from sumwise.distribution.kernels.ridge import Path, gram_path, ridge_path
 from sumwise.distribution.penalty import choose_penalty
-from sumwise.distribution.regressor import BagRegressor, warn_remote
+from sumwise.distribution.regressor import BagRegressor, check_reference, warn_remote
 from sumwise.distribution.wasserstein import fresh_kernel
 from sumwise.errors import ModelWarning
 from sumwise.fit import Fit
@@ -84,6 +84,11 @@ class BagKernelRidge(BagRegressor):
     True
     """
 
+    _learned = (
+        "kernel_: is BagKernel; kernel_.n_features_in_: size g; dual_: float m K; "
+        "intercept_, penalty_: float K; residuals_: real n K; loo_error_: real K"
+    )
+
     kernel: BagKernel | None = None
     penalty: Any = "loo"
     widths: Sequence[float] = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
@@ -91,6 +96,11 @@ class BagKernelRidge(BagRegressor):
     max_bags: int = 2048
     n_landmarks: int = 1024
     random_state: Any = 0
+
+    def _check_rebuilt(self) -> None:
+        super()._check_rebuilt()
+        if hasattr(self, "reference_"):
+            check_reference(self.reference_, self.dual_)
 
     def _learn(self, bags: Bags, y: np.ndarray, groups: np.ndarray | None, weights: np.ndarray | None) -> None:
         for name in ("n_tuning", "max_bags", "n_landmarks"):

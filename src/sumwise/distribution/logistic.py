@@ -93,6 +93,11 @@ class BagLogistic(Estimator):
     ['low', 'low', 'high', 'high']
     """
 
+    _learned = (
+        "n_features_in_, embedding_.n_features_in_: size g; classes_: len K; embedding_: is Embedding; "
+        "mean_: float q; scale_: number; coef_: float q K; intercept_: float K; fit_: is Fit"
+    )
+
     __metadata_request__fit: ClassVar = AS_X
     __metadata_request__predict: ClassVar = AS_X
     __metadata_request__predict_proba: ClassVar = AS_X

@@ -50,6 +50,8 @@ class MomentEmbedding(Embedding):
     (20, 25)
     """
 
+    _learned = "mean_?, spread_?: float m"
+
     order: int = 4
     cross: bool = True
 

@@ -49,6 +49,8 @@ class PyramidMatchKernel(BagKernel):
            [0.125, 0.125, 1.   ]])
     """
 
+    _learned = "columns_.numeric: len d; low_?, high_?: float d"
+
     has_width = False
 
     levels: int = 10

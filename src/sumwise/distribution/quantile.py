@@ -81,6 +81,8 @@ class QuantileEmbedding(Embedding):
            [ 0.32,  0.95]])
     """
 
+    _learned = "columns_.numeric: len d; directions_?: float d +"
+
     n_quantiles: int = 50
     slices: int = 0
     random_state: Any = None

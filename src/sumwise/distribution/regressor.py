@@ -17,6 +17,7 @@ from sumwise.errors import DataError, ModelWarning
 from sumwise.estimator import Estimator
 from sumwise.features import name_columns
 from sumwise.inference.canonical import content_sorted
+from sumwise.learned import check_part
 
 AS_X: dict[str, Any] = {"bags": UNUSED}  # of scikit-learn's metadata requests: bags are X, and not routed
 
@@ -179,6 +180,21 @@ def conformal_half_width(errors: np.ndarray, level: float) -> np.ndarray:
     return np.sort(np.abs(errors), axis=0)[rank - 1]
 
 
+def check_reference(kept: Any, dual: Any) -> None:
+    """Refuse training bags as a kernel keeps them, an array or bags, that don't fit their coefficients.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.distribution.regressor import check_reference
+    >>> check_reference(np.zeros((3, 5)), np.zeros((3, 1)))
+    """
+    if not isinstance(kept, Bags):
+        check_part("reference_", kept, "float m *", {"m": len(dual)})
+    elif len(kept) != len(dual):
+        raise DataError(f"reference_ has {len(kept)} bags, and dual_ {len(dual)}.", hint="save the object again.")
+
+
 class BagRegressor(RegressorMixin, Estimator):
     """Base of the regressors on bags: a subclass gives ``_learn(bags, y, groups, weights)`` and ``_predict(bags)``.
 
@@ -192,6 +208,8 @@ class BagRegressor(RegressorMixin, Estimator):
     >>> issubclass(BagRidge, BagRegressor)
     True
     """
+
+    _learned = "n_features_in_: size g; n_outputs_: size K; fit_: is Fit"
 
     __metadata_request__fit: ClassVar = AS_X
     __metadata_request__predict: ClassVar = AS_X

@@ -69,6 +69,12 @@ class BagRidge(BagRegressor):
     True
     """
 
+    _learned = (
+        "embedding_: is Embedding; embedding_.n_features_in_: size g; coef_: float q K; "
+        "intercept_, penalty_: float K; used_: int<q u; mean_: float u; axes_: float u *; "
+        "residuals_: real n K; loo_error_: real K"
+    )
+
     embedding: Embedding | None = None
     penalty: Any = "loo"
     random_state: Any = 0

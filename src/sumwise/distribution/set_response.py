@@ -12,6 +12,7 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.regressor import check_labels, check_response
 from sumwise.errors import DataError
+from sumwise.learned import check_learned
 
 __all__ = ["TASKS", "Response"]
 
@@ -51,6 +52,9 @@ class Response:
     mean: Any = None
     scale: Any = None
     classes: Any = None
+
+    def __post_init__(self) -> None:
+        check_learned(self, "task: is str; n_outputs: size K; mean?, scale?: float K; classes?: len K")
 
     @classmethod
     def learn(cls, task: str, bags: Bags, y: Any, classes: Any = None) -> Response:

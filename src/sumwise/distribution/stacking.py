@@ -79,6 +79,8 @@ class BagStacking(BagRegressor):
     True
     """
 
+    _learned = "constant_?: real *; held_out_, residuals_: real n *"
+
     __metadata_request__predict_proba: ClassVar = AS_X
 
     candidates: Mapping[str, Any] | None = None

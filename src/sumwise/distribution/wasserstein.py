@@ -15,6 +15,7 @@ from sumwise.distribution.embedding import fresh
 from sumwise.distribution.kernels.quantiles import line_distances
 from sumwise.distribution.quantile import draw_slices, grid_quantiles
 from sumwise.errors import DataError
+from sumwise.inference.kernels.shapes import check_shapes
 
 SEED = 0  # of extra slices: estimators with default kernels give the same result each time
 NARROW_BAG = 1e-6  # standard deviations, relative to that of all rows, below which bags are equally narrow
@@ -71,6 +72,8 @@ class WassersteinKernel(BagKernel):
            [0.78, 1.  , 0.37],
            [0.29, 0.37, 1.  ]])
     """
+
+    _learned = "columns_.numeric: len d; directions_?: float d *"
 
     order: int = 2
     n_quantiles: int | None = 100
@@ -139,6 +142,7 @@ class WassersteinKernel(BagKernel):
         if self.n_quantiles is None:
             return _transport(a, b, self.order)[None]
         m, n = self.directions_.shape[1], int(self.n_quantiles or 0)
+        check_shapes({"what is kept of bags": (b, (len(b), a.shape[1]))})
         parts, place = [], 0
         for width in (n, 1) if self.spread else (n,):
             lines = [x[:, place : place + m * width].reshape(len(x), m, width) for x in (a, b)]

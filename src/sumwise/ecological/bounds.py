@@ -46,6 +46,8 @@ class Bounds(EcologicalEstimator):
     3     b      no        0.462        0.692
     """
 
+    _learned = "lower_, upper_: real n R C"
+
     can_sample = False
 
     def fit(self, margins: Margins, y: Any = None) -> Bounds:

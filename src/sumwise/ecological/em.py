@@ -160,6 +160,11 @@ class EcologicalEM(EcologicalEstimator):
     True
     """
 
+    _learned = (
+        "common_shares_, standard_errors_?, error_scale_?, error_shift_?: real R C; "
+        "error_weights_?: float e; error_covariances_?: float e a a"
+    )
+
     uses_row_sd = True
 
     method: str = "entropic"
@@ -174,6 +179,10 @@ class EcologicalEM(EcologicalEstimator):
     regression_calibration: bool = True
     context: bool = True
     row_error: str = "classical"
+
+    def _check_rebuilt(self) -> None:
+        if "contests_" not in vars(self):  # each of them is checked by itself
+            super()._check_rebuilt()
 
     def fit(self, margins: Margins | Contests, y: Any = None) -> EcologicalEM:
         """Estimate the cells of `margins`, or of each of several contests; `y` is ignored."""

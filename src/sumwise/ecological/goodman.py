@@ -78,6 +78,11 @@ class Goodman(EcologicalEstimator):
     array([[0.785, 0.215], [0.263, 0.737]])
     """
 
+    _learned = (
+        "residual_covariance_: real C C; freedom_by_group_: real R; unidentified_: bool R; "
+        "standard_errors_: real R C; group_correlation_: real R R"
+    )
+
     weighting: str = "size"
     alpha: float = 0.0
     constrained: bool = False

@@ -116,6 +116,11 @@ class King(EcologicalEstimator):
     True
     """
 
+    _learned = (
+        "phi_?: float h; phi_covariance_?: float h h; draws_: float m R C; unit_interval_?: real n 2; "
+        "unidentified_: bool R"
+    )
+
     erho: float = 0.5
     esigma: float = 0.5
     ebeta: float = 0.5

@@ -49,6 +49,11 @@ class EcologicalEstimator(Estimator):
     True
     """
 
+    _learned = (
+        "shares_, total_, lower_bound_, upper_bound_: real R C; cells_: real n R C; row_names_: len R; "
+        "col_names_: len C; n_units_: size n; group_sizes_: float R; fit_: is Fit"
+    )
+
     uses_row_sd = False
     can_sample = True  # whether there is a probability model to draw from
 

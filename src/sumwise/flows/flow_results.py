@@ -32,6 +32,7 @@ from sumwise.flows.posterior import FlowPosterior
 from sumwise.flows.routes import drawn_states, flux, line_crossings, route_frame
 from sumwise.flows.sampled_moves import sampled_draws
 from sumwise.flows.tracks import Tracks
+from sumwise.learned import check_part
 from sumwise.progress import track
 
 SAMPLED_DRAWS = 200  # where moves were counted: each rakes a table
@@ -41,6 +42,11 @@ _CHAINS: WeakKeyDictionary[Any, tuple[Any, list[ChainDraw]]] = WeakKeyDictionary
 
 class FlowResults(Estimator):
     """The methods of a fitted `FlowModel`."""
+
+    _learned = (
+        "places_: is Places; places_.names: len L; counts_: real T L; nodes_: float T L; "
+        "weights_: float *; times_: len T; fit_: is Fit"
+    )
 
     movement: Any
     cyclic: bool
@@ -59,6 +65,21 @@ class FlowResults(Estimator):
     weights_: np.ndarray
     seasons_: dict | None
     n_: float
+
+    def _check_rebuilt(self) -> None:
+        super()._check_rebuilt()
+        n = len(getattr(self, "places_", ()))
+        for flows in (flows for kind in getattr(self, "steps_", ()) for flows in kind):
+            values = flows.data if sparse.issparse(flows) else flows
+            if np.shape(flows) != (n, n) or values.dtype.kind != "f" or not np.isfinite(values).all():
+                raise DataError(f"steps_ are no flows between {n} places.", hint="save the object again.")
+        for state in getattr(self, "posterior_", None) or ():
+            sizes = {"models": len(state["models"])}
+            rules = {"probabilities": "float models", "weights": "float m", "candidate": "int<models m"}
+            for part, rule in {**rules, "parameters": "len m"}.items():
+                check_part(f"posterior_ {part}", state[part], rule, sizes)
+            for point in state["parameters"]:
+                check_part("posterior_ parameters", point, "float *", sizes)
 
     def notebook_finding(self) -> tuple[str, Any] | None:
         """Return what the fitted model found, without its data: a sentence and a frame, or None."""

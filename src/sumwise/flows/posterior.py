@@ -23,6 +23,7 @@ from sumwise.flows.kernels.raking import raked
 from sumwise.flows.move_chain import chain_of
 from sumwise.flows.movement import Movement
 from sumwise.flows.movement_models import CONSTANT, KINDS, PLACES, MovementModel
+from sumwise.inference.kernels.shapes import check_shapes
 from sumwise.progress import track
 
 MOST_WORK = 2e10  # times x places^3 of one filter: about a minute
@@ -381,6 +382,8 @@ class FlowPosterior:
         for one_made in made:
             one_made.fractions = state.get("fractions") if one_made.model.n_types > 1 else None
         points = list(zip(np.asarray(state["candidate"]).tolist(), state["parameters"]))
+        for k, z in points:
+            check_shapes({"parameters": (z, (made[k].size,))})
         return cls(made, state["probabilities"], points, state["weights"], around, known)
 
     def flows(self, season: int, agreeing: bool = False) -> tuple[np.ndarray, list[np.ndarray]]:

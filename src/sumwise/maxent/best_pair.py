@@ -51,6 +51,8 @@ class BestPair(TablesClassifier):
     True
     """
 
+    _learned = "theta_: float k p"
+
     penalty: float = 1.0
     pair: Any = None
 

@@ -47,6 +47,8 @@ class CrossLogistic(TablesClassifier):
     True
     """
 
+    _learned = "theta_: float k p"
+
     def fit_codes(self, tables: Tables, codes: np.ndarray, y: np.ndarray, penalty_theta: Any) -> Any:
         """Learn from level codes (n, D) and class codes (n,) of rows; for `skyline` and `SampledLogistic`."""
         self._remember(tables, len(codes))

@@ -107,6 +107,8 @@ class MaxEntClassifier(TablesClassifier):
     array([0.1, 0.9])
     """
 
+    _learned = "theta_: float k p; mu_: float p"
+
     calibration_: np.ndarray
 
     def __init__(

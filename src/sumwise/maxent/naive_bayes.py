@@ -50,6 +50,8 @@ class NaiveBayesTables(TablesClassifier):
     array([0.6])
     """
 
+    _learned = "log_ratios_: float k p"
+
     smoothing: float = 1.0
     penalty: float | None = None
 

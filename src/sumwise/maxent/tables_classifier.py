@@ -47,6 +47,8 @@ class TablesClassifier(Estimator):
     True
     """
 
+    _learned = "domain_: is Domain; classes_: len K; offsets_: float K"
+
     def fit(self, tables: Tables) -> TablesClassifier:
         """Learn from tables with label sums."""
         raise NotImplementedError

@@ -88,6 +88,13 @@ class AggregateRegressor(RegressorMixin, Estimator):
     (array([ 2., -1.]), 3.0)
     """
 
+    _learned = (
+        "features_: is Features; features_.names: len d; features_.columns: len g; "
+        "n_features_in_: size g; coef_: float d; intercept_, variance_: number; "
+        "covariance_, alone_covariance_: float d+1 d+1; alone_: float d+1; unknown_: float d+1 *; "
+        "penalty_: float *"
+    )
+
     likelihood: str = "gaussian"
     _: KW_ONLY
     statistic: str = "sum"

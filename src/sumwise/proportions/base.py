@@ -27,6 +27,11 @@ NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(31)  # of a normal dist
 class BagClassifier(Estimator):
     """Base of the classifiers that learn from bags and counts; a subclass gives `fit` and `_logits`."""
 
+    _learned = (
+        "features_: is Features; features_.names: len d; n_features_in_: size g; "
+        "features_.columns: len g; n_classes_: size K; classes_: int K"
+    )
+
     __metadata_request__fit: ClassVar = {"bags": UNUSED}  # it is X, and not routed; `Oracle.fit` has no counts
     __metadata_request__score: ClassVar = {"bags": UNUSED, "counts": UNUSED}
     centres_columns: ClassVar[bool] = False  # whether a column's place doesn't matter

@@ -127,6 +127,11 @@ class CardinalityClassifier(PosteriorClassifier):
     True
     """
 
+    _learned = (
+        "coef_?: float k d; intercept_?: float k; theta_?: float k d+1; fourier_coef_?: float k f; "
+        "frequencies_?: float d h; centre_?: float d"
+    )
+
     classifier: Any = "auto"
     _: KW_ONLY
     penalty: Any = "auto"

@@ -18,6 +18,7 @@ from sumwise.fit import Fit, warn_not_converged
 from sumwise.inference.canonical import column_order
 from sumwise.inference.networks.tensors import as_arrays, find_device, threads
 from sumwise.inference.networks.training import Training, train
+from sumwise.learned import check_part
 from sumwise.progress import Progress
 from sumwise.proportions.averaged import held_out_groups
 from sumwise.proportions.base import BagClassifier
@@ -78,6 +79,8 @@ class CardinalityNetwork(BagClassifier):
     >>> CardinalityNetwork(n_members=2).fit(bags, counts).predict_proba(bags.values).shape
     (300, 2)
     """
+
+    _learned = "base_: float b; mean_, scale_: float w; order_: int<d d"
 
     module: Any = (64, 64)
     _: KW_ONLY
@@ -185,6 +188,15 @@ class CardinalityNetwork(BagClassifier):
             return values
         means = bags.sums(values) / np.maximum(bags.sizes, 1)[:, None]
         return np.hstack([values, means[bags.bag_index]])
+
+    def _check_rebuilt(self) -> None:
+        super()._check_rebuilt()
+        if isinstance(self.module, (tuple, list)):
+            widths = [*map(len, [getattr(self, "mean_", ())]), *self.module, len(getattr(self, "base_", ()))]
+            for weights in getattr(self, "members_", ()):
+                for i, (n_in, n_out) in enumerate(pairwise(widths)):
+                    check_part("members_", weights[2 * i], f"float {n_out} {n_in}", {})
+                    check_part("members_", weights[2 * i + 1], f"float {n_out}", {})
 
     def _logits(self, bags: Bags) -> np.ndarray:
         rows = (self._seen(bags) - self.mean_) / self.scale_

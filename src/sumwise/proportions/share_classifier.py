@@ -37,6 +37,8 @@ class ShareClassifier(BagClassifier):
     bags have members.
     """
 
+    _learned = "theta_: float k d+1; coef_: float k d; intercept_: float k"
+
     _by_class = False
     _labels_members = False
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from sumwise import checks
-from sumwise.errors import DataError
+from sumwise.errors import DataError, visible
 from sumwise.nonvoting import is_rest
 from sumwise.report.exports import likely, tables_of
-from sumwise.report.html import defined, template_text, templates, typographic
+from sumwise.report.html import ISOLATES, defined, template_text, templates, typographic
 from sumwise.report.rounding import cell
 from sumwise.report.summary import plain, sentences, table
 
@@ -168,7 +168,7 @@ def edition_page(pages: Pages, case: Mapping[str, Any] | None, title: str) -> st
     environment.filters["shown"] = typographic(cell)
     environment.filters["defined"] = defined
     cover = [(key.capitalize(), given[key]) for key in CASE if key not in ("court", "case", "number") and given[key]]
-    return environment.get_template("court.html").render(
+    text = environment.get_template("court.html").render(
         title=f"Voting patterns: {given['contest']}" if given["contest"] else title,
         case=given,
         cover=cover,
@@ -176,6 +176,7 @@ def edition_page(pages: Pages, case: Mapping[str, Any] | None, title: str) -> st
         style=template_text("court.css"),
         script="",
     )
+    return visible(text, but=ISOLATES)
 
 
 def _blocks(report: Any, *keys: str) -> list[dict[str, Any]]:

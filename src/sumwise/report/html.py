@@ -8,6 +8,7 @@ from contextlib import nullcontext
 from importlib.resources import files
 from typing import Any
 
+from sumwise.errors import visible
 from sumwise.progress import Progress
 from sumwise.report.rounding import NUMERIC, cell, column_digits, finding_digits, span
 
@@ -85,7 +86,7 @@ def page(
     }
     template = environment.get_template("report.html")
     with drawings.progress or nullcontext():
-        return template.render(
+        text = template.render(
             title=title or summaries[0]["title"],
             intro=intro or [],
             full=full,
@@ -94,6 +95,7 @@ def page(
             style=template_text("report.css"),
             script=template_text("report.js"),
         )
+    return visible(text, but=ISOLATES)  # pictures and cells are put in as they are
 
 
 def template_text(name: str) -> str:
@@ -109,7 +111,9 @@ def templates() -> Any:
         autoescape=True,
         undefined=StrictUndefined,
         finalize=lambda value: (  # names in Hebrew or Arabic leave the order of the words around them
-            value if not isinstance(value, str) or hasattr(value, "__html__") else RIGHT_TO_LEFT.sub(ISOLATED, value)
+            value
+            if not isinstance(value, str) or hasattr(value, "__html__")
+            else RIGHT_TO_LEFT.sub(ISOLATED, visible(value))
         ),
         trim_blocks=True,
         lstrip_blocks=True,
@@ -119,7 +123,8 @@ def templates() -> Any:
 
 _LETTERS = r"[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]+"
 RIGHT_TO_LEFT = re.compile(f"{_LETTERS}(?: {_LETTERS})*")
-ISOLATED = "\u2068\\g<0>\u2069"
+ISOLATES = "\u2068\u2069"
+ISOLATED = f"{ISOLATES[0]}\\g<0>{ISOLATES[1]}"
 
 
 class _Drawings:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from sumwise.errors import visible
 from sumwise.schema.declared import Schema
 from sumwise.schema.problem import Problem, value
 
@@ -45,7 +46,7 @@ def _question_lines(schema: Schema, answers: Mapping[str, Any]) -> list[str]:
     lines += ["", "[answers]  # take the # from one answer to each question"]
     lines += [line(k, v) for k, v in answers.items()]
     for question in schema.questions:
-        lines += ["", *(f"# {part}" for part in question.text.splitlines())]
+        lines += ["", *(f"# {visible(part)}" for part in question.text.splitlines())]
         shown = [list(question.options)] if question.several else question.options
         lines += [f"# {line(question.key, option)}" for option in shown]
     return lines
@@ -53,7 +54,7 @@ def _question_lines(schema: Schema, answers: Mapping[str, Any]) -> list[str]:
 
 def to_toml(schema: Schema) -> str:
     """What `Schema.to_toml` gives."""
-    head = [f"# {' '.join(remark.split())}" for remark in schema.remarks]
+    head = [f"# {visible(' '.join(remark.split()))}" for remark in schema.remarks]
     return "\n".join([*head, f"family = {value(schema.family)}", *schema_lines(schema)]) + "\n"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
+import tomllib
 
 import numpy as np
 import pandas as pd
@@ -121,3 +122,17 @@ def test_released_tables_without_n_can_be_fitted(tmp_path, monkeypatch):
     problem = (tmp_path / "problem.toml").read_text().replace('"auto"', '"NaiveBayesTables"\nsensitivity = false')
     (tmp_path / "problem.toml").write_text(problem)
     assert main(["fit", "problem.toml", "--out", "result"]) == 0
+
+
+def test_names_move_no_cursor_and_the_problem_file_stays_toml(tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    step, signs = np.arange(12), set("\u202e\x1b\x07\u2066\x9b")
+    sides = {"white\u202egnp": step * 10 + 60, "black\x1b[31mred\x07": 40 - step}
+    sides |= {"smith\u2066x": step * 4 + 55, "jones\x9b31m": step * 5 + 45}
+    pd.DataFrame({"precinct": step, **sides}).to_csv("v.csv", index=False)
+    assert main(["init", "v.csv"]) == 2  # which are the groups?
+    said, text = capsys.readouterr(), (tmp_path / "problem.toml").read_text()
+    assert not signs & set(said.out + said.err)
+    assert "\\u202e" in said.out
+    assert not signs & {c for line in text.splitlines() if " = " not in line for c in line}
+    tomllib.loads(text)

@@ -12,7 +12,7 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.cli.study.families import FAMILIES, study_class, study_of
-from sumwise.errors import DataError, SumwiseError
+from sumwise.errors import DataError, SumwiseError, visible
 from sumwise.io.formats.files import Opening
 from sumwise.io.writer import write_text
 from sumwise.schema import Interview, Problem, Schema
@@ -149,8 +149,8 @@ def _preview(schema: Schema, data: Sequence[Any], opening: Mapping[str, Any]) ->
 def problem_lines(schema: Schema, name: str, answers: Mapping[str, Any], out: str = "result") -> str:
     """The commented problem file of a schema."""
     lines = [f"# a problem file for sumwise; fit it with: sumwise fit {name} --out {out}"]
-    lines += [f"# {' '.join(line.split())}" for line in schema.remarks]
-    lines += [f"# not used: {' '.join(column.split())}: {why}" for column, why in schema.unused.items()]
+    lines += [f"# {visible(' '.join(line.split()))}" for line in schema.remarks]
+    lines += [f"# not used: {visible(' '.join(column.split()))}: {why}" for column, why in schema.unused.items()]
     if schema.questions:
         lines += [
             f"# {len(schema.questions)} open questions: answer them below, or by sumwise init --answer KEY=ANSWER"

@@ -109,6 +109,10 @@ def decode(decoder: Decoder, tag: str, body: Any, where: str) -> Any:
     check_attributes(cls, attributes, where)
     estimator = cls()  # its defaults: a parameter that the saving version didn't have yet
     vars(estimator).update(attributes)
+    try:
+        estimator._check_rebuilt()
+    except SumwiseError as error:
+        raise DataError(f"{where}: {error.message}", hint=error.hint) from error
     return estimator
 
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from sumwise.errors import DataError
+from sumwise.inference.kernels.shapes import check_shapes
 
 ENUMERABLE = 4_000_000  # cells of the joint table, classes included, beyond which enumeration is refused
 
@@ -322,5 +323,6 @@ def term_scores(lay: Layout, codes: np.ndarray, theta: np.ndarray) -> np.ndarray
 
 def class_scores(lay: Layout, theta: np.ndarray, offsets: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Log-probabilities of the classes up to a constant per row, (n, K), of level codes (n, D)."""
+    check_shapes({"theta": (theta, (len(theta), int(lay.term_starts[-1])))})
     scores = term_scores(lay, codes, theta)
     return (np.column_stack([np.zeros(len(scores)), scores[:, 0]]) if len(theta) == 1 else scores) + offsets

@@ -1,0 +1,106 @@
+"""What a fitted estimator has learned, by name: kinds and sizes that fit each other, checked where one is rebuilt."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+
+from sumwise.errors import DataError
+
+KINDS = {"float": "f", "real": "iuf", "int": "iu", "bool": "b"}
+AXIS = re.compile(r"(?P<name>[A-Za-z]\w*)?(?P<add>[+-]?\d+)?")
+
+
+def check_learned(thing: Any, rules: str) -> None:
+    """Refuse an estimator whose learned parts don't fit each other; one that hasn't learned anything passes.
+
+    Parameters
+    ----------
+    thing : estimator
+    rules : str
+        What each part is, as ``"names: rule; names: rule"``. A name may lead into a part (``features_.names``); ``?``
+        behind it stands for a part that may be absent or None. A rule is
+
+        - ``float n d``: an array of finite numbers with axes of those lengths. A length is a number, ``*`` for any,
+          ``+`` for one or more, or a name that is the same length everywhere, with a number added or not (``d+1``).
+          ``real`` allows whole numbers and those that aren't finite; ``int`` and ``bool`` are other kinds, and
+          ``int<m n`` holds positions below length m.
+        - ``len d``: a sequence of that length; ``size d``: that length as a number; ``number``: a finite number.
+        - ``is Columns``: an object of that class, or of one that derives from it.
+
+    Examples
+    --------
+    >>> from types import SimpleNamespace
+    >>> import numpy as np
+    >>> from sumwise.learned import check_learned
+    >>> check_learned(SimpleNamespace(mean_=np.zeros(2), root_=np.eye(3)), "mean_: float d; root_: float d d")
+    Traceback (most recent call last):
+    sumwise.errors.DataError: root_ is no float array of shape (d, d) with d = 2. Hint: save the object again.
+    """
+    parts = [part.partition(":") for part in rules.split(";") if part.strip()]
+    each = {name.strip(): rule.strip() for names, _, rule in parts for name in names.split(",")}
+    if not any(hasattr(thing, name) for name in each):
+        return
+    sizes: dict[str, int] = {}
+    for name, rule in each.items():
+        plain, value = name.removesuffix("?"), thing
+        for step in plain.split("."):
+            value = getattr(value, step, None)
+        if value is None and name.endswith("?"):
+            continue
+        check_part(plain, value, rule, sizes)
+
+
+def check_part(name: str, value: Any, rule: str, sizes: dict[str, int]) -> None:
+    """Refuse one learned part that isn't what its rule says; lengths that are new are put into `sizes`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.learned import check_part
+    >>> sizes = {"d": 2}
+    >>> check_part("coef_", np.zeros((2, 3)), "float d k", sizes)
+    >>> sizes
+    {'d': 2, 'k': 3}
+    """
+    kind, *axes = rule.split()
+    if not _fits(value, kind, axes, sizes):
+        known = ", ".join(f"{k} = {n}" for k, n in sizes.items() if k in re.findall(r"[A-Za-z]\w*", rule))
+        said = f"{kind} array of shape ({', '.join(axes)})" if kind.partition("<")[0] in KINDS else rule
+        raise DataError(f"{name} is no {said}{known and ' with '}{known}.", hint="save the object again.")
+
+
+def _fits(value: Any, kind: str, axes: list[str], sizes: dict[str, int]) -> bool:
+    if kind == "is":
+        return any(base.__name__ == axes[0] for base in type(value).__mro__)
+    if kind == "number":
+        return isinstance(value, (int, float, np.number)) and bool(np.isfinite(value))
+    if kind == "size":
+        return isinstance(value, (int, np.integer)) and _same(axes[0], int(value), sizes)
+    if kind == "len":
+        sequence = isinstance(value, (tuple, list)) or (isinstance(value, np.ndarray) and value.ndim == 1)
+        return sequence and _same(axes[0], len(value), sizes)
+    return _is_array(value, kind, axes, sizes)
+
+
+def _is_array(value: Any, kind: str, axes: list[str], sizes: dict[str, int]) -> bool:
+    kind, _, bound = kind.partition("<")
+    if type(value) is not np.ndarray or value.dtype.kind not in KINDS[kind] or value.ndim != len(axes):
+        return False
+    if not all(_same(axis, n, sizes) for axis, n in zip(axes, value.shape)):
+        return False
+    if bound and value.size:
+        return bool(value.min() >= 0 and value.max() < sizes[bound])
+    return kind != "float" or bool(np.isfinite(value).all())
+
+
+def _same(axis: str, n: int, sizes: dict[str, int]) -> bool:
+    """Whether an axis has its length; a name that is new takes it."""
+    if axis in ("*", "+"):
+        return n >= (axis == "+")
+    found = AXIS.fullmatch(axis)
+    assert found is not None, axis
+    added = int(found["add"] or 0)
+    return n == added if found["name"] is None else sizes.setdefault(found["name"], n - added) == n - added
