@@ -46,7 +46,8 @@ def test_classes_are_shown_as_a_confusion_matrix(logistic):
     found = report(model.fit(*data), data, classes=["even", "odd"])
     assert found.summary["record"]["scored by"] == "accuracy"
     assert found.summary["record"]["score"] > 0.9
-    assert found.figures[0].plot == "confusion"
+    assert [figure.plot for figure in found.figures[:2]] == ["bag_contrast", "confusion"]
+    assert found.figures[0].numbers["groups"] == ["even", "odd"]
     assert found.frames["estimates"]["predicted"].isin(["even", "odd"]).all()
 
 
