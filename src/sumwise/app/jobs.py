@@ -49,7 +49,7 @@ class Jobs:
         folder = self.workspace.study(study)
         with self._lock:
             if any("\0" in a for a in arguments):
-                raise DataError("A name holds a zero byte.", hint="reload the page, and choose from its lists.")
+                raise DataError("A name contains a zero byte.", hint="reload the page, and choose from its lists.")
             if self.state(study)["status"] in LIVE:
                 raise DataError("This study is being worked on already.", hint="wait for it, or cancel it.")
             job = {"kind": kind, "arguments": arguments, "status": "queued", "asked": time.time()}

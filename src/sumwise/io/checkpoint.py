@@ -93,7 +93,7 @@ class Checkpoint:
         return time.monotonic() - self._saved_at >= self.seconds
 
     def save(self, state: dict[str, Any]) -> None:
-        """Save the state, in the place of the one before."""
+        """Replace the saved state."""
         if not isinstance(state, dict):
             raise DataError(f"A state is a dict; this is of type {type(state).__name__}.")
         if self.path is None:

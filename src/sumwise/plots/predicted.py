@@ -11,7 +11,7 @@ from sumwise.plots.style import FAINT, INTERVAL
 
 
 def predicted_numbers(actual: Any, predicted: Any, what: str, low: Any = None, high: Any = None) -> dict[str, Any]:
-    """Return predictions beside what is true, ready to be drawn against each other.
+    """Return predictions with the true values, ready to be drawn against each other.
 
     Parameters
     ----------

@@ -97,7 +97,7 @@ def _shared(frames: Mapping[str, pd.DataFrame]) -> tuple[str, list[str]]:
     named = [c for c in named if c in NUMBERED or not pd.api.types.is_numeric_dtype(first[c])]
     keys = [c for c in named if all(c in f for f in frames.values())]
     if value is None or not keys:
-        raise DataError("The results hold different kinds of estimates.", hint="compare results of one family.")
+        raise DataError("The results contain different kinds of estimates.", hint="compare results of one family.")
     return value, keys
 
 
@@ -139,7 +139,7 @@ def _caution(merged: pd.DataFrame, level: float, bounds: bool) -> str:
     if "difference_low" not in merged:
         return WHY["unknown"]
     if bounds:
-        return "Bounds hold whatever the model: a difference whose ends have one sign follows from the data alone."
+        return "Bounds are true whatever the model: a difference with ends of one sign follows from the data alone."
     chance = (1 - level) * len(merged)
     many = cell(chance, "number", 1 if chance < 10 else 0)
     return f"If nothing had changed, about {many} of {len(merged)} intervals would exclude zero by chance."

@@ -176,7 +176,7 @@ def report(
         of every individual, as a position. collective: flows (steps, L, L). maxent: ``(rows, classes)``, rows that
         were not counted.
     compare : "auto", or iterable or mapping of estimators, default ()
-        Other methods to fit to the same data and to show beside this one; fitted ones are taken as they are. "auto"
+        Other methods to fit to the same data and to compare with this one; fitted ones are taken as they are. "auto"
         takes those that `sumwise.other_methods.other_methods` lists.
     title : str, optional
         Default: made of the data.
@@ -237,7 +237,7 @@ def _compared(context: Context, compare: Any) -> tuple[dict[str, Any], list[str]
     else:
         others = dict(compare) if isinstance(compare, Mapping) else {type(m).__name__: m for m in compare}
     if others and any(not hasattr(m, "fit") for m in others.values()):
-        raise DataError("compare holds something that is not an estimator.", hint="give estimators, fitted or not.")
+        raise DataError("compare contains something that is not an estimator.", hint="give estimators, fitted or not.")
     fits, failed = fit_others(others, arguments, context.step)
     words = [f"{name} could not be fitted to these data: {why}" for name, why in failed.items()]
     if left:

@@ -77,7 +77,7 @@ def facts(pairs: Mapping[str, Any], title: str | None = None) -> dict[str, Any]:
 
 
 def links(places: Mapping[str, str], title: str | None = None) -> dict[str, Any]:
-    """Links to pages beside this one: names, and relative addresses.
+    """Links to pages in the same folder: names, and relative addresses.
 
     Examples
     --------

@@ -72,13 +72,13 @@ def test_folders_differ_on_every_system():
 def test_folders_with_other_files_stay(problem, tmp_path):
     (tmp_path / "r").mkdir()
     (tmp_path / "r" / "mine.txt").write_text("")
-    with pytest.raises(DataError, match="holds other files"):
+    with pytest.raises(DataError, match="contains other files"):
         fit_problem(problem, tmp_path / "r")
 
 
 def test_a_folder_of_contests_is_no_single_result(problem, tmp_path):
     fit_problem(problem, tmp_path / "r")
-    with pytest.raises(DataError, match="holds several contests. Hint: name one of first_1, first_1_2 in it"):
+    with pytest.raises(DataError, match="has several contests. Hint: name one of first_1, first_1_2 in it"):
         read_result(tmp_path / "r")
 
 

@@ -79,7 +79,7 @@ def test_folders_with_other_files_are_never_touched(tmp_path):
     out = tmp_path / "r"
     out.mkdir()
     (out / "thesis.doc").touch()
-    with pytest.raises(DataError, match="holds other files"):
+    with pytest.raises(DataError, match="contains other files"):
         write(out, replace=True)
     assert names(out) == ["thesis.doc"]
 

@@ -17,7 +17,7 @@ def command(
     out: Annotated[str, typer.Option(help="The folder to write.")] = "result",
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
     restart: Annotated[bool, typer.Option("--restart", help=RESTART)] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Put the result in the place of an earlier one.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Replace an earlier result.")] = False,
     edition: Annotated[str, typer.Option(help="plain, or court: court.html, tables and figures too.")] = "plain",
     quiet: output.Quiet = False,
     json: output.Json = False,

@@ -62,7 +62,7 @@ def command(
 ) -> None:
     """Add noise to tables so that they reveal little about any one person.
 
-    The privacy loss is written to a ledger beside the tables before any noise is drawn, and a release that would
+    The privacy loss is written to a ledger next to the tables before any noise is drawn, and a release that would
     overdraw it is refused: running the same command twice is an error, not a second draw. So is a release of the
     same tables, or of other tables of the same file of rows, from another ledger or from a copied folder. The noisy
     tables state their noise.
@@ -72,7 +72,7 @@ def command(
 
     With --rows nothing exact is written. --schema says what is known of the rows before anybody looks at them; levels
     and cut points that it doesn't say are learned privately. Rows are counted in memory and released, and one
-    charge to the ledger, FILE.budget.json beside the rows, pays for all. Links to the rows and copies of them have no
+    charge to the ledger, FILE.budget.json next to the rows, pays for all. Links to the rows and copies of them have no
     ledger of their own.
 
       $ sumwise release --rows people.csv --schema people.toml --mechanism gaussian --delta 1e-6 --out noisy/

@@ -153,7 +153,7 @@ def read_result(folder: Any) -> tuple[dict[str, Any], dict[str, Any]]:
     except FileNotFoundError:
         if (folder / INDEX).exists():
             names = ", ".join(read_index(folder).values())
-            raise DataError(f"{str(folder)!r} holds several contests.", hint=f"name one of {names} in it.") from None
+            raise DataError(f"{str(folder)!r} has several contests.", hint=f"name one of {names} in it.") from None
         hint = f"sumwise fit problem.toml --out {folder}"
         raise DataError(f"There is no result in {str(folder)!r}.", hint=hint) from None
     return read[0], read[1]

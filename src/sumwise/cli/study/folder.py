@@ -62,7 +62,7 @@ def read_back(folder: Any) -> Iterator[None]:
 def check_own(folder: Path, *marks: str) -> None:
     """Refuse a folder with files in it that sumwise didn't write: those that it did hold these marks."""
     if folder.exists() and any(folder.iterdir()) and not all((folder / mark).exists() for mark in marks):
-        raise DataError(f"The folder {str(folder)!r} holds other files.", hint="name a new folder.")
+        raise DataError(f"The folder {str(folder)!r} contains other files.", hint="name a new folder.")
 
 
 class ResultFolder:
@@ -79,7 +79,7 @@ class ResultFolder:
     restart : bool
         Throw an unfinished run away.
     replace : bool
-        Put the result in the place of an earlier one.
+        Replace an earlier result.
 
     Examples
     --------

@@ -84,7 +84,7 @@ class Ecological(MarginsReading, Study):
             units = "There is 1 unit" if full == 1 else f"There are {full} units"
             return "Bounds", f"{units} for {m.n_rows} groups: the totals imply bounds, and no regression is possible."
         if self.problem.values.get("court"):
-            why = "The problem file has a [court]: the report leads with the method that courts know, others beside it."
+            why = "The problem file has a [court]: the report leads with the method that courts know, and shows others."
             return ("King" if (m.n_rows, m.n_cols) == (2, 2) else "MultinomialDirichlet"), why
         return "EcologicalEM", (
             f"{full} units, {m.n_rows} groups and {m.n_cols} outcomes: shares of groups are estimated over all units."

@@ -111,7 +111,7 @@ def add_unit_figures(context: Context, summary: Summary) -> None:
         ends = pd.DataFrame(np.asarray(numbers["lines"]).reshape(-1, 4))
         ends.columns = [f"{name}, {end}" for end in ("from", "to") for name in m.row_names]
         caption = (
-            f"Tomography plot. Each grey line holds all pairs of shares for “{m.col_names[0]}” that the totals of one "
+            f"Tomography plot. Each grey line shows all pairs of shares for “{m.col_names[0]}” that the totals of one "
             f"unit allow. {_TOMOGRAPHY.get(context.method, _SPREAD)}"
         )
         kinds = dict.fromkeys(ends.columns, "share")

@@ -75,12 +75,12 @@ ASSUMED = {
         "Intervals allow for sampling error only.",
     ],
     "Bounds": [
-        "None beyond correct totals: the bounds hold however people behaved. Where they are wide, the data say little."
+        "None beyond correct totals: the bounds are true however people behaved. If they are wide, the data say little."
     ],
 }
 RISKS = [
     "Aggregation bias: a group may behave differently where it is concentrated. Totals need not show it. The bounds "
-    "hold regardless.",
+    "are true regardless.",
     "Mismatched populations: people counted among the groups but not among the outcomes (residents and voters, for "
     "instance). Every share is a share of the population named below.",
     "Totals of the two sides that come from different years or boundaries.",
