@@ -1,0 +1,67 @@
+"""Names of groups and outcomes as people write them, suggested for the report: "Black" for ``bvap``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from sumwise.nonvoting import is_abstention, is_rest
+from sumwise.schema import Schema
+
+CODES = {  # census abbreviations, and words that are written with a capital
+    "bvap": "Black", "wvap": "white", "hvap": "Hispanic", "lvap": "Latino", "avap": "Asian", "nvap": "Native American",
+    "blk": "Black", "wht": "white", "hisp": "Hispanic", "black": "Black", "asian": "Asian", "hispanic": "Hispanic",
+    "latino": "Latino", "latina": "Latina", "latinx": "Latinx",
+}  # fmt: skip
+BEFORE = re.compile(
+    r"^(?:pct|percent|perc|prop|share|votes?|num|cnt|count|total|tot|pop|vap|cvap)[_ ]+(?:for[_ ]+)?", re.I
+)
+AFTER = re.compile(r"[_ ]+(?:pct|percent|perc|prop|share|votes?|num|cnt|count|pop|vap|cvap)$", re.IGNORECASE)
+NUMBERED = re.compile(r"^([^\W\d_]{3,})\d$")  # hardy2
+WORDS = {"yes", "no", "for", "against", "other", "others", "all", "none", "total", "rest"}  # choices without a capital
+
+
+def readable_names(schema: Schema) -> dict[str, str]:
+    """Names for the report, by column: of groups and outcomes that are written as codes.
+
+    A name is suggested only if it differs from the names of all other columns of its side.
+
+    Examples
+    --------
+    >>> from sumwise.cli.study.readable import readable_names
+    >>> from sumwise.schema import Schema
+    >>> columns = {"groups": ["wvap", "bvap"], "outcomes": ["pct_for_hardy2", "kemp", "no vote"]}
+    >>> readable_names(Schema("ecological", {}, columns))
+    {'wvap': 'white', 'bvap': 'Black', 'pct_for_hardy2': 'Hardy', 'kemp': 'Kemp'}
+    """
+    if schema.family != "ecological":
+        return {}
+    found: dict[str, str] = {}
+    for columns in (schema.columns, *schema.contests):
+        for side in ("groups", "outcomes"):
+            found |= _of_side(columns.get(side), side)
+    return {column: name for column, name in found.items() if name != column and column not in schema.names}
+
+
+def _of_side(given: Any, side: str) -> dict[str, str]:
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        return {}
+    names = {str(column): _readable(str(column), side) for column in given}
+    shown = [name.casefold() for name in names.values()]
+    return {column: name for column, name in names.items() if name and shown.count(name.casefold()) == 1}
+
+
+def _readable(column: str, side: str) -> str:
+    """A column's name as a person writes it."""
+    if column.lower() in CODES:
+        return CODES[column.lower()]
+    if is_abstention(column) or is_rest(column):
+        return column
+    bare = AFTER.sub("", BEFORE.sub("", column))
+    bare = NUMBERED.sub(r"\1", bare).replace("_", " ").strip()
+    if bare == bare.lower():
+        bare = " ".join(CODES.get(word, word) for word in bare.split())
+    if side == "outcomes" and re.fullmatch(r"[a-z]{3,}", bare) and bare not in WORDS:
+        return bare.capitalize()
+    return bare or column
