@@ -78,6 +78,7 @@ def page(
     environment.globals |= {
         "draw": drawings.draw,
         "strip": strip,
+        "strip_ends": strip_ends,
         "span": typographic(span),
         "digits": finding_digits,
         "column_digits": column_digits,
@@ -195,6 +196,8 @@ def defined(text: str, columns: Iterable[Mapping[str, Any]]) -> Any:
 
 
 STRIP = 260.0  # units across
+ROUNDING = 1e-6  # a share may exceed 0 and 1 by that much
+MARKS = ("value", "low", "high", "lower_bound", "upper_bound", "truth")  # of a strip
 
 
 def strip(found: dict[str, Any]) -> Any:
@@ -208,13 +211,11 @@ def strip(found: dict[str, Any]) -> Any:
     """
     from markupsafe import Markup
 
-    marks = {k: found.get(k) for k in ("value", "low", "high", "lower_bound", "upper_bound", "truth")}
-    known = [v for v in marks.values() if v is not None]
-    if len(known) < 2 and found["kind"] != "share":
+    marks = {k: found.get(k) for k in MARKS}
+    ends = strip_ends(found)
+    if ends is None:
         return Markup("")
-    low, high = _ends(found["kind"], known)
-    if len(known) < 3 and found["kind"] not in ("share", "points"):  # no interval: a tenth of the value is the scale
-        low, high = low - 0.1 * abs(low), high + 0.1 * abs(high)
+    low, high = ends
     at = {k: 6 + (STRIP - 12) * (v - low) / (high - low) for k, v in marks.items() if v is not None}
     parts = [f'<line x1="6" x2="{STRIP - 6:g}" y1="8" y2="8" class="axis"/>']
     if low < 0 < high:
@@ -234,12 +235,30 @@ def strip(found: dict[str, Any]) -> Any:
     return Markup(shown)  # noqa: S704  made of numbers
 
 
+def strip_ends(found: Mapping[str, Any]) -> tuple[float, float] | None:
+    """The values at the ends of a finding's strip; None if it has none.
+
+    Examples
+    --------
+    >>> from sumwise.report.html import strip_ends
+    >>> strip_ends({"kind": "share", "value": 0.5, "low": 0.4, "high": 0.6})
+    (0.0, 1.0)
+    """
+    known = [found[k] for k in MARKS if found.get(k) is not None]
+    if len(known) < 2 and found["kind"] != "share":
+        return None
+    low, high = _ends(found["kind"], known)
+    if len(known) < 3 and found["kind"] not in ("share", "points"):  # no interval: a tenth of the value is the scale
+        return low - 0.1 * abs(low), high + 0.1 * abs(high)
+    return low, high
+
+
 def _ends(kind: str, known: list[float]) -> tuple[float, float]:
     """The ends of a strip: 0 to 100%, -100 to 100 points (where all marks lie inside), else the marks themselves."""
     low, high = min(known), max(known)
-    if kind == "share" and low >= 0 and high <= 1:
+    if kind == "share" and low >= -ROUNDING and high <= 1 + ROUNDING:
         return 0.0, 1.0
-    if kind == "points" and low >= -1 and high <= 1:
+    if kind == "points" and low >= -1 - ROUNDING and high <= 1 + ROUNDING:
         return -1.0, 1.0
     edge = 0.08 * ((high - low) or abs(high) or 1.0)
     return low - edge, high + edge
