@@ -22,7 +22,9 @@ def work(tmp_path_factory):
     rows.assign(click=(rows["age"] == "old").astype(int)).to_csv(folder / "rows.csv", index=False)
     black = rng.integers(20, 180, 30)
     votes = rng.binomial(black, 0.8) + rng.binomial(200 - black, 0.3)
-    precincts = pd.DataFrame({"precinct": [f"p{k}" for k in range(30)], "black": black, "white": 200 - black})
+    precincts = pd.DataFrame(
+        {"precinct": [f"p{k}" for k in range(30)], "black voters": black, "white voters": 200 - black}
+    )
     precincts.assign(Smith=votes, Jones=200 - votes).to_csv(folder / "precincts.csv", index=False)
     assert main(["aggregate", f"{folder}/rows.csv", "--label", "click", "--out", f"{folder}/tables", "--quiet"]) == 0
     assert main(["init", f"{folder}/precincts.csv", "--out", f"{folder}/problem.toml", "--yes", "--quiet"]) == 0
