@@ -2,7 +2,9 @@
 
 import json
 import math
+from itertools import product
 
+import numpy as np
 import pytest
 from scipy.optimize import brentq
 
@@ -77,6 +79,34 @@ def test_gaussian_releases_compose_exactly():
     assert mu**2 / 2 > rho_of_epsilon(1.0, 1e-6)
     with pytest.raises(DataError, match="left"):
         budget.spend(mu=mu / 20)
+
+
+@pytest.mark.parametrize("pure", [(), (0.3,), (0.3, 0.2, 0.2), (0.1,) * 8])
+@pytest.mark.parametrize("mus", [(), (0.5,), (0.3, 0.4, 0.2)])
+def test_what_was_spent_covers_the_composition_by_enumeration(pure, mus):
+    """Losses of geometric noise on neighbours are +-epsilon, of Gaussian noise normal: all of them, together."""
+    delta = 1e-6 if mus else 0.0
+    budget = Budget(20.0, delta)
+    budget.spend_all([*({"epsilon": e} for e in pure), *({"mu": m} for m in mus)], "all") if pure or mus else None
+    spread = np.sqrt(np.sum(np.square(mus)))
+    z = np.linspace(-12, 12, 40_001)
+    weights = np.exp(-(z**2) / 2) / np.exp(-(z**2) / 2).sum() if mus else np.ones(1)
+    normal = spread**2 / 2 + spread * z if mus else np.zeros(1)
+
+    def excess(epsilon):
+        total = 0.0
+        for signs in product((1, -1), repeat=len(pure)):
+            chance = np.prod([np.exp(e * (s > 0)) / (1 + np.exp(e)) for e, s in zip(pure, signs)])
+            loss = normal + np.dot(signs, pure)
+            total += chance * np.sum(weights * -np.expm1(np.minimum(epsilon - loss, 0.0)))
+        return total
+
+    assert excess(budget.spent) <= delta + 1e-12
+    if not mus:
+        assert budget.spent == pytest.approx(sum(pure))
+        assert not pure or excess(budget.spent - 1e-6) > 0
+    elif not pure:  # exact: no smaller epsilon would do
+        assert excess(budget.spent - 1e-3) > delta
 
 
 def test_losses_without_an_epsilon_are_never_forgotten(tmp_path):
