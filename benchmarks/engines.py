@@ -2,10 +2,10 @@
 
     python benchmarks/engines.py              # 500,000 and 5 million rows; about two CPU minutes, and needs Java
 
-Every count runs in a process of its own with its own start (Spark: of an application on local[2]); CPU seconds are those
-of the process and of all that it started, memory is the largest resident size of any one of them. ``csv`` and
-``encode`` are DuckDB with the same rows as CSV, with quantiles and lists of levels learned from them first (Parquet).
-``release`` is a private release of declared rows with a person key. Writes benchmarks/results/engines.json.
+Every count runs in a process of its own with its own start (Spark: of an application on local[2]); CPU seconds are
+those of the process and of all that it started, memory is the largest resident size of any one of them. ``csv``: the
+same rows as CSV; ``encode``: with quantiles and lists of levels that are learned from them first; ``release``: a$
+private release of declared rows with a person key; all three on DuckDB. Writes benchmarks/results/engines.json.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ def test_a_moved_folder_goes_on(tables, tmp_path):
 def test_a_lost_ledger_is_not_begun_anew(tables, tmp_path):
     spend(tables, tmp_path / "budget.json")
     (tmp_path / "budget.json").unlink()
-    with pytest.raises(DataError, match="If it is lost"):
+    with pytest.raises(DataError, match="is gone"):
         spend(tables, tmp_path / "budget.json")
 
 

@@ -222,6 +222,11 @@ def _refuse_second(first: dict[str, Any], path: Path, identity: str | None) -> N
     known = Path(first["ledger"])
     if first["id"] == identity and (not known.exists() or (path.exists() and known.samefile(path))):
         return  # the ledger was moved, with its entries, or is mounted at a second place
+    if known == path and not path.exists():
+        raise DataError(
+            f"The ledger {str(path)!r}, from which these data or other tables of the same rows were released, is gone.",
+            hint="restore it: what was spent stays spent. Rows of other people belong in a file of their own.",
+        )
     why = "a copy of" if first["id"] == identity else "another than"
     raise DataError(
         f"The ledger {str(path)!r} is {why} the one that these data, or other tables of the same rows, were released "
