@@ -2,16 +2,17 @@
 
     python benchmarks/engines.py              # 500,000 and 5 million rows; about two CPU minutes, and needs Java
 
-Every count runs in a process of its own with its own start (Spark: of an application on local[2]); CPU seconds are
-those of the process and of all that it started, memory is the largest resident size of any one of them. ``csv``: the
-same rows as CSV; ``encode``: with quantiles and lists of levels that are learned from them first; ``release``: a$
-private release of declared rows with a person key; all three on DuckDB. Writes benchmarks/results/engines.json.
+Every count runs in a process of its own with its own start (Spark: of an application on local[2]). CPU seconds are
+those of the process and of all that it started; memory is its largest resident size (of Spark, without Java). On
+DuckDB: ``csv``, the same rows as CSV; ``encode``, with quantiles and lists of levels that are learned from them first;
+``release``, a private release of declared rows with a person key. Writes benchmarks/results/engines.json.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import resource
 import subprocess
 import sys
@@ -57,13 +58,26 @@ def count(way: str, folder: Path) -> None:
     aggregate(source, NAMES, "y", encoding=rules if way == "encode" else None, **options)
 
 
+def used() -> float:
+    """CPU seconds of this process and of all that it started, also of those that still run (Java, Spark's workers)."""
+    stats = {}
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            fields = (folder / "stat").read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended
+            continue
+        stats[int(folder.name)] = int(fields[1]), sum(map(int, fields[11:15]))  # with what ended below it
+    ours = {os.getpid()}
+    while more := {pid for pid, (parent, _) in stats.items() if parent in ours} - ours:
+        ours |= more
+    return sum(stats[pid][1] for pid in ours) / os.sysconf("SC_CLK_TCK")
+
+
 def measured(way: str, folder: Path) -> dict[str, float]:
     """CPU seconds, memory and time of a process that does one count."""
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
-    subprocess.run([sys.executable, __file__, "--one", way, str(folder)], check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return {"cpu_s": round(cpu, 2), "s": round(time.monotonic() - start, 1)}
+    start = time.monotonic()
+    done = subprocess.run([sys.executable, __file__, "--one", way, str(folder)], check=True, stdout=subprocess.PIPE)
+    return {**json.loads(done.stdout.split(b"\n")[-2]), "s": round(time.monotonic() - start, 1)}
 
 
 def main() -> None:
@@ -74,8 +88,8 @@ def main() -> None:
     given = parser.parse_args()
     if given.one:
         count(given.one[0], Path(given.one[1]))
-        own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        Path(given.one[1], "memory").write_text(str(max(own, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)))
+        largest = max(resource.getrusage(who).ru_maxrss for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        print(json.dumps({"cpu_s": round(used(), 2), "mib": round(largest / 1024)}))
         return
     kept = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {"rows": {}}
     for n in given.rows:
@@ -84,7 +98,7 @@ def main() -> None:
             write(folder, n)
             found = kept["rows"].setdefault(str(n), {})
             for way in given.ways:
-                found[way] = measured(way, folder) | {"mib": round(int((folder / "memory").read_text()) / 1024)}
+                found[way] = measured(way, folder)
                 print(n, way, found[way], flush=True)
                 if {"spark", "duckdb"} <= set(found):
                     found["factor"] = round(found["spark"]["cpu_s"] / found["duckdb"]["cpu_s"], 1)

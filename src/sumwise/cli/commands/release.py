@@ -241,8 +241,10 @@ def _show(plan: Any, facts: dict[str, Any], out: str | None, json: bool, quiet: 
     if quiet and out is not None:
         output.write(out)
         return
-    facts_of_plan = plan.describe()
-    output.write(f"{plan.mechanism.name} noise, epsilon {plan.epsilon:g}, delta {plan.delta:g}")
+    facts_of_plan = facts["release"]  # of levels and tables together
+    output.write(
+        f"{facts_of_plan['mechanism']} noise, epsilon {facts_of_plan['epsilon']:g}, delta {facts_of_plan['delta']:g}"
+    )
     output.write(f"Protected: {facts_of_plan['neighbours']}")
     reasons = {
         "by class": "counts by class, not counts and label sums",
