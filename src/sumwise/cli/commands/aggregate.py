@@ -111,7 +111,7 @@ def command(
     )  # fmt: skip
     if engine == "spark" and tables.n is not None and weight is None and tables.n < ROWS_FOR_SPARK:
         output.warn(
-            f"Spark costs about 24 times DuckDB's CPU. Hint: below {ROWS_FOR_SPARK:,} rows use --engine duckdb."
+            f"Spark costs about 20 times DuckDB's CPU. Hint: below {ROWS_FOR_SPARK:,} rows use --engine duckdb."
         )
     _finish(tables, out, {"source": source, "weight": weight}, cells, quiet, json)
 
