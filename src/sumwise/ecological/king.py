@@ -187,10 +187,10 @@ class King(EcologicalEstimator):
         with Progress("Steps", 3) as progress:
             phi, covariance, record, course = kernel.maximise(data, priors, self.max_iter)
             progress.step()
-            slope = float(np.abs(record.jac).max())
-            converged = slope < 1e-2
+            distance = kernel.distance_to_mode(record.jac, covariance)
+            converged = distance < kernel.DISTANCE
             if not converged:
-                warn_not_converged(record.nit, slope, 1e-2, hint="raise max_iter, or tighten the priors.")
+                warn_not_converged(record.nit, distance, kernel.DISTANCE, hint="raise max_iter, or tighten the priors.")
             self.phi_, self.phi_covariance_ = phi, covariance
             self._warn_of_unanimous(data, priors)
             draws, self.effective_draws_ = kernel.resample(
@@ -257,7 +257,14 @@ class King(EcologicalEstimator):
         self._store(margins, done.cells)
         self.fit_ = done.fit
         if done.change >= done.tol:
-            warn_not_converged(done.fit.n_iter, done.change, done.tol, hint="raise max_iter, or tighten the priors.")
+            hint = "raise max_iter, or tighten the priors."
+            if done.correlated:
+                hint = (
+                    f"in {done.correlated} of the 2 x 2 tables the two shares of a unit are as good as equal "
+                    "(correlation 1), as in units of nearly one group only, and the likelihood has no mode that can be "
+                    "reached: use MultinomialDirichlet() or EcologicalEM()."
+                )
+            warn_not_converged(done.fit.n_iter, done.change, done.tol, hint=hint)
         elif not done.fit.converged:
             warnings.warn(
                 f"The log posterior is known to {done.integration_error:.1f} only: the truncation constant is too hard "

@@ -21,6 +21,7 @@ MAX_FREE_SHARES = 20  # free shares in the multivariate strategy
 MIN_UNITS_PER_PARAMETER = 5  # units for each parameter of a full covariance
 STEPS, TRIES = 160, 3  # of the climb to the mode, and how often it may begin
 DISTANCE, UNCERTAIN = 1.0, 2.0  # from the mode in standard errors; a standard deviation of the log posterior
+EDGE = 0.999  # correlation from which the likelihood is too steep for a search
 
 
 class TableResult(NamedTuple):
@@ -33,6 +34,7 @@ class TableResult(NamedTuple):
     tol: float
     disagreement: float = 0.0
     mean_disagreement: float = 0.0
+    correlated: int = 0  # 2 x 2 tables whose search ended at a correlation of 1 and no mode
     integration_error: float | None = None
 
 
@@ -53,8 +55,8 @@ def fit_iterated(margins: Margins, priors, n_draws: int, scale: float, max_iter:
     full = margins[margins.totals > 0]
     rows, cols, weight = full.rows, full.cols, np.array(full.weights, dtype=float)
     options = (weight, priors, n_draws, scale, max_iter, rng)
-    by_rows, draws_rows, slope_rows, course = _side(rows, cols, *options)
-    by_cols, draws_cols, slope_cols, more = _side(cols, rows, *options)
+    by_rows, draws_rows, distance_rows, course, edges = _side(rows, cols, *options)
+    by_cols, draws_cols, distance_cols, more, other_edges = _side(cols, rows, *options)
     counts = [by_rows, by_cols.transpose(0, 2, 1)]
     draws = [draws_rows, draws_cols.transpose(0, 2, 1)]
     size = np.maximum(rows.sum(axis=0)[:, None], 1e-300)
@@ -64,10 +66,12 @@ def fit_iterated(margins: Margins, priors, n_draws: int, scale: float, max_iter:
     cells = np.zeros((margins.n_units, margins.n_rows, margins.n_cols))
     cells[margins.totals > 0] = _rake_each(rows, cols, guide)
     pooled = np.concatenate([d / size for d in draws])[rng.permutation(2 * n_draws)[:n_draws]]
-    slope = max(slope_rows, slope_cols)
+    distance = max(distance_rows, distance_cols)
     course = course + more
-    fit = Fit(objective=float(sum(course)), n_iter=len(course), converged=slope < 0.1, history={"objective": course})
-    return TableResult(cells, pooled, fit, slope, 0.1, float(gap.max()), float(gap.mean()))
+    done = distance < kernel.DISTANCE
+    fit = Fit(objective=float(sum(course)), n_iter=len(course), converged=done, history={"objective": course})
+    gaps = float(gap.max()), float(gap.mean())
+    return TableResult(cells, pooled, fit, distance, kernel.DISTANCE, *gaps, edges + other_edges)
 
 
 def _side(rows, cols, weight, priors, n_draws, scale, max_iter, rng):
@@ -77,7 +81,7 @@ def _side(rows, cols, weight, priors, n_draws, scale, max_iter, rng):
     total = rows.sum(axis=1)
     none = np.zeros((n, 0))
     counts, sums = np.empty((n, n_rows, n_cols)), np.empty((n_draws, n_rows, n_cols))
-    steepest, course = 0.0, []
+    farthest, course, edges = 0.0, [], 0
     for r, c in track(list(np.ndindex(n_rows, n_cols)), "Cells"):
         data = kernel.KingData(rows[:, r] / total, cols[:, c] / total, weight, none, none)
         phi, covariance, record, _ = kernel.maximise(data, priors, max_iter, starts=1)
@@ -85,9 +89,11 @@ def _side(rows, cols, weight, priors, n_draws, scale, max_iter, rng):
         share, _ = kernel.simulate(draws, data, rng=rng)
         counts[:, r, c] = share.mean(axis=0) * rows[:, r]
         sums[:, r, c] = share @ rows[:, r]
-        steepest = max(steepest, float(np.abs(record.jac).max() / max(abs(record.fun), 1.0)))
+        distance = kernel.distance_to_mode(record.jac, covariance)
+        edges += distance >= kernel.DISTANCE and abs(np.tanh(phi[4])) > EDGE
+        farthest = max(farthest, distance)
         course.append(-float(record.fun))
-    return counts, sums, steepest, course
+    return counts, sums, farthest, course, edges
 
 
 def _rake_each(rows, cols, guide):

@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from sumwise.ecological.kernels.king import KingData, KingPriors, log_posterior, maximise, resample, simulate
+from sumwise.ecological.kernels.king import (
+    DISTANCE,
+    KingData,
+    KingPriors,
+    distance_to_mode,
+    log_posterior,
+    maximise,
+    resample,
+    simulate,
+)
 
 NONE = np.zeros((300, 0))
 
@@ -82,3 +91,15 @@ def test_simulated_units_lie_on_their_lines_and_near_the_truth():
     assert first[:, 300].std() > 0.01  # nobody of that group is there: drawn from the model
     assert second[:, 301].std() > 0.01
     assert w.mean() > 0
+
+
+def test_mode_is_found_where_a_line_search_fails_on_the_way():
+    rng = np.random.default_rng(4)
+    x = np.concatenate([np.zeros(28), rng.beta(0.3, 0.3, 320)])
+    t = np.clip(rng.gamma(1.5, 0.012, 348), 0, 1)  # an outcome that hardly anybody chose
+    none = np.zeros((348, 0))
+    data = KingData(x, t, np.ones(348), none, none)
+    phi, covariance, record, _ = maximise(data, KingPriors(), starts=1)
+    assert distance_to_mode(record.jac, covariance) < DISTANCE
+    steps = 0.05 * np.vstack([np.eye(5), -np.eye(5)])
+    assert min(-log_posterior(phi + step, data, KingPriors()) for step in steps) > record.fun - 1e-3

@@ -10,6 +10,9 @@ import numpy as np
 from sumwise.ecological.kernels import truncated_normal as tn
 from sumwise.inference.kernels.minimise import minimise
 
+DISTANCE = 0.25  # of the end of a search from the mode, in standard errors, that counts as converged
+FARTHEST = 7.0  # standard deviations from the normal's centre to the unit square; beyond it a density is rounding
+STEEP = 1e-2  # slope at which a failed line search isn't at the mode
 STARTS = ((0.0, 0.0, -1.2, -1.2, 0.0), (1.0, 1.0, -1.2, -1.2, 0.5), (-1.0, -1.0, -1.2, -1.2, -0.5))
 
 
@@ -57,11 +60,33 @@ def log_posterior(phi: np.ndarray, data: KingData, priors: KingPriors) -> float:
     -1.251
     """
     mean_b, mean_w, sb, sw, rho = _means(phi, data)
-    if max(sb, sw) > 50 or abs(rho) > 1 - 1e-8:
-        return -1e10
     means = np.atleast_1d(mean_b), np.atleast_1d(mean_w)
+    if max(sb, sw) > 50 or abs(rho) > 1 - 1e-8 or squared_distance(*means, sb, sw, rho) > FARTHEST**2:
+        return -1e10
     total = tn.units_log_likelihood(data.x, data.t, data.weight, *means, sb, sw, rho, tn.NODES, tn.WEIGHTS)
     return total + _log_prior(phi, mean_b, mean_w, sb, sw, priors) if np.isfinite(total) else -1e10
+
+
+def squared_distance(mean_b: np.ndarray, mean_w: np.ndarray, sb: float, sw: float, rho: float) -> float:
+    """The largest squared Mahalanobis distance of a unit's centre from the unit square: that of the nearest edge point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.ecological.kernels.king import squared_distance
+    >>> squared_distance(np.array([0.5]), np.array([0.5]), 0.1, 0.1, 0.9)
+    0.0
+    >>> round(squared_distance(np.array([-0.2]), np.array([0.5]), 0.1, 0.1, 0.0), 6)
+    4.0
+    """
+    nearest = np.full(np.broadcast(mean_b, mean_w).shape, np.inf)
+    for one, two, s, r in ((mean_b, mean_w, sb, sw), (mean_w, mean_b, sw, sb)):
+        for edge in (0.0, 1.0):
+            u = (edge - one) / s
+            v = (np.clip(two + rho * r * u, 0.0, 1.0) - two) / r
+            nearest = np.minimum(nearest, (u**2 - 2 * rho * u * v + v**2) / (1 - rho**2))
+    inside = (mean_b >= 0) & (mean_b <= 1) & (mean_w >= 0) & (mean_w <= 1)
+    return float(np.where(inside, 0.0, nearest).max())
 
 
 def _log_prior(
@@ -86,7 +111,8 @@ def maximise(
 ) -> tuple[np.ndarray, np.ndarray, Any, list[float]]:
     """The mode of the posterior and the covariance there; returns (phi, covariance, SciPy's record, course).
 
-    BFGS from up to three starts; the best end wins.
+    BFGS from up to three starts; where its line search fails on the way, Nelder and Mead's search goes on and BFGS ends
+    it. The best end wins.
     """
     size = 5 + data.zb.shape[1] + data.zw.shape[1]
     course: list[float] = []
@@ -99,6 +125,10 @@ def maximise(
         first = np.zeros(size)
         first[:5] = start
         done = minimise(loss, first, method="BFGS", options={"maxiter": max_iter, "gtol": 1e-5})
+        if not done.success and np.abs(done.jac).max() > STEEP and done.nit < max_iter:
+            steps = {"maxiter": max_iter * size, "xatol": 1e-4, "fatol": 1e-6, "adaptive": True}
+            near = minimise(loss, done.x, method="Nelder-Mead", options=steps)
+            done = minimise(loss, near.x, method="BFGS", options={"maxiter": max_iter, "gtol": 1e-5})
         course.append(-float(done.fun))
         if best is None or done.fun < best.fun - 1e-8:
             best = done
@@ -106,6 +136,19 @@ def maximise(
     values, vectors = np.linalg.eigh(hessian)
     covariance = (vectors / np.maximum(values, 1e-3)) @ vectors.T
     return best.x, covariance, best, course
+
+
+def distance_to_mode(slope: np.ndarray, covariance: np.ndarray) -> float:
+    """How far the end of a search is from the mode, in standard errors: Newton's decrement.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.ecological.kernels.king import distance_to_mode
+    >>> distance_to_mode(np.array([0.3, 0.0]), np.diag([0.01, 1.0])) < 0.1
+    True
+    """
+    return float(np.sqrt(max(slope @ covariance @ slope, 0.0)))
 
 
 def _hessian(loss: Callable[..., Any], point: np.ndarray) -> np.ndarray:
