@@ -43,8 +43,9 @@ REFERENCES = {
 METHODS = {
     "EcologicalEM": "EcologicalEM finds the shares of every group that need the least distortion, unit by unit, to "
     "reproduce the totals of all units; every unit's estimates add up to both of its totals. Its derivation, its "
-    "validation on contests whose cells were counted, its error rate and its limits are in the documentation of the "
-    "software named in the appendix, under ecological inference; the methods that courts know are set beside it.",
+    "validation on contests whose cells were counted, its error rate and its limits are in the methods paper in the "
+    "documentation of the software named in the appendix (EcologicalEM: a methods paper); the methods that courts know "
+    "are set beside it.",
     "King": "King's method takes the shares of every unit as draws from one truncated normal distribution and "
     "combines it with the bounds of each unit (King 1997). Its intervals take the model as true: on contests whose "
     "cells were counted, 95% intervals covered 58% to 78% of them.",

@@ -1,6 +1,7 @@
 """What analysts do with an ecological fit: turnout, candidates of choice, polarisation, districts, race from names."""
 
 from sumwise.voting.candidates_of_choice import VotingPatterns, probability_text, voting_patterns
+from sumwise.voting.central_votes import CentralVotes, allocate_central_votes
 from sumwise.voting.districts import district_performance
 from sumwise.voting.homogeneous_precincts import homogeneous_units
 from sumwise.voting.polarisation import POLARISED, decisive_groups, polarised_voting
@@ -9,8 +10,10 @@ from sumwise.voting.turnout_by_group import Turnout, turnout
 
 __all__ = [
     "POLARISED",
+    "CentralVotes",
     "Turnout",
     "VotingPatterns",
+    "allocate_central_votes",
     "bisg",
     "decisive_groups",
     "district_performance",

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sumwise.ecological import doubts
+from sumwise.ecological import doubts, place_shares
 from sumwise.ecological.identification import counted_units
 from sumwise.ecological.king import FEW_UNITS as KING_UNITS
 from sumwise.errors import DataError
@@ -129,12 +129,20 @@ def _verdict(context: Context, found: list[dict[str, Any]], of_voters: bool) -> 
 
 def _estimates(context: Context, summary: Summary, frame: pd.DataFrame, voters: Turnout | None) -> None:
     est = context.model
+    shown, band = frame.rename(columns=BOUNDS), ""
+    if context.method != "Bounds" and min(est.shares_.shape) > 1:
+        for name, part in (("if a fifth", 0.2), ("place-only", 1.0)):
+            shown[name] = place_shares(est, context.data, part).ravel()
+        band = (
+            " if a fifth, place-only: the share if a fifth, or all, of the difference between groups were between the "
+            "places where they live, which no interval includes and no total shows."
+        )
     summary.add(
         "estimates",
         table(
-            frame.rename(columns=BOUNDS),
+            shown,
             "Shares of every group",
-            SHARES,
+            {**SHARES, "if a fifth": "share", "place-only": "share"},
             "estimates.csv",
             about=(
                 "share: if everybody in a unit behaved alike, a point inside the bounds and no estimate. low, high, "
@@ -142,6 +150,7 @@ def _estimates(context: Context, summary: Summary, frame: pd.DataFrame, voters: 
                 else f"low, high: the {context.percent} interval. "
             )
             + "lower bound, upper bound: the range that the totals of all units imply, whatever the model."
+            + band
             + (" count: the number of people that the share amounts to." if context.head_counts else ""),
         ),
     )
