@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from sumwise import plots
+from sumwise.ecological import place_shares
 from sumwise.nonvoting import choices, people_who
 from sumwise.plots.share_heatmap import turned
 from sumwise.report.context import Context
@@ -33,13 +34,22 @@ _TOMOGRAPHY = {
 }
 
 
+def shares_shown(context: Context) -> pd.DataFrame:
+    """The estimates with intervals, bounds, and the shares under partial and place-only voting."""
+    est = context.model
+    shown = context.frames["estimates"].rename(columns=BOUNDS)
+    if context.method != "Bounds" and min(est.shares_.shape) > 1:
+        for name, part in (("if a fifth", 0.2), ("place-only", 1.0)):
+            shown[name] = place_shares(est, context.data, part).ravel()
+    return shown
+
+
 def add_main_figure(context: Context, summary: Summary, voters: Turnout | None = None) -> None:
     """The picture of the findings, of voters where turnout is known; then that of everybody, with the estimates."""
     clauses = [in_words(f) for f in summary.findings if f.get("clause")][:MOST_NAMED]
     title = f"{clauses[0][0].upper()}{'; '.join(clauses)[1:]}" if clauses else None
     numbers = plots.interval_numbers(context.model, context.level)
-    frame = context.frames["estimates"].rename(columns=BOUNDS)
-    data = table(frame, "Shares of every group", SHARES)
+    data = table(shares_shown(context), "Shares of every group", SHARES)
     place = "found"
     if voters is not None and voters.choice.values.shape[1] > 1 and voters.choice.values.size <= MOST_LINES:
         summary.add("found", _voters_figure(context, voters, title))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from sumwise.ecological import doubts, place_shares
+from sumwise.ecological import doubts
 from sumwise.ecological.identification import counted_units
 from sumwise.ecological.king import FEW_UNITS as KING_UNITS
 from sumwise.errors import DataError
@@ -18,7 +18,7 @@ from sumwise.report import unit_tables
 from sumwise.report.context import Context, listed, plural
 from sumwise.report.summary import Summary, bullets, facts, note, table
 from sumwise.report.text.ecological.certainty import add_certainty, add_context_effects
-from sumwise.report.text.ecological.figures import add_main_figure, add_polarisation
+from sumwise.report.text.ecological.figures import add_main_figure, add_polarisation, shares_shown
 from sumwise.report.text.ecological.findings import alike_units, findings, in_words, small_groups, voters_meant
 from sumwise.report.text.ecological.wording import ASSUMED, BOUNDS, MODEL_ONLY, RISKS, SHARES
 from sumwise.voting import Turnout, turnout
@@ -71,7 +71,7 @@ def write(context: Context) -> Summary:
     summary.findings = findings(context, bool(curved), voters)
     summary.lead = [_verdict(context, summary.findings, voters is not None), *cautions]
     add_main_figure(context, summary, voters)
-    _estimates(context, summary, estimates, voters)
+    _estimates(context, summary, voters)
     add_certainty(context, summary)
     _assumptions(context, summary)
     return summary
@@ -127,12 +127,10 @@ def _verdict(context: Context, found: list[dict[str, Any]], of_voters: bool) -> 
     return f"{known} {context.method} estimates that {phrase}.{of} {sure}"
 
 
-def _estimates(context: Context, summary: Summary, frame: pd.DataFrame, voters: Turnout | None) -> None:
+def _estimates(context: Context, summary: Summary, voters: Turnout | None) -> None:
     est = context.model
-    shown, band = frame.rename(columns=BOUNDS), ""
-    if context.method != "Bounds" and min(est.shares_.shape) > 1:
-        for name, part in (("if a fifth", 0.2), ("place-only", 1.0)):
-            shown[name] = place_shares(est, context.data, part).ravel()
+    shown, band = shares_shown(context), ""
+    if "place-only" in shown:
         band = (
             " if a fifth, place-only: the share if a fifth, or all, of the difference between groups were between the "
             "places where they live, which no interval includes and no total shows."
@@ -142,7 +140,7 @@ def _estimates(context: Context, summary: Summary, frame: pd.DataFrame, voters: 
         table(
             shown,
             "Shares of every group",
-            {**SHARES, "if a fifth": "share", "place-only": "share"},
+            SHARES,
             "estimates.csv",
             about=(
                 "share: if everybody in a unit behaved alike, a point inside the bounds and no estimate. low, high, "

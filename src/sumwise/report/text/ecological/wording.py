@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-SHARES = dict.fromkeys(("share", "low", "high", "lower bound", "upper bound"), "share") | {"count": "count"}
+SHARES = dict.fromkeys(("share", "low", "high", "lower bound", "upper bound", "if a fifth", "place-only"), "share")
+SHARES |= {"count": "count"}
 BOUNDS = {"lower_bound": "lower bound", "upper_bound": "upper bound"}
 POOLING = {
     "alone": "The contest was fitted with others, and borrowed nothing from them.",
