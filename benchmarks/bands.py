@@ -90,13 +90,13 @@ def chained(steps, tracks):
     return np.array(out)
 
 
-def of_grid(places, abundance, tracks, **options):
-    """Probabilities (birds, candidates) under every movement of the default grid."""
+def of_grid(places, abundance, tracks, returning=False, **options):
+    """Probabilities (birds, candidates) under every movement of the default grid, given the return if asked."""
     grid = [Movement(stay, scale * places.unit) for stay in STAYS for scale in SCALES]
     columns = []
     for movement in grid:
         flow = FlowModel(places, movement, cyclic=True, **options).fit(abundance)
-        columns.append(flow.predict_tracks(tracks))
+        columns.append(flow.predict_tracks(tracks, returning))
     return grid, np.column_stack(columns)
 
 
@@ -159,7 +159,22 @@ def chosen(kind):
     return part
 
 
-PARTS = {"baselines": baselines, "alone": alone, "fixed": chosen("fixed"), "varying": chosen("varying")}
+def returned(places, abundance, tracks):
+    """Birds that come back after a year: movement and probabilities given their return."""
+    grid, table = of_grid(places, abundance, tracks, returning=True)
+    yield "stay and scale chosen on bands, given the return", one_chosen(table), {}
+    weights = mixture_weights(table)
+    kept = {str(m): round(float(w), 3) for m, w in zip(grid, weights) if w >= 0.02}
+    yield "bands in the likelihood, given the return", mixed(table), {"weights_on_all_birds": kept}
+
+
+PARTS = {
+    "baselines": baselines,
+    "alone": alone,
+    "fixed": chosen("fixed"),
+    "varying": chosen("varying"),
+    "returning": returned,
+}
 
 
 def main():

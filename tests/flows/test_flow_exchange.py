@@ -98,6 +98,17 @@ def test_xarray_and_netcdf_in_and_out(flow, tmp_path):
         np.testing.assert_allclose(again.places_.positions, TOWNS.positions)
 
 
+def test_a_list_of_flows_says_what_the_tables_say(flow, tmp_path):
+    xarray = pytest.importorskip("xarray")
+    flow.to_xarray(dense=False, least=1e-9).to_netcdf(tmp_path / "flows.nc")
+    full = flow.to_xarray()["flow"].values
+    with xarray.open_dataset(tmp_path / "flows.nc") as back:
+        made = np.zeros_like(full)
+        made[tuple(back[f"flow_{k}"].values for k in ("step", "origin", "destination"))] = back["flow"].values
+    np.testing.assert_allclose(made, full, atol=1e-9)
+    assert set(flow.to_xarray(dense=False).sizes) == {"time", "place", "step", "flow_number"}
+
+
 def test_a_grid_of_an_array_is_read_without_its_empty_cells():
     xarray = pytest.importorskip("xarray")
     values = np.arange(1.0, 13.0).reshape(2, 2, 3)

@@ -108,3 +108,23 @@ def test_a_map_of_one_place_has_no_scale_bar(positions, bar):
     numbers = {"positions": positions, "values": np.ones(len(positions)), "label": "birds", "title": "week 1"}
     said = [text.get_text() for text in plot_places(numbers).texts]
     assert said == ([] if bar is None else [bar])
+
+
+def test_maps_in_degrees_show_the_land_around_them():
+    from sumwise.plots.land import land
+
+    gulf = np.array([[-95.0, 25.0], [-80.0, 35.0]])
+    found = land(gulf)
+    coast = np.concatenate(found)
+    assert len(found)
+    assert np.nanmin(np.abs(coast - [-82.8, 27.8]).sum(axis=1)) < 1.5  # Tampa lies at the sea
+    assert not land(np.array([[-150.0, -40.0]]))  # the South Pacific
+    east, west = (np.sort(np.concatenate(land(np.array([[lon, -17.5]])))[:, 1]) for lon in (179.0, -181.0))
+    np.testing.assert_allclose(east, west)  # Fiji, by either name of its meridian
+
+
+def test_places_in_plain_coordinates_have_no_land():
+    numbers = {"positions": [[0.0, 50.0], [5.0, 45.0]], "values": [1.0, 2.0], "title": "t", "label": "l"}
+    with_land = plots.plot_places({**numbers, "lonlat": True})
+    without = plots.plot_places({**numbers, "lonlat": False})
+    assert len(with_land.lines) > len(without.lines)

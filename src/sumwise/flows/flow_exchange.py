@@ -11,7 +11,7 @@ import pandas as pd
 from scipy import sparse
 
 from sumwise import checks
-from sumwise.collective.counts import dense
+from sumwise.collective.counts import dense as as_dense
 from sumwise.errors import DataError
 from sumwise.extras import require
 from sumwise.flows.flow_summaries import FlowSummaries
@@ -48,7 +48,7 @@ def od_table(given: Any, places: Places) -> np.ndarray:
            [1., 7.]])
     """
     if not (is_frame(given) or isinstance(given, dict)):
-        return dense(given)
+        return as_dense(given)
     n = len(places)
     names = list(given) if isinstance(given, dict) else list(given.columns)
     if set(FLOW_COLUMNS) <= set(names):
@@ -120,7 +120,7 @@ class FlowExchange(FlowSummaries):
         else:
             table = sparse.diags_array(np.maximum(self.nodes_[k], 0.0)) @ self.transitions(from_time, to_time)
         rows, columns = (pd.Index(list(self.places_.names), name=side) for side in ("origin", "destination"))
-        return pd.DataFrame(dense(table), index=rows, columns=columns)
+        return pd.DataFrame(as_dense(table), index=rows, columns=columns)
 
     def flow_frame(self, from_time: Any, least: float = 0.05) -> pd.DataFrame:
         """Return the flows of a step with the columns of scikit-mobility: origin, destination, flow."""
@@ -162,21 +162,22 @@ class FlowExchange(FlowSummaries):
             raise DataError(f"Nobody moves after {from_time!r} by flows of {least:g} or more.")
         return frame.GeoDataFrame.from_features(lines, crs="EPSG:4326")
 
-    def to_xarray(self) -> Any:
+    def to_xarray(self, dense: bool = True, least: float = 0.05) -> Any:
         """Return estimated counts (time, place) and flows (step, origin, destination) as an `xarray.Dataset`.
 
-        ``to_xarray().to_netcdf(path)`` writes NetCDF. Needs the extra ``geo``.
+        ``to_xarray().to_netcdf(path)`` writes NetCDF. With ``dense=False`` flows are listed along one dimension, with
+        the numbers of their step, origin and destination: all of `least` or more. Needs the extra ``geo``.
         """
         xarray = require("xarray")
         n, steps = len(self._fitted("steps_").places_), len(self.steps_[0])
-        if n * n * steps > MOST_CELLS:
+        if dense and n * n * steps > MOST_CELLS:
             raise DataError(
                 f"{steps} steps between {n} places would take {8e-9 * n * n * steps:.0f} GB as dense arrays.",
-                hint="write single steps with flow_frame, or regions with connectivity.",
+                hint="list the flows: to_xarray(dense=False).",
             )
         names = [str(a) if not isinstance(a, (int, float, str)) else a for a in self.places_.names]
-        flows = np.stack([dense(self._step(k)) for k in range(steps)])
-        place: dict[str, Any] = {"place": names, "origin": names, "destination": names}
+        place: dict[str, Any] = {"place": names} | ({"origin": names, "destination": names} if dense else {})
+        flows = self._flow_tables() if dense else self._flow_list(least)
         given = self.places_
         pairs = {"lon": given.lon, "lat": given.lat, "x": given.x, "y": given.y}
         where = {k: ("place", v) for k, v in pairs.items() if v is not None}
@@ -185,13 +186,28 @@ class FlowExchange(FlowSummaries):
             {
                 "counted": (("time", "place"), self.counts_),
                 "estimated": (("time", "place"), self.nodes_),
-                "flow": (("step", "origin", "destination"), flows),
+                **flows,
             },
             coords={"time": times, "step": times[:steps], **place, **where},
         )
         made.attrs["individuals"] = float(self.n_)
         made.attrs["title"] = "Flows estimated from counts by sumwise.flows.FlowModel"
         return made
+
+    def _flow_tables(self) -> dict[str, Any]:
+        tables = np.stack([as_dense(self._step(k)) for k in range(len(self.steps_[0]))])
+        return {"flow": (("step", "origin", "destination"), tables)}
+
+    def _flow_list(self, least: float) -> dict[str, Any]:
+        """Flows of `least` or more, and numbers from 0 of their steps, origins and destinations."""
+        parts = []
+        for k in range(len(self.steps_[0])):
+            table = sparse.coo_array(self._step(k))
+            kept = table.data >= least
+            parts.append((np.full(int(kept.sum()), k), table.row[kept], table.col[kept], table.data[kept]))
+        columns = [np.concatenate(column) for column in zip(*parts)]
+        names = ("flow_step", "flow_origin", "flow_destination", "flow")
+        return {name: (("flow_number",), column) for name, column in zip(names, columns)}
 
     def _lonlat(self) -> np.ndarray:
         places = self._fitted("steps_").places_

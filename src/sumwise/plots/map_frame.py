@@ -9,6 +9,7 @@ import numpy as np
 
 from sumwise.extras import require
 from sumwise.plots.labels import NARROW_FIGURE, axes_or_new, short, wrapped_names
+from sumwise.plots.land import land
 
 
 def places_on_map(model: Any) -> dict[str, Any]:
@@ -42,8 +43,8 @@ class MapFrame:
     """A map on axes: `points` turns coordinates of the numbers into those of the axes.
 
     `numbers` has ``positions`` (L, 2), ``lonlat`` (whether they are degrees; default true) and perhaps ``names`` of
-    the places and ``outlines`` (a list of rings). With a `projection` (anything that pyproj takes), degrees are
-    projected.
+    the places and ``outlines`` (a list of rings; default: of the world's land). With a `projection` (anything that
+    pyproj takes), degrees are projected.
     """
 
     def __init__(self, numbers: Mapping[str, Any], outlines: Any, projection: Any, ax: Any):
@@ -59,7 +60,9 @@ class MapFrame:
         self.bar: tuple[np.ndarray, float, str] | None = None  # where the scale bar begins and ends, and its length
         self.names = [str(name) for name in numbers.get("names", ())]
         given = rings(outlines) if outlines is not None else numbers.get("outlines")
-        for ring in () if given is None else given:
+        if given is None:
+            given = land(np.asarray(numbers["positions"], dtype=float).reshape(-1, 2)) if self.lonlat else ()
+        for ring in given:
             self.ax.plot(
                 *self.points(ring).T, color="0.4", linewidth=0.6, linestyle="-", zorder=2.5
             )  # above the places
