@@ -12,6 +12,7 @@ from contract import (
     CHECKS,
     FAMILIES,
     OWN_CASES,
+    check_declared,
     check_parameters,
     check_record,
     check_saving,
@@ -122,7 +123,7 @@ class CountsRowsInstead(Honest):
         return super().score(margins)
 
 
-@pytest.mark.parametrize("check", [c for c in CHECKS if c is not check_saving])
+@pytest.mark.parametrize("check", [c for c in CHECKS if c not in (check_saving, check_declared)])
 def test_an_honest_estimator_passes(check, tmp_path):
     check(Honest, margins_case(), tmp_path)
 
@@ -138,6 +139,7 @@ def test_an_honest_estimator_passes(check, tmp_path):
         (GoesOnFromBefore, check_seed),
         (KeepsNoRecord, check_record),
         (CountsRowsInstead, check_splitting),
+        (Honest, check_declared),
         (Honest, check_saving),  # not a public class of the package: saving refuses it
     ],
 )

@@ -5,7 +5,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from contract import CASES, OWN_CASES, estimators, fitted_once
 from sumwise.errors import DataError
 from sumwise.learned import check_learned, check_part
 
@@ -50,16 +49,3 @@ def test_lengths_are_shared_between_parts():
     sizes = {"d": 2}
     check_part("coef_", np.zeros((2, 3)), "float d k", sizes)
     assert sizes == {"d": 2, "k": 3}
-
-
-@pytest.mark.parametrize("kind", estimators(), ids=lambda kind: kind.__name__)
-def test_every_learned_array_of_an_estimator_is_declared(kind):
-    name = kind.__name__
-    case = (OWN_CASES.get(name) or CASES[kind.__module__.split(".")[1]])()
-    rules = ";".join(vars(base).get("_learned", "") for base in kind.__mro__)
-    declared = {
-        part.strip().removesuffix("?") for rule in rules.split(";") for part in rule.partition(":")[0].split(",")
-    }
-    learned = {name for name, value in vars(fitted_once(kind, case)).items() if isinstance(value, np.ndarray)}
-    others = {"penalty_", "reference_"}  # a number, or one for each column; an array, or bags, checked by itself
-    assert learned - declared <= others

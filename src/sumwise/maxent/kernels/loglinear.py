@@ -323,6 +323,7 @@ def term_scores(lay: Layout, codes: np.ndarray, theta: np.ndarray) -> np.ndarray
 
 def class_scores(lay: Layout, theta: np.ndarray, offsets: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Log-probabilities of the classes up to a constant per row, (n, K), of level codes (n, D)."""
-    check_shapes({"theta": (theta, (len(theta), int(lay.term_starts[-1])))})
+    shape = (len(theta), int(lay.term_starts[-1]))
+    check_shapes({"theta": (theta, shape), "offsets": (offsets, (2 if len(theta) == 1 else len(theta),))})
     scores = term_scores(lay, codes, theta)
     return (np.column_stack([np.zeros(len(scores)), scores[:, 0]]) if len(theta) == 1 else scores) + offsets
