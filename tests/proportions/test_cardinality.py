@@ -280,3 +280,17 @@ def test_the_saddlepoint_leads_an_exact_fit_where_exact_inference_is_costly(size
     bags = Bags(values, np.arange(0, 6 * size + 1, size))
     CardinalityClassifier(penalty=0.5).fit(bags, counts)
     assert len(led) == wanted
+
+
+def test_the_default_looks_for_models_that_are_not_linear_beyond_one_prior():
+    from sklearn.datasets import load_digits
+    from sklearn.metrics import roc_auc_score
+
+    digits = load_digits()
+    order = np.random.default_rng(0).permutation(len(digits.data))
+    values, labels = digits.data[order], (digits.target[order] >= 5).astype(int)
+    varying = values[:1200].std(axis=0) > 0
+    bags = Bags(values[:1200, varying], np.arange(0, 1201, 10))
+    clf = CardinalityClassifier().fit(bags, labels[:1200].reshape(-1, 10).sum(axis=1))
+    assert {c["model"] for c in clf.candidates_} == {"fourier"}  # its first prior predicts worse than a linear model
+    assert roc_auc_score(labels[1200:], clf.predict_proba(values[1200:, varying])[:, 1]) > 0.955  # linear: .948
