@@ -77,3 +77,19 @@ def test_a_model_that_is_not_linear_says_so_and_nearly_covers_subgroups(tmp_path
     sumwise.save(clf, tmp_path / "m.sumwise")
     again = sumwise.load(tmp_path / "m.sumwise")
     np.testing.assert_array_equal(again.predict_interval(bags.values[:5]), clf.predict_interval(bags.values[:5]))
+
+
+def test_bags_with_effects_of_their_own_are_warned_of():
+    bags, _, counts, _ = world(1, n_bags=80, own=1.0)
+    clf = CardinalityClassifier("linear").fit(bags, counts)
+    assert clf.dispersion_ > 2
+    for ask in (clf.draws, lambda: clf.predict_interval(bags.values[:3])):
+        with pytest.warns(ModelWarning, match="vary .* times as much as their members explain"):
+            ask()
+    CardinalityClassifier("linear", random_intercept=True).fit(bags, counts).draws()  # no warning
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_counts_that_are_as_the_model_are_not_warned_of(seed):
+    bags, _, counts, _ = world(seed, n_bags=60)
+    CardinalityClassifier("linear").fit(bags, counts).draws()

@@ -30,6 +30,7 @@ class Candidate:
     parts: list  # parameters without each group
     held_out: np.ndarray  # (n_bags,) log-likelihood of each bag under the fit without its group
     weight: float = np.nan
+    dispersion: float = 1.0  # of held-out counts, over what the first candidate says
 
 
 def held_out_groups(n_bags: int, n_groups: int) -> np.ndarray:
@@ -128,7 +129,8 @@ class _Run:
         keys = sorted(key for key in self.candidates if self.matters(*key))
         held_out = [self.candidates[key].held_out for key in keys]
         weights = average_weights(held_out, [-abs(step) * STEP / SPREAD for _, step in keys], self.dispersion)
-        return [replace(self.candidates[key], weight=float(w)) for key, w in zip(keys, weights)]
+        known = {"dispersion": self.dispersion}
+        return [replace(self.candidates[key], weight=float(w), **known) for key, w in zip(keys, weights)]
 
 
 def count_residuals(likelihood: BagLikelihood, value: Value) -> tuple[np.ndarray, np.ndarray]:

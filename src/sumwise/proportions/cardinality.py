@@ -100,6 +100,7 @@ class CardinalityClassifier(PosteriorClassifier):
     candidates_ : list of dict
         The models averaged: ``class`` (of one against the rest, else None), ``model``, ``deviation`` of prior
         log-odds, ``weight``, and mean ``held_out`` log-likelihood per bag.
+    dispersion_ : float, how many times as much held-out counts vary as the model says; 1 where a penalty is given.
     penalty_ : float or array, the one given, or that of the prior in the middle of the linear candidates.
     intercept_scale_ : float or None, the deviation of bags' intercepts.
     error_ : float, the largest estimated error of a member's posterior (0 where inference was exact).
@@ -301,6 +302,7 @@ class CardinalityClassifier(PosteriorClassifier):
         scales = [fit.scale for fit in fits if fit.scale is not None]
         self.intercept_scale_ = (scales[0] if len(scales) == 1 else scales) if scales else None
         facts = [(c if len(fits) > 1 else None, one) for c, fit in enumerate(fits) for one in fit.candidates]
+        self.dispersion_ = max((one.dispersion for _, one in facts), default=1.0)
         self.candidates_ = [
             {"class": c, "model": one.basis, "deviation": one.deviation, "weight": one.weight}
             | {"held_out": float(one.held_out.mean())}

@@ -154,6 +154,19 @@ class PosteriorClassifier(BagClassifier):
             "for each, the prior decides them."
         )
 
+    def _warn_of_dispersion(self) -> None:
+        """Warn where counts vary more than the model says: its coefficients are pulled towards zero then."""
+        found = vars(self).get("dispersion_", 1.0)
+        n_coefs = len(self.features_.names)
+        # of held-out bags as the model: 1 and the error of the coefficients, give or take the error of a variance
+        if found > 1.0 + n_coefs / self.n_units_ + 3.0 * np.sqrt(2.0 / self.n_units_):
+            warnings.warn(
+                f"Counts of bags vary {found:.2g} times as much as their members explain. Coefficients are then too "
+                "near to zero, and intervals too narrow. Hint: random_intercept=True gives bags effects of their own.",
+                ModelWarning,
+                stacklevel=3,
+            )
+
     def draws(self, n_draws: int = 1000, random_state: Any = 0) -> Draws:
         """Draws of the coefficients of the linear model: log-odds per unit, of levels against a reference.
 
@@ -189,6 +202,7 @@ class PosteriorClassifier(BagClassifier):
                 ModelWarning,
                 stacklevel=2,
             )
+        self._warn_of_dispersion()
         theta = self._parameter_draws(n_draws, random_state, linear=True)
         d = len(self.features_.names)
         table = np.concatenate([theta[..., :d], theta[..., -1:]], axis=2)
@@ -209,6 +223,7 @@ class PosteriorClassifier(BagClassifier):
         why = self._few_bags() if "features_" in vars(self) else None
         if why is not None:
             raise DataError(why, hint="give more bags or fewer features; subgroups(...) still has intervals.")
+        self._warn_of_dispersion()
         bags, tail = self.design(X), 0.5 * (1.0 - checks.fraction(level, "level"))
         theta = self._parameter_draws(n_draws, random_state)
         n_classes, ends = self.n_classes_, []
