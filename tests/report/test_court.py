@@ -7,7 +7,7 @@ import re
 import pytest
 
 from sumwise import synthetic
-from sumwise.ecological import Bounds, EcologicalEM
+from sumwise.ecological import Bounds, EcologicalEM, King
 from sumwise.errors import DataError, UnknownName
 from sumwise.report import Report, court_edition, report
 from sumwise.report.summary import bullets
@@ -38,7 +38,7 @@ def test_everything_is_numbered_and_nothing_is_folded(made):
     for word in ("SHA-256 abc", "It stopped early.", "Polarised voting", "Every unit", "478 U.S. 30", "Definitions"):
         assert word in page
     assert all(str(unit) in page for unit in M.units[:3])
-    assert page.partition("Appendix A")[2].count("<tr>") > 2 * 40  # both groups of every unit
+    assert page.partition("Exhibit A")[2].count("<tr>") > 2 * 40  # both groups of every unit
     assert "display: table-header-group" in page
 
 
@@ -55,7 +55,7 @@ def test_what_stands_for_all_others_is_no_candidate_and_no_training_curve_is_sho
 def test_probabilities_never_read_as_certainty(made):
     est, found = made
     page = court_edition(found, None, est)
-    shown = re.sub(r"Homogeneous units.*?</table>", "", page.partition("Appendix")[0], flags=re.DOTALL)
+    shown = re.sub(r"Homogeneous units.*?</table>", "", page.partition("Exhibit A")[0], flags=re.DOTALL)
     assert not re.search(r"<td[^>]*>1(\.0+)?</td>", shown)
 
 
@@ -82,6 +82,17 @@ def test_bounds_have_no_voting_patterns():
     page = court_edition(report(est, M), None, est)
     assert "Polarised voting" not in page
     assert "Duncan and Davis 1953" in page
+
+
+def test_the_choice_of_the_lead_method_is_stated_first(made):
+    est, found = made
+    by_analyst = court_edition(found, {}, est)
+    king = King(n_draws=50).fit(M)
+    by_convention = court_edition(report(king, M, compare=()), {}, king)
+    first = [re.search(r'id="p1".*?</p>', page, re.DOTALL).group() for page in (by_analyst, by_convention)]
+    assert "EcologicalEM, was chosen by the analyst" in first[0]
+    assert "by convention and not by its results" in first[1]
+    assert "compared with it below" not in by_convention
 
 
 def test_unknown_keys_and_other_families_are_refused(made):

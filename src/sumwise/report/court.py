@@ -44,7 +44,7 @@ METHODS = {
     "EcologicalEM": "EcologicalEM finds the shares of every group that need the least distortion, unit by unit, to "
     "reproduce the totals of all units; every unit's estimates add up to both of its totals. Its derivation, its "
     "validation on contests whose cells were counted, its error rate and its limits are in the methods paper in the "
-    "documentation of the software named in the appendix (EcologicalEM: a methods paper); the methods that courts know "
+    "documentation of the software named in Exhibit C (EcologicalEM: a methods paper); the methods that courts know "
     "are set beside it.",
     "King": "King's method takes the shares of every unit as draws from one truncated normal distribution and "
     "combines it with the bounds of each unit (King 1997). Its intervals take the model as true: on contests whose "
@@ -54,6 +54,14 @@ METHODS = {
     "Goodman": "Goodman's regression regresses outcome shares on group shares over units (Goodman 1953).",
     "Bounds": "The method of bounds states what the totals imply without any model (Duncan and Davis 1953).",
 }
+CONVENTION = (
+    "The lead method was chosen by convention and not by its results: King's method for two groups and two outcomes, "
+    "the hierarchical R x C model of Rosen et al. for larger tables."
+)
+ANALYST = (
+    "The lead method, {}, was chosen by the analyst. By convention King's method (two groups and two outcomes) or the "
+    "hierarchical R x C model of Rosen et al. (larger tables) leads."
+)
 DEFINITIONS = {
     "Unit": "The smallest area with totals, such as a precinct.",
     "Share": "Of the people in a group, the part with an outcome. Estimates are for all units together.",
@@ -147,6 +155,7 @@ def court_edition(
         raise DataError("The court edition is for reports on margins.", hint="write the plain report.")
     pages = Pages()
     pages.section("I. Findings")
+    pages.say(*lead_method(report))
     opinions(pages, report, model)
     reservation(pages)
     pages.section("II. Data")
@@ -197,6 +206,20 @@ def opinions(pages: Pages, report: Any, model: Any) -> None:
         if patterns and found["what"].startswith("Share of"):
             continue  # said above, among voters, with how sure it is
         pages.say(*sentences(found))
+
+
+def lead_method(report: Any) -> list[str]:
+    """How the leading method was chosen: by convention, by the analyst, or because only bounds are possible."""
+    method, record = report.summary["method"], report.summary["record"]
+    if method == "Bounds":
+        return [
+            "No method that estimates shares leads: the findings are what the totals imply, a range for each share."
+        ]
+    small = len(record["groups"]) == len(record["outcomes"]) == 2
+    conventional = method == ("King" if small else "MultinomialDirichlet")
+    titles = [block.get("title") for block in _blocks(report, "certainty")]
+    compared = ["Other methods are compared with it below."] if "Other methods on the same data" in titles else []
+    return [CONVENTION if conventional else ANALYST.format(method), *compared]
 
 
 def _patterns(report: Any, model: Any) -> list[tuple[str, str]]:
@@ -347,7 +370,7 @@ def limits(pages: Pages, *reports: Any, title: str) -> None:
 
 def unit_appendix(pages: Pages, reports: Mapping[str, Any]) -> None:
     """Every unit of every report."""
-    pages.section("Appendix A. Every unit", appendix=True)
+    pages.section("Exhibit A. Every unit", appendix=True)
     for name, report in reports.items():
         if name:
             pages.add(kind="heading", text=name)
@@ -366,7 +389,7 @@ def reproduction(pages: Pages, provenances: Mapping[str, Mapping[str, Any]], pro
 
     What all contests have in common is stated once; `problem` is the file from which those of the contests were made.
     """
-    pages.section("Appendix C. How to get the same numbers", appendix=True)
+    pages.section("Exhibit C. How to get the same numbers", appendix=True)
     every = list(provenances.values())
     alike = {key for key in RUN if every and all(given.get(key) == every[0].get(key) for given in every)}
     for name, given in provenances.items():
@@ -421,7 +444,7 @@ def figure_appendix(pages: Pages, reports: Mapping[str, Any]) -> None:
     behind = {name: _behind_figures(report) for name, report in reports.items()}
     if not any(behind.values()):
         return
-    pages.section("Appendix B. Numbers behind the figures", appendix=True)
+    pages.section("Exhibit B. Numbers behind the figures", appendix=True)
     pages.say(
         "Numbers behind contours, maps and figures with a mark for every unit are in the file tables.xlsx that comes "
         "with this report."

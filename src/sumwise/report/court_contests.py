@@ -60,6 +60,8 @@ def court_edition_contests(
         raise DataError("There are no contests.", hint="fit the problem first.")
     pages = Pages()
     pages.section("I. Findings over all contests")
+    for words in dict.fromkeys(" ".join(court.lead_method(result.report)) for result in contests.values()):
+        pages.say(words)
     _together(pages, contests)
     titles = {name: f"Contest {chr(65 + k) if k < 26 else str(k + 1)}: {name}" for k, name in enumerate(contests)}
     pages.section("II. Findings by contest")
