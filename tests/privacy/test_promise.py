@@ -39,7 +39,9 @@ def test_tables_model_report_and_files_state_the_same_promise(noisy, tmp_path):
     write_tables_folder(noisy, tmp_path / "noisy")
     facts = json.loads((tmp_path / "noisy" / "summary.json").read_text())
     assert facts["provenance"]["promise"] == json.loads(json.dumps(promise.describe()))
-    assert str(promise) in model.report(noisy).json()
+    report = json.loads(model.report(noisy).json())
+    assert str(promise) in json.dumps(report["sections"])
+    assert report["record"]["promise"] == json.loads(json.dumps(promise.describe()))
 
 
 def test_several_releases_add_up():

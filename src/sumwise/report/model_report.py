@@ -224,6 +224,7 @@ def report(
         summary.add("provenance", bullets(list(context.notes), "How the data were prepared"))
     if getattr(model, "promise", None) is not None:
         summary.add("provenance", bullets([str(model.promise)], "Privacy"))
+        summary.record["promise"] = model.promise.describe()
     return Report(summary.to_dict(), context.frames)
 
 
