@@ -138,3 +138,12 @@ def test_properties_that_are_no_object_are_an_error_of_the_input(tmp_path, capsy
     path.write_text(json.dumps({"type": "FeatureCollection", "features": features}))
     assert main(["init", str(path), "--out", str(tmp_path / "p.toml")]) == 2
     assert "feature 2" in capsys.readouterr().err
+
+
+def test_a_list_of_objects_is_read_as_records(tmp_path):
+    path = tmp_path / "votes.json"
+    path.write_text(json.dumps([{"ward": "A", "yes": 3}, {"ward": "B", "yes": 4, "no": 1}]))
+    sheet = open_geojson(path)
+    assert sheet.columns == ("ward", "yes", "no")
+    assert sheet.row(1) == "record 2"
+    assert sheet.frame["no"].isna().tolist() == [True, False]

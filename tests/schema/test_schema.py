@@ -125,3 +125,62 @@ def test_votes_without_people_are_asked_about():
 def test_answers_to_no_question_are_refused():
     with pytest.raises(DataError, match="no question 'fewr'"):
         Schema.infer(votes(12), {"fewr": "they did not vote"})
+
+
+def test_columns_that_are_called_by_numbers_are_read():
+    frame = votes(12).set_axis(range(5), axis=1)
+    answers = {"columns.groups": "1,2", "columns.outcomes": "3,4"}
+    margins = Schema.infer(frame, answers).read(frame)
+    np.testing.assert_array_equal(margins.rows, frame[[1, 2]])
+
+
+def test_several_rows_of_names_are_refused():
+    frame = votes(12)
+    frame.columns = pd.MultiIndex.from_tuples([("votes", name) for name in frame])
+    with pytest.raises(DataError, match="several rows of column names"):
+        Schema.infer(frame)
+
+
+def test_answers_before_the_columns_were_named_stay():
+    """A person who answers one question, and names the columns at the next, isn't refused the first answer."""
+    frame = votes(12).rename(columns={"yes": "Smith", "no": "Jones"})
+    frame["Smith"] //= 2
+    answers = {"confirm": NAME, "columns.groups": "young,old", "columns.outcomes": "Smith,Jones", "fewer": "they did"}
+    assert Schema.infer(frame, answers).read(frame).col_names == ("Smith", "Jones", "no vote")
+    with pytest.raises(DataError, match="no question 'columns.outcme'"):
+        Schema.infer(frame, {**answers, "columns.outcme": "Smith"})
+
+
+@pytest.mark.parametrize("number", ["3", "none of these: I"])
+def test_the_way_out_can_be_answered_by_number_or_beginning(number):
+    frame = votes(12)
+    frame["no"] //= 2
+    keys = [q.key for q in Schema.infer(frame, {"confirm": number}).questions]
+    assert keys[0] == "form"
+    keys = [q.key for q in Schema.infer(frame, {"confirm": number, "form": "a unit"}).questions]
+    assert keys == ["columns.groups", "columns.outcomes"]
+
+
+def test_columns_of_bags_and_series_can_be_named():
+    individuals = people(24, 20)
+    frame = individuals.rename(columns={"area": "team", "vote": "won"})
+    bags, counts = Schema.infer(frame, {"columns.bag": "team", "columns.label": "won"}).read(frame)
+    assert len(bags) == 24
+    np.testing.assert_array_equal(counts, results(individuals)["yes"])
+    series = flocks(5, 3)[["week", "site", "birds"]].set_axis(["a", "b", "c"], axis=1)
+    schema = Schema.infer(series, {"columns.time": "a", "columns.place": "b", "columns.count": "c"})
+    assert len(schema.read(series)) == len(series)
+
+
+def test_a_second_split_of_people_is_no_contest():
+    frame = votes(12).assign(renters=lambda d: d["young"] // 2, owners=lambda d: d["old"] + d["young"] - d["renters"])
+    assert {"groups", "contests"} & {q.key for q in Schema.infer(frame).questions}
+
+
+def test_two_frames_in_any_order_are_matched_by_their_columns():
+    frame = votes(12)
+    rows = frame.melt("precinct", ["yes", "no"], "candidate", "votes")
+    sources = [rows, frame[["precinct", "young", "old"]]]
+    margins = Schema.infer(sources).read(sources)
+    assert margins.col_names == ("yes", "no")
+    np.testing.assert_array_equal(margins.rows, frame[["young", "old"]])

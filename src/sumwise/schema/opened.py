@@ -16,6 +16,7 @@ from sumwise.io.endings import kind_of
 from sumwise.io.formats.files import Opening, open_sheet
 from sumwise.io.formats.sheet import Sheet
 from sumwise.schema.problem import Problem
+from sumwise.schema.source import text_names
 
 OPENING = {
     "separator": "what separates fields, where the file doesn't show it",
@@ -148,7 +149,7 @@ def _marked(problem: Problem, sheet: Sheet) -> Sheet:
 def _opened(source: Any, path: Path | None, columns: Any, ids: Any, opening: dict[str, Any]) -> Sheet:
     """A sheet; the last two files stay open in memory, since several contests are read from them in turn."""
     if path is None or not path.is_file():
-        return open_sheet(source, columns, ids, **opening)
+        return open_sheet(text_names(source), columns, ids, **opening)
     facts = path.stat()
     key = (str(path.absolute()), facts.st_mtime_ns, facts.st_size, repr((columns, ids, sorted(opening.items()))))
     if key not in OPENED:

@@ -6,7 +6,10 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from sumwise import checks
+from sumwise.errors import DataError
 from sumwise.io.formats.files import open_file, open_sheet
 from sumwise.io.formats.sheet import Sheet
 from sumwise.schema.columns import Grid, grid_of
@@ -27,5 +30,17 @@ def open_table(source: Any, interview: Interview, opening: dict[str, Any]) -> Sh
     if path is not None and path.exists() and not path.is_dir():
         checks.ordinary_file(path)
     if path is None or not path.is_file():
-        return open_sheet(source, **opening)
+        return open_sheet(text_names(source), **opening)
     return open_file(path, None, (), opening, interview)
+
+
+def text_names(source: Any) -> Any:
+    """A pandas frame whose columns are called by texts, as those of a file are; anything else as it is."""
+    if not isinstance(source, pd.DataFrame) or all(isinstance(name, str) for name in source.columns):
+        return source
+    if isinstance(source.columns, pd.MultiIndex):
+        hint = "give each column one name: frame.columns = frame.columns.map(' '.join)."
+        raise DataError("The frame has several rows of column names.", hint=hint)
+    named = source.set_axis([str(name) for name in source.columns], axis=1)
+    checks.unique(tuple(named.columns), "The columns of the frame, as text,")
+    return named

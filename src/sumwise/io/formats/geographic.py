@@ -17,15 +17,19 @@ from sumwise.io.sizes import decoded_limit, machine_memory
 
 
 def open_geojson(path: Path) -> Sheet:
-    """The properties of a FeatureCollection's features; shapes are left out."""
+    """The properties of a FeatureCollection's features, without shapes; or the objects of a list, as records."""
     shown = repr(str(path))
     try:
         read = read_json(path)
     except (ValueError, OSError) as error:
         raise DataError(f"{shown} is not valid JSON: {error}.", hint="is the file complete?") from error
+    if isinstance(read, list) and read and all(isinstance(record, dict) for record in read):
+        names = list(dict.fromkeys(str(name) for record in read for name in record))
+        return _sheet(shown, names, [[record.get(name) for name in names] for record in read], "record")
     features = read.get("features") if isinstance(read, dict) else None
     if not isinstance(features, list) or read.get("type") != "FeatureCollection":
-        raise DataError(f"{shown} is not a FeatureCollection.", hint="GeoJSON has features with properties.")
+        hint = "GeoJSON has features with properties; other JSON is a list of objects, one per row."
+        raise DataError(f"{shown} is not a FeatureCollection.", hint=hint)
     rows = [_properties(feature, i, shown) for i, feature in enumerate(features, start=1)]
     names = list(dict.fromkeys(str(name) for row in rows for name in row))
     return _sheet(shown, names, [[row.get(name) for name in names] for row in rows], "feature")
