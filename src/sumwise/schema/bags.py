@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from sumwise.errors import DataError
-from sumwise.schema.columns import Column, Grid, is_constant
+from sumwise.schema.columns import WORDS, Column, Grid, is_constant
 from sumwise.schema.declared import Schema
 from sumwise.schema.questions import Interview
 from sumwise.schema.relation import listed, names
@@ -41,14 +41,10 @@ def bags_in_one_file(grid: Grid, iv: Interview, any_label: bool = False) -> Sche
     labels = [c for c in others if 2 <= c.distinct <= MOST_CLASSES and c not in fixed]
     labels = labels if any_label and not fixed else [c for c in labels if c.called("label")]
     longish = any(c.numbers is not None and c.called("count") and c not in fixed for c in others)
-    if (
-        longish
-        or any(c.name in ("votes", "candidate", "side") for c in others if c not in fixed)
-        or not (fixed or labels)
-    ):
+    if longish or any(c.name in WORDS["long_names"] for c in others if c not in fixed) or not (fixed or labels):
         return None
     if not fixed:
-        return _labelled(grid, bag, labels, iv)
+        return _labelled(grid, bag, labels, iv, any_label)
     known = [c.keep(per_bag) for c in fixed]
     counted, target = _known_of_bags(known, sizes, labels, iv)
     if target is not None and target not in [c.name for c in fixed]:
@@ -58,9 +54,12 @@ def bags_in_one_file(grid: Grid, iv: Interview, any_label: bool = False) -> Sche
     return individuals(grid, iv, "proportions" if target is None else "distribution", columns, {bag.name, *extra})
 
 
-def _labelled(grid: Grid, bag: Column, labels: list[Column], iv: Interview) -> Schema:
-    words = "What is to be learnt? Its counts per group are used."
-    label = labels[0] if len(labels) == 1 else iv.ask("target", words, {c.name: c for c in labels})
+def _labelled(grid: Grid, bag: Column, labels: list[Column], iv: Interview, any_label: bool = False) -> Schema:
+    words = f"What is to be learnt of rows in each {bag.name}? Its counts are used."
+    stop = f"{grid.name}: no name shows a label" if any_label else None
+    label = labels[0]
+    if len(labels) > 1 or any_label:
+        label = iv.ask("target", words, {c.name: c for c in labels}, stop)
     return individuals(grid, iv, "proportions", {"bag": bag.name, "label": label.name}, {bag.name, label.name})
 
 

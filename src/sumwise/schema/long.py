@@ -18,8 +18,6 @@ from sumwise.schema.rows import called_total, listed, read_counts
 from sumwise.schema.sides import AGREE, is_total
 
 REPEATED = 1.5  # rows per unit, from which on units stand in several rows
-COUNT_NAMES = ("votes", "count", "n", "people", "value")
-OPTION_NAMES = ("k", "option", "name")
 
 
 @dataclass(frozen=True)
@@ -58,14 +56,14 @@ def _columns(grid: Grid) -> tuple[list[Column], list[Column]]:
     """Columns that name, and columns that count."""
     few = [c for c in grid.columns if c.numbers is not None and c.is_whole and c.distinct < len(grid) / 2]
     texts = [c for c in grid.columns if c.numbers is None or (c in few and c.called("unit", "side", "contest"))]
-    texts += [c for c in grid.columns if c not in texts and c.name.lower() in OPTION_NAMES and c.is_whole]
+    texts += [c for c in grid.columns if c not in texts and c.name.lower() in WORDS["option_names"] and c.is_whole]
     return texts, [c for c in grid.columns if c not in texts and c.numbers is not None]
 
 
 def _long(grid: Grid, iv: Interview) -> Long | None:
     texts, numbers = _columns(grid)
-    votes = [c for c in numbers if c.name.lower() in COUNT_NAMES] or numbers
-    words = {"row", "group", "groups", "col"}
+    votes = [c for c in numbers if c.name.lower() in WORDS["votes"]] or numbers
+    words = {*WORDS["side_values"]}
     pairs = [c for c in texts if c.distinct == 2 and not c.missing.any()]
     sides = [c for c in pairs if c.called("side") or {w.lower() for w in c.words} & words]
     sides += [c for c in pairs if c not in sides and _equal_in_units(c, texts, votes)]
@@ -111,7 +109,7 @@ def _of_side(iv: Interview, side: Column, rest: list[Column], votes: Column) -> 
     def apart(c: Column) -> bool:
         return not set(np.unique(c.codes[first]).tolist()) & set(np.unique(c.codes[~first]).tolist())
 
-    option = next((c for c in rest if apart(c) or c.name.lower() in OPTION_NAMES), None)
+    option = next((c for c in rest if apart(c) or c.name.lower() in WORDS["option_names"]), None)
     if option is None:
         return None
     known = [v for v in values if any(has_word(v, w) for w in WORDS["rows_side"])]

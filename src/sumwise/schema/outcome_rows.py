@@ -152,7 +152,7 @@ def _votes(votes: Grid, keys: tuple[str, ...], option: Column) -> Column | None:
     """The column of counts: by its name, or the only one of numbers that aren't those of the option or an error."""
     whole = [c for c in votes.columns if c.name not in keys and c.numbers is not None and c.is_whole]
     whole = [c for c in whole if not c.called("unused") and not is_constant(c.numbers, option.codes)]
-    called = [c for c in whole if c.name.lower() in ("votes", "count", "n", "votes_total", "value", "stimmen")]
+    called = [c for c in whole if c.name.lower() in WORDS["votes"]]
     return called[0] if called else whole[0] if len(whole) == 1 else None
 
 

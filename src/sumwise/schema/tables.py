@@ -112,7 +112,7 @@ def labelled_rows(grid: Grid, iv: Interview, most: bool = True) -> Schema | None
     words = f"Which column is to be predicted ({names(labels, 8)})?"
     label = (
         labels[0]
-        if len(labels) == 1 and labels[0].called("label")
+        if len(labels) == 1 and labels[0].called("label") and most
         else iv.ask("label", words, {c.name: c for c in labels})
     )
     unused = {c.name: "the same in every row" for c in grid.columns if c.distinct < 2}
