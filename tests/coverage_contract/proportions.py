@@ -27,10 +27,10 @@ def people(seed, n_bags=80, size=20, d=4, own=0.0, shared=0.0, square=0.0, coef=
     return bags, labels, labels.reshape(n_bags, size).sum(axis=1), coef
 
 
-def simulate(seed, model="linear", **options):
+def simulate(seed, model="linear", own_intercepts=False, **options):
     """Whether intervals cover coefficients, people's probabilities, subgroup shares and counts of new bags."""
     bags, labels, counts, coef = people(seed, **options)
-    clf = CardinalityClassifier(model).fit(bags, counts)
+    clf = CardinalityClassifier(model, random_intercept=own_intercepts).fit(bags, counts)
     group = bags.values[:, 1] > 0.5
     shares = subgroups(clf, bags, {"group": group}, counts=counts, n_draws=200).draws
     out = {
@@ -75,6 +75,12 @@ WORLDS = {
         "logits of a bag share a normal effect of deviation .6",
         partial(simulate, own=0.6),
         dict.fromkeys(ALL, (0.7, 0.95)),
+    ),
+    "bag effects, modelled": World(
+        "well specified",
+        "the same, with random_intercept=True",
+        partial(simulate, own=0.6, own_intercepts=True),
+        dict.fromkeys(ALL, (0.8, 0.97)),
     ),
     "correlated labels": World(
         "overdispersed",
