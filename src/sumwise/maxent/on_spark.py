@@ -78,9 +78,7 @@ class _Sweep:
         tables = gibbs.sweep_tables(plan, weights, theta)
         for half, arrays, _ in elements:
             chains = gibbs.Chains(*(np.array(a) for a in arrays))
-            sums = np.zeros((1, weights.shape[1], 1 + len(theta)))
-            gibbs.sweep_once(chains, plan, tables, offsets, sums, 1, marginal)
-            yield half, tuple(chains), summed(sums[0])
+            yield half, tuple(chains), summed(gibbs.sweep_once(chains, plan, tables, offsets, marginal))
 
 
 def _sums(element: Any) -> dict[int, Sums]:
@@ -129,7 +127,7 @@ class SparkGibbs:
         """Cut the chains into partitions, each within one half, and forget what led to them."""
         context = self.session.sparkContext
         n = len(chains.labels)
-        first = gibbs.halfway(n, self.layout.n_cells, self.n_scores)
+        first = len(gibbs.halves_of(n)[0])
         self._sizes = (first, n - first)
         each = max(1, -(-context.defaultParallelism // 2))
         elements = []

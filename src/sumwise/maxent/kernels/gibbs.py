@@ -31,8 +31,8 @@ from sumwise.maxent.kernels.gibbs_moves import (
     pick_logs,
     uniform,
 )
-from sumwise.maxent.kernels.gibbs_plan import Jump, PairJump, Plan, plan
-from sumwise.maxent.kernels.gibbs_sparse import apply_logs, apply_ratios, cell_of, ratios
+from sumwise.maxent.kernels.gibbs_plan import Cliques, Jump, Jumps, PairJump, PairJumps, Plan, plan
+from sumwise.maxent.kernels.gibbs_sparse import SparsePlan, apply_logs, apply_ratios, cell_of, ratios
 from sumwise.maxent.kernels.loglinear import Expectation
 from sumwise.maxent.kernels.row_products import padded
 
@@ -43,15 +43,11 @@ __all__ = [
     "Plan",
     "draw_chains",
     "expectation",
-    "halfway",
+    "halves_of",
     "plan",
     "sweep",
     "sweep_halves",
 ]
-
-GROUPS = 16  # sums are taken by group of chains, whatever the number of threads
-SUM_BYTES = 2**28  # memory for the groups' sums; fewer groups where tables are large
-SMALL = 500  # chains below which threads don't pay
 
 
 class Chains(NamedTuple):
@@ -102,25 +98,33 @@ def sweep_halves(
 
     With marginal=False label sums count the labels that were drawn, as in plain contrastive divergence.
     """
-    n, n_cells, n_scores = len(chains.codes), weights.shape[1], len(theta)
-    n_groups = _groups(n_cells, n_scores)
-    sums = np.zeros((n_groups, n_cells, 1 + n_scores))
-    sweep_once(chains, plan, sweep_tables(plan, weights, theta), offsets, sums, n_threads, marginal)
-    first = halfway(n, n_cells, n_scores)
-    totals = (sums[: n_groups // 2].sum(axis=0), sums[n_groups // 2 :].sum(axis=0))
+    n, tables = len(chains.labels), sweep_tables(plan, weights, theta)
+    parts = [p for half in halves_of(n) for p in np.array_split(half, max(1, n_threads // 2))]
+
+    def run(rows: np.ndarray) -> np.ndarray:
+        return sweep_once(part_of(chains, rows), plan, tables, offsets, marginal)
+
+    if n_threads < 2:
+        sums = [run(rows) for rows in parts]
+    else:
+        with ThreadPoolExecutor(n_threads) as pool:
+            sums = list(pool.map(run, parts))
+    each = len(parts) // 2
     return [
-        (np.ascontiguousarray(t[:, 0]), np.ascontiguousarray(t[:, 1:].T), m) for t, m in zip(totals, (first, n - first))
+        (np.ascontiguousarray(total[:, 0]), np.ascontiguousarray(total[:, 1:].T), len(half))
+        for total, half in zip((np.sum(sums[:each], axis=0), np.sum(sums[each:], axis=0)), halves_of(n))
     ]
 
 
-def _groups(n_cells: int, n_scores: int) -> int:
-    return 2 * max(1, min(GROUPS, SUM_BYTES // (8 * n_cells * (1 + n_scores))) // 2)
+def halves_of(n: int) -> list[np.ndarray]:
+    """Numbers of the chains of each half."""
+    return np.array_split(np.arange(n), 2)
 
 
-def halfway(n: int, n_cells: int, n_scores: int) -> int:
-    """How many of n chains are in the first half: whole groups."""
-    n_groups = _groups(n_cells, n_scores)
-    return min(n, -(-n // n_groups) * (n_groups // 2))
+def part_of(chains: Chains, rows: np.ndarray) -> Chains:
+    """Chains whose numbers follow each other, in the same memory."""
+    first, last = (int(rows[0]), int(rows[-1]) + 1) if len(rows) else (0, 0)
+    return Chains(*(a[first:last] for a in chains))
 
 
 class SweepTables(NamedTuple):
@@ -134,13 +138,6 @@ class SweepTables(NamedTuple):
     ratios: np.ndarray
     weights: np.ndarray
     theta: np.ndarray
-
-
-class BufferSizes(NamedTuple):
-    """Buffers that one chain needs: cells of its widest visit, and factors of the visit that has most."""
-
-    widest: int
-    factors: int
 
 
 def sweep_tables(plan: Plan, weights: np.ndarray, theta: np.ndarray) -> SweepTables:
@@ -159,152 +156,195 @@ def exponentials(plan: Plan, weights: np.ndarray) -> np.ndarray:
 
 
 def sweep_once(
-    chains: Chains,
-    plan: Plan,
-    tables: SweepTables,
-    offsets: np.ndarray,
-    sums: np.ndarray,
-    n_threads: int = 1,
-    marginal: bool = True,
-) -> None:
-    """Run the compiled sweep; `sums` (groups, n_cells, 1 + C) is added to."""
-    n_groups, buffers = len(sums), _buffer_sizes(plan)
-    if n_threads < 2 or n_groups < 2 or len(chains.codes) < SMALL:
-        _sweep(0, n_groups, chains, plan, tables, offsets, sums, buffers, marginal)  # pyright: ignore[reportCallIssue]
-        return
-    with ThreadPoolExecutor(n_threads) as pool:
-        work: Any = _sweep
-        for done in [
-            pool.submit(work, g, g + 1, chains, plan, tables, offsets, sums, buffers, marginal) for g in range(n_groups)
-        ]:
-            done.result()
+    chains: Chains, plan: Plan, tables: SweepTables, offsets: np.ndarray, marginal: bool = True
+) -> np.ndarray:
+    """Sweep chains in place; sums over them (n_cells, 1 + C).
 
-
-def _buffer_sizes(plan: Plan) -> BufferSizes:
-    together = zip(plan.visits, plan.sparse.joint)
-    pairs = [int(plan.sizes[a] * plan.sizes[b]) for (a, b), joint in together if b >= 0 and joint < 0]
-    factors = int((plan.parts[:, :, 1] - plan.parts[:, :, 0]).max(initial=1))
-    return BufferSizes(padded(max([int(plan.sizes.max()), *pairs])), factors)
+    All chains make a move before the next, so that the rows it reads stay near the processor, and every move is a
+    small kernel of its own, compiled when tables first need it.
+    """
+    rules = Rules(plan.sizes, plan.parts, plan.factors, plan.cliques)
+    listing = plan.sparse if plan.sparse.listed.size else None
+    for i, (a, b) in enumerate(plan.visits.tolist()):
+        sizes = int(plan.sizes[a]), int(plan.sizes[b]) if b >= 0 else 1
+        listed = plan.sparse if np.diff(plan.sparse.parts[i]).any() or plan.sparse.joint[i] >= 0 else None
+        widest = padded(sizes[0] * sizes[1] if plan.sparse.joint[i] < 0 else max(sizes))
+        buffers = np.empty((2, widest)), np.empty(int(np.diff(plan.parts[i]).max(initial=1)), np.uint64)
+        move: Any = _redraw if b < 0 else _redraw_pair if plan.sparse.joint[i] < 0 else _redraw_listed_pair
+        move(i, (a, b), sizes, *chains, tables.rows, tables.ratios, *buffers, rules, listed)
+    for jumps, propose in ((plan.jumps, jump), (plan.pair_jumps, pair_jump)):
+        for j in range(len(jumps.ends) - 1):
+            move = _propose if propose is jump else _propose_pair
+            move(j, *chains, tables.weights, jumps, rules, listing)
+    sums = np.zeros((tables.weights.shape[1], 1 + tables.theta.shape[1]))
+    label: Any = _draw_labels
+    label(*chains, tables.theta, offsets, sums, marginal, plan.cliques, listing)
+    return sums
 
 
 @njit(nogil=True, error_model="numpy", fastmath=FAST_MATH, cache=True)
-def _sweep(  # noqa: C901, PLR0912, PLR0915
-    begin: int,
-    end: int,
-    chains: Chains,
-    plan: Plan,
-    tables: SweepTables,
-    offsets: np.ndarray,
-    sums: np.ndarray,
-    buffers: BufferSizes,
-    marginal: bool,
+def _redraw(
+    i: int,
+    at: tuple[int, int],
+    sizes: tuple[int, int],
+    codes: np.ndarray,
+    labels: np.ndarray,
+    streams: np.ndarray,
+    steps: np.ndarray,
+    rows: np.ndarray,
+    ratios: np.ndarray,
+    w: np.ndarray,
+    starts: np.ndarray,
+    rules: Rules,
+    sparse: SparsePlan | None,
 ) -> None:
-    """Sweep the groups of chains begin..end; one loop over chains, since calls that pass arrays would cost more."""
-    codes, labels, streams, steps = chains.codes, chains.labels, chains.streams, chains.steps
-    sizes, visits, parts, theta = plan.sizes, plan.visits, plan.parts, tables.theta
-    factors, cliques, jumps, sparse = plan.factors, plan.cliques, plan.jumps, plan.sparse
-    pair_jumps, rules = plan.pair_jumps, Rules(sizes, parts, factors, cliques, sparse)
-    n, d = codes.shape
-    n_groups = sums.shape[0]
-    per = (n + n_groups - 1) // n_groups
-    n_cliques = cliques.start.size
-    binary = theta.shape[1] == 1
-    listing = sparse.listed.size > 0
-    begin_of = cliques.members[:-1]  # two members at least
-    one, one_stride = cliques.attribute[begin_of], cliques.stride[begin_of]
-    two, two_stride = cliques.attribute[begin_of + 1], cliques.stride[begin_of + 1]
-    for g in range(begin, end):
-        w, w2, starts = np.empty(buffers.widest), np.empty(buffers.widest), np.empty(buffers.factors, np.uint64)
-        x = np.empty(d, np.uint64)
-        work = Work(x, np.empty(d, np.uint64), w, w2, starts)
-        cells = np.empty(n_cliques, np.uint64)
-        z, p = np.empty(theta.shape[1]), np.empty(theta.shape[1])
-        for r in range(g * per, min(n, (g + 1) * per)):
-            state, step = streams[r], steps[r]
-            table, ratio = tables.rows[labels[r]], tables.ratios[labels[r]]
-            for a in range(d):
-                x[a] = codes[r, a]
-            for i in range(visits.shape[0]):
-                state += step
-                u = uniform(state)
-                a, b = visits[i, 0], visits[i, 1]
-                m = np.int64(sizes[a])
-                if b < 0:
-                    first, last = parts[i, 0, 0], parts[i, 0, 1]
-                    multiply(first, last, m, table, w, starts, x, factors)
-                    if listing:
-                        apply_ratios(i, 0, x, ratio, w, sparse)
-                    k = pick(w, m, u)
-                    if k < 0:
-                        multiply_logs(first, last, m, table, w, x, factors)
-                        apply_logs(i, 0, x, ratio, w, sparse)
-                        k = pick_logs(w, m, u)
-                    x[a] = np.uint64(k)
-                else:
-                    t = np.int64(sizes[b])
-                    if sparse.joint[i] >= 0:
-                        k = listed_pair(i, m, t, u, table, ratio, work, rules)
-                    else:
-                        k = pair(i, m, t, u, table, ratio, work, rules)
-                        if k < 0:
-                            k = pair_logs(i, m, t, u, table, ratio, work, rules)
-                    x[a] = np.uint64(k // t)
-                    x[b] = np.uint64(k % t)
-            for j in range(jumps.ends.size - 1):
-                state = jump(j, work, state, step, tables.weights[labels[r]], jumps, rules)
-            for j in range(pair_jumps.ends.size - 1):
-                state = pair_jump(j, work, state, step, tables.weights[labels[r]], pair_jumps, rules)
-            score = 0.0
-            for c in range(n_cliques):
-                cell = cliques.start[c] + x[one[c]] * one_stride[c] + x[two[c]] * two_stride[c]
-                for e in range(cliques.members[c] + 2, cliques.members[c + 1]):
-                    cell += x[cliques.attribute[e]] * cliques.stride[e]
-                if listing:
-                    cell = cell_of(c, cell - cliques.start[c], cliques.start[c], sparse)
-                cells[c] = cell
-                if binary:
-                    score += theta[cell, 0]
-            state += step
-            labels[r] = _add_chain(cells, score, uniform(state), theta, offsets, z, p, sums[g], marginal)
-            streams[r] = state
-            for a in range(d):
-                codes[r, a] = x[a]
+    """Redraw one attribute of every chain, given the rest."""
+    a, m = at[0], sizes[0]
+    first, last = rules.parts[i, 0, 0], rules.parts[i, 0, 1]
+    for r in range(len(codes)):
+        x, table = codes[r], rows[labels[r]]
+        state = streams[r] + steps[r]
+        u = uniform(state)
+        multiply(first, last, m, table, w[0], starts, x, rules.factors)
+        apply_ratios(i, 0, x, ratios[labels[r]], w[0], sparse)
+        k = pick(w[0], m, u)
+        if k < 0:
+            multiply_logs(first, last, m, table, w[0], x, rules.factors)
+            apply_logs(i, 0, x, ratios[labels[r]], w[0], sparse)
+            k = pick_logs(w[0], m, u)
+        x[a] = k
+        streams[r] = state
 
 
-@njit(forceinline=True, error_model="numpy", fastmath=FAST_MATH)
-def _add_chain(
-    cells: np.ndarray,
-    score: float,
-    u: float,
+@njit(nogil=True, error_model="numpy", fastmath=FAST_MATH, cache=True)
+def _redraw_pair(
+    i: int,
+    at: tuple[int, int],
+    sizes: tuple[int, int],
+    codes: np.ndarray,
+    labels: np.ndarray,
+    streams: np.ndarray,
+    steps: np.ndarray,
+    rows: np.ndarray,
+    ratios: np.ndarray,
+    w: np.ndarray,
+    starts: np.ndarray,
+    rules: Rules,
+    sparse: SparsePlan | None,
+) -> None:
+    """Redraw two attributes of every chain together, given the rest."""
+    for r in range(len(codes)):
+        work, table, ratio = Work(codes[r], codes[r], w[0], w[1], starts), rows[labels[r]], ratios[labels[r]]
+        state = streams[r] + steps[r]
+        k = pair(i, sizes[0], sizes[1], uniform(state), table, ratio, work, rules, sparse)
+        if k < 0:
+            k = pair_logs(i, sizes[0], sizes[1], uniform(state), table, ratio, work, rules, sparse)
+        codes[r, at[0]], codes[r, at[1]] = k // sizes[1], k % sizes[1]
+        streams[r] = state
+
+
+@njit(nogil=True, error_model="numpy", fastmath=FAST_MATH, cache=True)
+def _redraw_listed_pair(
+    i: int,
+    at: tuple[int, int],
+    sizes: tuple[int, int],
+    codes: np.ndarray,
+    labels: np.ndarray,
+    streams: np.ndarray,
+    steps: np.ndarray,
+    rows: np.ndarray,
+    ratios: np.ndarray,
+    w: np.ndarray,
+    starts: np.ndarray,
+    rules: Rules,
+    sparse: SparsePlan | None,
+) -> None:
+    """As `_redraw_pair`, for two attributes whose table lists its cells."""
+    for r in range(len(codes)):
+        work, table, ratio = Work(codes[r], codes[r], w[0], w[1], starts), rows[labels[r]], ratios[labels[r]]
+        state = streams[r] + steps[r]
+        k = listed_pair(i, sizes[0], sizes[1], uniform(state), table, ratio, work, rules, sparse)
+        codes[r, at[0]], codes[r, at[1]] = k // sizes[1], k % sizes[1]
+        streams[r] = state
+
+
+@njit(nogil=True, error_model="numpy", fastmath=FAST_MATH, cache=True)
+def _propose(
+    j: int,
+    codes: np.ndarray,
+    labels: np.ndarray,
+    streams: np.ndarray,
+    steps: np.ndarray,
+    weights: np.ndarray,
+    jumps: Jumps,
+    rules: Rules,
+    sparse: SparsePlan | None,
+) -> None:
+    """Propose several attributes of every chain at once, from their tree."""
+    proposed = np.empty_like(codes[0])
+    for r in range(len(codes)):
+        work = Work(codes[r], proposed, weights[0], weights[0], streams)
+        streams[r] = jump(j, work, streams[r], steps[r], weights[labels[r]], jumps, rules, sparse)
+
+
+@njit(nogil=True, error_model="numpy", fastmath=FAST_MATH, cache=True)
+def _propose_pair(
+    j: int,
+    codes: np.ndarray,
+    labels: np.ndarray,
+    streams: np.ndarray,
+    steps: np.ndarray,
+    weights: np.ndarray,
+    jumps: PairJumps,
+    rules: Rules,
+    sparse: SparsePlan | None,
+) -> None:
+    """Propose two attributes of many levels of every chain at once."""
+    proposed = np.empty_like(codes[0])
+    for r in range(len(codes)):
+        work = Work(codes[r], proposed, weights[0], weights[0], streams)
+        streams[r] = pair_jump(j, work, streams[r], steps[r], weights[labels[r]], jumps, rules, sparse)
+
+
+@njit(nogil=True, error_model="numpy", fastmath=FAST_MATH, cache=True)
+def _draw_labels(
+    codes: np.ndarray,
+    labels: np.ndarray,
+    streams: np.ndarray,
+    steps: np.ndarray,
     theta: np.ndarray,
     offsets: np.ndarray,
-    z: np.ndarray,
-    p: np.ndarray,
-    total: np.ndarray,
+    sums: np.ndarray,
     marginal: bool,
-) -> int:
-    """Draw a chain's label given its cells, and add the chain to the sums of its group; z and p are buffers.
-
-    score: the sum of theta over the cells where there are two classes.
-    """
-    if z.size == 1:
-        z[0] = score
-    else:
+    cliques: Cliques,
+    sparse: SparsePlan | None,
+) -> None:
+    """Draw every chain's label given its cells, and add chains to the sums."""
+    n_cliques = cliques.start.size
+    cells, z, p = np.empty(n_cliques, np.uint64), np.empty(theta.shape[1]), np.empty(theta.shape[1])
+    for r in range(len(codes)):
         z[:] = 0.0
-        for cell in cells:
+        for c in range(n_cliques):
+            cell = np.uint64(0)
+            for e in range(cliques.members[c], cliques.members[c + 1]):
+                cell += codes[r, cliques.attribute[e]] * cliques.stride[e]
+            if sparse is not None:
+                cell = cell_of(c, cell, cliques.start[c], sparse)
+            else:
+                cell += cliques.start[c]
+            cells[c] = cell
             for k in range(z.size):
                 z[k] += theta[cell, k]
-    class_shares(z, offsets, p)
-    drawn = draw_class(p, u)
-    for k in range(p.size):
-        p[k] = exact(p[k]) if marginal else float(drawn if p.size == 1 else k == drawn)
-    share = p[0]
-    for cell in cells:
-        total[cell, 0] += 1.0
-        total[cell, 1] += share
-        for k in range(1, p.size):
-            total[cell, k + 1] += p[k]
-    return drawn
+        streams[r] += steps[r]
+        class_shares(z, offsets, p)
+        drawn = draw_class(p, uniform(streams[r]))
+        labels[r] = drawn
+        for k in range(p.size):
+            p[k] = exact(p[k]) if marginal else float(drawn if p.size == 1 else k == drawn)
+        for cell in cells:
+            sums[cell, 0] += 1.0
+            for k in range(p.size):
+                sums[cell, k + 1] += p[k]
 
 
 def expectation(counts: np.ndarray, label_sums: np.ndarray, n: int) -> Expectation:

@@ -28,7 +28,6 @@ class Rules(NamedTuple):
     parts: np.ndarray
     factors: Factors
     cliques: Cliques
-    sparse: SparsePlan
 
 
 class Work(NamedTuple):
@@ -110,13 +109,23 @@ def pick_logs(w: np.ndarray, m: int, u: float) -> int:
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST_MATH)
-def pair(i: int, m: int, n: int, u: float, table: np.ndarray, ratio: np.ndarray, work: Work, rules: Rules) -> int:
+def pair(
+    i: int,
+    m: int,
+    n: int,
+    u: float,
+    table: np.ndarray,
+    ratio: np.ndarray,
+    work: Work,
+    rules: Rules,
+    sparse: SparsePlan | None,
+) -> int:
     """Redraw two attributes of m and n levels together given the rest; return the position in m * n, or -1.
 
     One inverse-CDF draw in two stages: the first level by the sums of the rows, the second with what is left.
     """
     x, w, w2, starts = work.x, work.w, work.w2, work.starts
-    parts, factors, sparse = rules.parts[i], rules.factors, rules.sparse
+    parts, factors = rules.parts[i], rules.factors
     multiply(parts[2, 0], parts[2, 1], m * n, table, w, starts, x, factors)
     multiply(parts[1, 0], parts[1, 1], n, table, w2, starts, x, factors)
     apply_ratios(i, 1, x, ratio, w2, sparse)
@@ -152,9 +161,19 @@ def pair(i: int, m: int, n: int, u: float, table: np.ndarray, ratio: np.ndarray,
 
 
 @njit(error_model="numpy", cache=True)
-def pair_logs(i: int, m: int, n: int, u: float, table: np.ndarray, ratio: np.ndarray, work: Work, rules: Rules) -> int:
+def pair_logs(
+    i: int,
+    m: int,
+    n: int,
+    u: float,
+    table: np.ndarray,
+    ratio: np.ndarray,
+    work: Work,
+    rules: Rules,
+    sparse: SparsePlan | None,
+) -> int:
     """As `pair`, with logs."""
-    x, w, w2, parts, factors, sparse = work.x, work.w, work.w2, rules.parts[i], rules.factors, rules.sparse
+    x, w, w2, parts, factors = work.x, work.w, work.w2, rules.parts[i], rules.factors
     multiply_logs(parts[2, 0], parts[2, 1], m * n, table, w, x, factors)
     multiply_logs(parts[0, 0], parts[0, 1], m, table, w2, x, factors)
     apply_logs(i, 0, x, ratio, w2, sparse)
@@ -171,11 +190,19 @@ def pair_logs(i: int, m: int, n: int, u: float, table: np.ndarray, ratio: np.nda
 
 @njit(error_model="numpy", cache=True)
 def listed_pair(
-    i: int, m: int, n: int, u: float, table: np.ndarray, ratio: np.ndarray, work: Work, rules: Rules
+    i: int,
+    m: int,
+    n: int,
+    u: float,
+    table: np.ndarray,
+    ratio: np.ndarray,
+    work: Work,
+    rules: Rules,
+    sparse: SparsePlan | None,
 ) -> int:
     """As `pair`, for two attributes whose table lists its cells."""
     x, w, w2, starts = work.x, work.w, work.w2, work.starts
-    parts, factors, sparse = rules.parts[i], rules.factors, rules.sparse
+    parts, factors = rules.parts[i], rules.factors
     multiply(parts[0, 0], parts[0, 1], m, table, w, starts, x, factors)
     apply_ratios(i, 0, x, ratio, w, sparse)
     multiply(parts[1, 0], parts[1, 1], n, table, w2, starts, x, factors)
@@ -203,9 +230,16 @@ def unlogged(w: np.ndarray, m: int) -> None:
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST_MATH)
-def energy_change(j: int, work: Work, weights: np.ndarray, jumps: Jumps | PairJumps, rules: Rules) -> float:
+def energy_change(
+    j: int,
+    work: Work,
+    weights: np.ndarray,
+    jumps: Jumps | PairJumps,
+    rules: Rules,
+    sparse: SparsePlan | None,
+) -> float:
     """Log-weight of the proposed levels less that of the current ones, over the cliques that they change."""
-    x, proposed, cliques, sparse = work.x, work.proposed, rules.cliques, rules.sparse
+    x, proposed, cliques = work.x, work.proposed, rules.cliques
     ratio = 0.0
     for t in range(jumps.touched[j], jumps.touched[j + 1]):
         c = jumps.touched_cliques[t]
@@ -217,7 +251,10 @@ def energy_change(j: int, work: Work, weights: np.ndarray, jumps: Jumps | PairJu
             before += x[cliques.attribute[q]] * cliques.stride[q]
             after += proposed[cliques.attribute[q]] * cliques.stride[q]
         start = cliques.start[c]
-        ratio += weights[cell_of(c, after, start, sparse)] - weights[cell_of(c, before, start, sparse)]
+        if sparse is None:
+            ratio += weights[start + after] - weights[start + before]
+        else:
+            ratio += weights[cell_of(c, after, start, sparse)] - weights[cell_of(c, before, start, sparse)]
     return ratio  # pyright: ignore[reportReturnType]  # a number: cells are found one by one
 
 
@@ -244,7 +281,16 @@ def proposal_share(j: int, a: int, b: int, n: int, jumps: PairJumps) -> np.ndarr
 
 
 @njit(error_model="numpy", cache=True)
-def pair_jump(j: int, work: Work, state: int, step: int, weights: np.ndarray, jumps: PairJumps, rules: Rules) -> int:
+def pair_jump(
+    j: int,
+    work: Work,
+    state: int,
+    step: int,
+    weights: np.ndarray,
+    jumps: PairJumps,
+    rules: Rules,
+    sparse: SparsePlan | None,
+) -> int:
     """Propose two attributes at once, a cell in use or two independent levels; accept as `jump` does. In place."""
     x, proposed, sizes = work.x, work.proposed, rules.sizes
     a, b = jumps.pairs[j, 0], jumps.pairs[j, 1]
@@ -270,14 +316,23 @@ def pair_jump(j: int, work: Work, state: int, step: int, weights: np.ndarray, ju
     proposed[a], proposed[b] = np.uint64(first), np.uint64(second)
     ratio = math.log(proposal_share(j, old_first, old_second, n, jumps))
     ratio -= math.log(proposal_share(j, first, second, n, jumps))
-    ratio += energy_change(j, work, weights, jumps, rules)
+    ratio += energy_change(j, work, weights, jumps, rules, sparse)
     if ratio >= 0.0 or uniform(state) < math.exp(ratio):
         x[a], x[b] = proposed[a], proposed[b]
     return state
 
 
 @njit(forceinline=True, error_model="numpy", fastmath=FAST_MATH)
-def jump(j: int, work: Work, state: int, step: int, weights: np.ndarray, jumps: Jumps, rules: Rules) -> int:
+def jump(
+    j: int,
+    work: Work,
+    state: int,
+    step: int,
+    weights: np.ndarray,
+    jumps: Jumps,
+    rules: Rules,
+    sparse: SparsePlan | None,
+) -> int:
     """Propose several attributes at once from their tree; accept by the ratio of model to proposal. In place."""
     x, proposed, sizes = work.x, work.proposed, rules.sizes
     ratio, moved = 0.0, False
@@ -299,7 +354,7 @@ def jump(j: int, work: Work, state: int, step: int, weights: np.ndarray, jumps: 
     state += step
     if not moved:
         return state
-    ratio += energy_change(j, work, weights, jumps, rules)
+    ratio += energy_change(j, work, weights, jumps, rules, sparse)
     if ratio >= 0.0 or uniform(state) < math.exp(ratio):
         for i in range(jumps.ends[j], jumps.ends[j + 1]):
             x[jumps.attribute[i]] = proposed[jumps.attribute[i]]

@@ -135,8 +135,10 @@ def _row(f: int, x: np.ndarray, sparse: SparsePlan) -> int:
 
 
 @njit(error_model="numpy", cache=True)
-def apply_ratios(i: int, side: int, x: np.ndarray, ratio: np.ndarray, w: np.ndarray, sparse: SparsePlan) -> None:
-    """Multiply the listed cells of visit `i` onto the weights w of its attribute's levels."""
+def apply_ratios(i: int, side: int, x: np.ndarray, ratio: np.ndarray, w: np.ndarray, sparse: SparsePlan | None) -> None:
+    """Multiply the listed cells of visit `i` onto the weights w of its attribute's levels; None lists no cell."""
+    if sparse is None:
+        return
     for f in range(sparse.parts[i, side, 0], sparse.parts[i, side, 1]):
         q = _row(f, x, sparse)
         if q >= 0:
@@ -145,8 +147,10 @@ def apply_ratios(i: int, side: int, x: np.ndarray, ratio: np.ndarray, w: np.ndar
 
 
 @njit(error_model="numpy", cache=True)
-def apply_logs(i: int, side: int, x: np.ndarray, ratio: np.ndarray, w: np.ndarray, sparse: SparsePlan) -> None:
+def apply_logs(i: int, side: int, x: np.ndarray, ratio: np.ndarray, w: np.ndarray, sparse: SparsePlan | None) -> None:
     """As `apply_ratios`, onto log-weights."""
+    if sparse is None:
+        return
     for f in range(sparse.parts[i, side, 0], sparse.parts[i, side, 1]):
         q = _row(f, x, sparse)
         if q >= 0:
