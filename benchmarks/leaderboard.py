@@ -1,13 +1,13 @@
-"""Leaderboard of classifiers from exact tables against methods that see the rows, on sixteen data sets.
+"""Leaderboard of classifiers from exact tables against methods that see the rows, on seventeen data sets.
 
 Usage: python benchmarks/leaderboard.py [--data NAME ...] [--methods NAME ...] [--splits 0 1 ...]
        python benchmarks/leaderboard.py --show      # the committed figures
 
-Every split draws a quarter of the rows for testing. Numbers are cut at the deciles of the training rows, categories keep
-their levels; all methods see these levels. Methods from tables see all pair tables of the training rows and nothing
-else. Scores are of the test rows: NLLH (1 - log-loss / entropy of the label: 0 is a constant, 1 is perfect), the slope
-of a logistic regression of the label on the predicted log-odds, AUC, and the mean prediction over the rate. CPU seconds
-are of fitting, in one thread, with kernels compiled.
+Every split draws a quarter of the rows for testing. Numbers are cut at the deciles of the training rows, categories
+keep their levels; all methods see these levels. Methods from tables see all pair tables of the training rows and
+nothing else. Scores are of the test rows: NLLH (1 - log-loss / entropy of the label: 0 is a constant, 1 is perfect),
+the slope of a logistic regression of the label on the predicted log-odds, AUC, and the mean prediction over the rate.
+CPU seconds are of fitting, in one thread.
 
 Needs the public data sets Adult, Bank and PUMS; the others are made by scikit-learn and `sumwise.synthetic`. Writes
 benchmarks/results/leaderboard.json; data sets, methods and splits that a run leaves out keep their lines.
@@ -31,14 +31,17 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import OneHotEncoder
 
-from sumwise import NotConverged, Tables, datasets, synthetic
+from sumwise import Domain, NotConverged, Tables, datasets, synthetic
 from sumwise.encoding import Encoding
 from sumwise.maxent import BestPair, MaxEntClassifier, NaiveBayesTables, skyline
 from sumwise.metrics import auc, nllh
 
 RESULTS = Path(__file__).parent / "results" / "leaderboard.json"
 WANTED_SPLITS = 10
-PUMS = "PUMA AGEP SEX MSP HISP RAC1P NOC NPF HOUSING_TYPE OWN_RENT DENSITY INDP_CAT EDU PINCP_DECILE DVET DREM DPHY DEYE DEAR"
+PUMS = (
+    "PUMA AGEP SEX MSP HISP RAC1P NOC NPF HOUSING_TYPE OWN_RENT DENSITY INDP_CAT EDU PINCP_DECILE DVET DREM DPHY DEYE "
+    "DEAR"
+)
 
 
 def adult() -> pd.DataFrame:
@@ -167,14 +170,8 @@ def split(frame: pd.DataFrame, seed: int) -> Split:
     y = [part["label"].to_numpy() for part in (train, test)]
     counted = coded[0].assign(label=y[0])
     sizes = {a: max(int(c[a].max()) for c in coded) + 1 for a in names}
-    tables = Tables.from_frame(counted, names, label="label", domain=datasets_domain(sizes))
+    tables = Tables.from_frame(counted, names, label="label", domain=Domain(sizes))
     return Split(tables, coded[0], y[0], coded[1], y[1])
-
-
-def datasets_domain(sizes: dict[str, int]) -> Any:
-    from sumwise import Domain
-
-    return Domain(sizes)
 
 
 def _rule(column: pd.Series) -> Any:
@@ -231,7 +228,13 @@ def measured(name: str, frame: pd.DataFrame, seed: int, methods: list[str]) -> l
             model = METHODS[method](s)
             cpu = time.process_time() - begin
             p = np.asarray(model.predict_proba(s.test))[:, 1]
-        line = {"data": name, "split": seed, "method": method, "nllh": nllh(s.y_test, p), "slope": slope_of(s.y_test, p)}
+        line = {
+            "data": name,
+            "split": seed,
+            "method": method,
+            "nllh": nllh(s.y_test, p),
+            "slope": slope_of(s.y_test, p),
+        }
         line |= {"auc": auc(s.y_test, p), "mean over rate": float(p.mean() / s.y_test.mean()), "cpu_s": cpu}
         line["converged"] = not any(issubclass(w.category, NotConverged) for w in said)
         lines.append({k: round(v, 5) if isinstance(v, float) else v for k, v in line.items()})
@@ -243,7 +246,7 @@ def summary(lines: list[dict]) -> dict:
     """Mean scores by data set and method; ours against the row logistic; how many splits there are."""
     frame = pd.DataFrame(lines)
     means = frame.groupby(["data", "method"], sort=False)[["nllh", "slope", "auc", "mean over rate", "cpu_s"]].mean()
-    wide = means["nllh"].unstack()
+    wide = frame.pivot_table("nllh", "data", "method")
     ahead = (wide["maxent"] - wide["rows: logistic"]).dropna()
     splits = frame.groupby("data")["split"].nunique()
     return {
@@ -266,7 +269,7 @@ def main() -> None:
     parser.add_argument("--show", action="store_true", help="print the committed figures")
     parser.add_argument("--output", type=Path, default=RESULTS)
     given = parser.parse_args()
-    held = json.loads(given.output.read_text("utf-8")) if given.output.exists() else {"lines": [], "runs": {}}
+    held = json.loads(given.output.read_text("utf-8")) if given.output.exists() else {"lines": []}
     if not given.show:
         for name in given.data:
             frame = DATA[name]()
@@ -277,6 +280,7 @@ def main() -> None:
                 made |= {(r["data"], r["split"], r["method"]): r | {"commit": commit} for r in lines}
                 held = {"lines": list(made.values()), "seeds": "the splits of the lines"}
                 held |= summary(held["lines"]) | {"command": run_record()["command"]}
+                held["commit"] = ", ".join(sorted({str(r["commit"]) for r in held["lines"]}))
                 given.output.write_text(json.dumps(held, indent=1) + "\n", "utf-8")
     print(pd.DataFrame(held["means"]).to_string(index=False))
     print(held["ahead of row logistic"], held["splits"])

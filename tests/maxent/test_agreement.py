@@ -38,6 +38,36 @@ def test_independent_labels_are_predicted_at_their_rate(n_attributes, rate):
     assert model.fit_.converged
 
 
+@pytest.mark.parametrize("rate", [0.05, 0.3])
+def test_a_label_that_depends_on_nothing_is_predicted_at_its_rate_for_everybody(rate):
+    """Few positives for many levels: default penalties would let scores vary, and their mean miss the rate."""
+    rows, tables = coin_flips(20, rate, n=2000, levels=4)
+    model = MaxEntClassifier(random_state=0).fit(tables)
+    p = model.predict_proba(rows)[:, 1]
+    assert p.mean() == pytest.approx(np.mean(rows["y"]), rel=0.05)
+    assert p.std() < 0.25 * p.mean()  # .66 at default penalties
+    assert model.fit_.effect_scale < 0.1
+    assert model.penalty_theta_[0] > 10
+
+
+def test_effects_that_the_tables_show_keep_the_default_penalties():
+    world = synthetic.rows(20_000, sizes=[4, 3, 5], rate=0.3, correlation=0.4, random_state=1)
+    model = MaxEntClassifier(random_state=0).fit(world.tables())
+    assert model.fit_.effect_scale == pytest.approx(1.0, abs=0.9)
+    rows = world.frame()
+    assert model.fit_.log_loss == pytest.approx(-model.score(rows, rows["label"]), abs=0.01)
+    assert model.fit_.log_loss < model.fit_.anchor_log_loss
+
+
+def test_a_fit_worse_than_a_linear_discriminant_says_so():
+    world = synthetic.rows(20_000, sizes=[4, 3, 5], rate=0.3, correlation=0.4, random_state=1)
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
+        model = classifier(engine="gibbs", max_iter=1, random_state=0).fit(world.tables())
+    assert any("worse than a linear discriminant" in str(w.message) for w in said)
+    assert model.fit_.log_loss > model.fit_.anchor_log_loss
+
+
 def test_a_fit_that_misses_its_tables_says_so():
     """Steps that are too long leave the label's total; what is tested is what is returned."""
     _, tables = coin_flips(16, 0.06)

@@ -94,8 +94,10 @@ def test_a_training_that_moves_away_starts_again_with_smaller_steps(people, monk
     errors = model.fit_.history["moment_error"]
     assert not trainers.moved_away(list(errors))
     monkeypatch.setattr(trainers, "BACK_OFF", 0)
-    with pytest.warns(NotConverged, match="farther off than they were at the start"):
+    with warnings.catch_warnings(record=True) as said:
+        warnings.simplefilter("always")
         classifier(**options).fit(tables)
+    assert any("farther off than they were at the start" in str(w.message) for w in said)
 
 
 @pytest.mark.parametrize("seed", [0, 5, 10])
@@ -104,7 +106,7 @@ def test_chance_of_a_few_chains_is_not_taken_for_moving_away(seed):
     rng = np.random.default_rng(seed)
     rows = {"a": rng.integers(0, 2, 2000), "b": rng.integers(0, 2, 2000), "y": rng.integers(0, 2, 2000)}
     tables = Tables.from_frame(rows, ["a", "b"], label="y")
-    model = classifier(engine="gibbs", n_chains=500, random_state=seed).fit(tables)
+    model = classifier((1.0, 3.0), engine="gibbs", n_chains=500, random_state=seed).fit(tables)
     assert model.fit_.converged
     assert trainers.moved_away(list(model.fit_.history["moment_error"]))  # by the first sweep alone
 

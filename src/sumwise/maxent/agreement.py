@@ -48,6 +48,10 @@ class TablesFit(Fit):
     slope : float
         Calibration slope that the tables lead to expect on individuals who were not counted: 1 where scores vary as
         much as the tables say, below where they vary too much. NaN where the engine draws no rows.
+    log_loss : float
+        Log-loss that the tables lead to expect on individuals who were not counted.
+    anchor_log_loss : float
+        The same of a linear discriminant from the pair tables, which a fit has to beat; NaN where tables are noisy.
     miss, worst_miss : float
         By how many standard errors the label's total and one-way tables by class are missed: root mean square over
         tables, and of the table that is missed most.
@@ -57,6 +61,9 @@ class TablesFit(Fit):
         Monte Carlo error of these moments, in standard errors.
     chains : int
         Chains that moments were tested on; 0 where expectations are exact.
+    effect_scale : float
+        Variance of the effects that the tables show over what the default penalties assume, if the calibration slope
+        was below 1; penalties were divided by it. Near 0, the label hardly depends on the features.
 
     Examples
     --------
@@ -70,16 +77,19 @@ class TablesFit(Fit):
     rate: tuple[float, ...] = ()
     expected_rate: tuple[float, ...] = ()
     slope: float = float("nan")
+    log_loss: float = float("nan")
+    anchor_log_loss: float = float("nan")
     miss: float = float("nan")
     worst_miss: float = float("nan")
     worst_table: tuple[str, ...] = ()
     moment_error: float = float("nan")
     chains: int = 0
+    effect_scale: float = 1.0
 
     def describe(self) -> dict[str, Any]:
         """Return the facts."""
-        names = ("rate", "expected_rate", "slope", "miss", "worst_miss", "worst_table", "moment_error", "chains")
-        return super().describe() | {name: getattr(self, name) for name in names}
+        own = set(self.__dataclass_fields__) - set(Fit.__dataclass_fields__)
+        return super().describe() | {name: getattr(self, name) for name in self.__dataclass_fields__ if name in own}
 
 
 def agreement(
@@ -110,15 +120,19 @@ def agreement(
     missed = [max(float(np.mean(a * b)), 0.0) for _, a, b in compared]
     model = Moments(*(0.5 * (a + b) / n for a, b in zip(*total)))  # type: ignore[misc]  # two halves
     worst = int(np.argmax(missed))
-    sums = np.sum(model.sums * parameters.theta, axis=1) / stats.n
     return Agreement(
         float(np.sqrt(np.mean(missed))),
         float(np.sqrt(missed[worst])),
         compared[worst][0],
         error,
         _rates(stats, model),
-        sums,
+        scores_by_class(stats, parameters, model),
     )
+
+
+def scores_by_class(stats: SufficientStatistics, parameters: Parameters, model: Moments) -> np.ndarray:
+    """Mean over individuals (C,) of the class scores times their class, under the model."""
+    return np.sum(model.sums * parameters.theta, axis=1) / stats.n
 
 
 def _compared(
@@ -178,8 +192,8 @@ def calibration_slope(
     stats: SufficientStatistics,
     parameters: Parameters,
     rows: tuple[np.ndarray, np.ndarray],
-    model_sums: np.ndarray,
-    penalty: np.ndarray,
+    scores: np.ndarray,
+    effective: float,
 ) -> float:
     """Slope of a logistic regression of the class on the model's scores, of individuals who were not counted.
 
@@ -188,40 +202,59 @@ def calibration_slope(
     The likelihood of individuals is linear in tables but for its normaliser, which is taken over rows: level codes
     (m, D) and their shares (m,), drawn from the model. The tables that a model was fitted to agree with it better than
     others would, by the number of effective parameters; so much is taken off (van Houwelingen and le Cessie 1990).
-    model_sums (C,): moments of the scores under the model, from more draws than the rows. penalty (C, P): of theta.
+    scores (C,): moments of the scores under the model, from more draws than the rows.
     """
     codes, shares = rows
     base = class_scores(stats.layout, parameters.theta, np.zeros_like(parameters.offsets), codes)
     z = base + parameters.offsets
     p = np.exp(z - log_sum(z, axis=1)[:, None])
     counted = float(np.sum(stats.data.sums * stats.seen.sums * parameters.theta))
-    counted -= effective_parameters(stats, codes, stats.n * shares[:, None] * p * (1 - p), penalty)
-    off = np.concatenate([[counted / stats.n - float(model_sums.sum())], (stats.shares - shares @ p)[1:]])
+    counted -= effective
+    off = np.concatenate([[counted / stats.n - float(scores.sum())], (stats.shares - shares @ p)[1:]])
     features = np.stack([base, *(np.broadcast_to(e, base.shape) for e in np.eye(base.shape[1])[1:])])
     mean = np.sum(p * features, axis=2)  # of the slope's and the shifts' statistics, by row
     second = np.einsum("m,mk,amk,bmk->ab", shares, p, features, features)
     return 1.0 + float(np.linalg.lstsq(second - (mean * shares) @ mean.T, off, rcond=None)[0][0])
 
 
+def log_loss(
+    stats: SufficientStatistics, parameters: Parameters, rows: tuple[np.ndarray, np.ndarray]
+) -> tuple[float, np.ndarray]:
+    """Mean log-loss of the individuals that were counted, and the normaliser of every row that stands for them.
+
+    Labels enter by the tables alone; the normalisers' mean is taken over rows: level codes (m, D), shares (m,).
+    """
+    normalisers = log_sum(class_scores(stats.layout, parameters.theta, parameters.offsets, rows[0]), axis=1)
+    counted = np.sum(stats.data.sums * stats.seen.sums * parameters.theta) / stats.n + stats.shares @ parameters.offsets
+    return float(rows[1] @ normalisers - counted), normalisers
+
+
 def effective_parameters(
-    stats: SufficientStatistics, codes: np.ndarray, weights: np.ndarray, penalty: np.ndarray
+    stats: SufficientStatistics,
+    parameters: Parameters,
+    rows: tuple[np.ndarray, np.ndarray],
+    penalty: np.ndarray,
 ) -> float:
     """Covariance of label sums with the theta fitted to them: tr((A + 2 penalty)^-1 (A + noise)), by random signs.
 
-    A is the information of the rows of level codes (m, D) with weights (m, K): variances of each class's label. Two
+    A is the information of the rows, level codes (m, D) with shares (m,); penalty (C, P): of theta. Two
     vectors of signs find the trace of thousands of parameters to about a percent (Hutchinson 1990).
     """
+    codes, shares = rows
+    z = class_scores(stats.layout, parameters.theta, parameters.offsets, codes)
+    p = np.exp(z - log_sum(z, axis=1)[:, None])
+    weights = stats.n * shares[:, None] * p * (1 - p)
     design, rng = cell_design(stats.layout, codes), np.random.default_rng(0)
     total, each = 0.0, weights[:, 1:] if len(penalty) == 1 else weights
     for weight, pulled, noise, seen in zip(each.T, penalty, stats.noise.sums, stats.seen.sums):
         signs = rng.choice([-1.0, 1.0], (stats.layout.n_params, PROBES)) * seen[:, None]
-        information = _Information(design, design.T.tocsr(), weight, 2 * np.maximum(pulled, 1e-9)[:, None])
+        information = Information(design, design.T.tocsr(), weight, 2 * np.maximum(pulled, 1e-9)[:, None])
         wanted = information.times(signs) + noise[:, None] * signs
         total += float(np.sum(signs * information.solve(wanted))) / PROBES
     return total
 
 
-class _Information(NamedTuple):
+class Information(NamedTuple):
     """Information of weighted rows on theta, and twice its penalty."""
 
     design: Any

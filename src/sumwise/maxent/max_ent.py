@@ -51,8 +51,9 @@ class MaxEntClassifier(TablesClassifier):
     ----------
     penalty_theta : float or sequence of float, optional
         L2 penalty on theta; a sequence gives one for tables of one attribute, of two, and so on, the last also for
-        larger ones. Default: 1, and 3 for every other attribute that one can be paired with (39 for 14 attributes);
-        where tables have noise, each table's own, estimated from its label sums.
+        larger ones. Default: 1, and 3 for every other attribute that one can be paired with (39 for 14 attributes),
+        raised where scores would otherwise vary more than the tables say (`TablesFit.effect_scale`); where tables have
+        noise, each table's own, estimated from its label sums.
     penalty_mu : float or sequence of float, default 1.0
         L2 penalty on mu, best kept small; a sequence is by the order of tables, as above. It is on the parameters of
         the first class, so that the order of the classes matters a little.
@@ -199,7 +200,8 @@ class MaxEntClassifier(TablesClassifier):
         if rows is not None or held_out is not None:
             self.releases_ = []  # individuals were used as they are: no release covers what is kept of them
         self._keep(model)
-        self.penalty_theta_ = penalty
+        scale = getattr(model.fit, "effect_scale", 1.0)
+        self.penalty_theta_ = penalty if scale == 1.0 else tuple(p / scale for p in penalty)
         for name in ("replicates_", "calibration_"):  # they are of another fit
             self.__dict__.pop(name, None)
         return self
@@ -229,7 +231,7 @@ class MaxEntClassifier(TablesClassifier):
             n_jobs=self.n_jobs,
             verbose=self.verbose,
             random_state=self.random_state,
-            by_table=self.penalty_theta is None,
+            own_penalties=self.penalty_theta is None,
         )
 
     def _last_fit(self, stats: SufficientStatistics, schema: Schema) -> Start | None:

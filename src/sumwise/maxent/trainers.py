@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from contextlib import closing
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -12,18 +13,29 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from sumwise import checks
-from sumwise.errors import DataError
+from sumwise.errors import DataError, NotConverged
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.inference.networks.tensors import find_device
 from sumwise.io.checkpoint import Checkpoint
 from sumwise.maxent import device_training, engines, on_spark
-from sumwise.maxent.agreement import Agreement, TablesFit, agreement, calibration_slope, enough, missed
+from sumwise.maxent.agreement import (
+    Agreement,
+    TablesFit,
+    agreement,
+    calibration_slope,
+    effective_parameters,
+    enough,
+    log_loss,
+    missed,
+)
 from sumwise.maxent.algorithm_1 import start_chains, train_by_algorithm_1
+from sumwise.maxent.effect_scale import effect_scale
 from sumwise.maxent.engines import Parameters
 from sumwise.maxent.fitted_model import LogLinearModel, Schema
 from sumwise.maxent.kernels import gibbs
 from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.loglinear import class_scores
+from sumwise.maxent.linear_discriminant import linear_discriminant
 from sumwise.maxent.noisy_count_fit import noisy_count_fit
 from sumwise.maxent.noisy_label_fit import fit_on_rows, n_rows, noisy_label_fit, own_penalties
 from sumwise.maxent.options import FEWEST_CHAINS, SolverOptions
@@ -50,6 +62,7 @@ FEWER, FEW_CHAINS = 5, 1000  # chains move at first: one in so many, but so many
 LATE, FARTHER = 20, 1.15  # steps whose mean moment error must not be this many times the first
 BACK_OFF = 2  # times that training starts again with a third of the steps where it moved away from the tables
 MU_PACE = 5.0  # steps of mu are longer than those of theta (section 3.5, figure 3)
+FIXED = 1e12  # penalty of parameters that are left out
 SECONDS = 1.0  # at least, between two checkpoints
 
 
@@ -66,7 +79,7 @@ class Settings:
     key: str | None = None  # of the checkpoint
     verbose: int = 0
     random_state: Any = None
-    by_table: bool = False  # whether noisy tables get penalties of their own
+    own_penalties: bool = False  # whether the size of effects, and so of penalties, is estimated
     brief: bool = False  # a short training near the optimum, as of refits: all chains move, and L-BFGS may end sooner
 
     @property
@@ -122,6 +135,12 @@ class Problem(NamedTuple):
     schema: Schema
     penalties: Moments
     engine: str
+    scale: float = 1.0  # of the effects that penalties of theta assume
+
+    def at(self, scale: float) -> Problem:
+        """With penalties for effects of another scale."""
+        sums = self.penalties.sums * (self.scale / scale)
+        return self._replace(penalties=Moments(self.penalties.counts, sums), scale=scale)
 
 
 def train(
@@ -143,7 +162,7 @@ def train(
     name = settings.engine_for(stats)
     trainer = TRAINERS[settings.solver_for(name)]
     problem = Problem(stats, schema, penalties_for(stats, settings, penalty_theta), name)
-    model, tested = trainer(problem, settings, begin, held_out)
+    model, tested, problem = trainer(problem, settings, begin, held_out)
     if weigh and stats.noisy:
         model, tested = _weighed(problem, settings, model, penalty_theta), None
     return model if settings.brief or not weigh else _described(problem, settings, model, tested)
@@ -158,14 +177,16 @@ def _described(problem: Problem, settings: Settings, model: LogLinearModel, test
             tested = _tested(problem, settings, engine, now, fit.n_iter)
     if fit.converged and not enough(stats, tested, tol):
         warn_not_converged(fit.n_iter, tested.miss, tol, missed(tested, tol), stacklevel=5, what="misfit")
-    slope, rows = float("nan"), None
+    slope = loss = anchor_loss = float("nan")
+    rows = None
     if sampled:
-        codes = stats.layout.with_crossed(np.asarray(model.chains["codes"], dtype=np.int64))  # type: ignore[index]
-        rows = codes, np.full(len(codes), 1.0 / len(codes))
+        rows = _chain_rows(stats, model.chains["codes"])  # type: ignore[index]
     elif model.enumerable:
         rows = model.all_cells()
     if rows is not None:
-        slope = calibration_slope(stats, now, rows, tested.sums, problem.penalties.sums)
+        effective = effective_parameters(stats, now, rows, problem.penalties.sums)
+        slope = calibration_slope(stats, now, rows, tested.sums, effective)
+        loss, anchor_loss = _losses(problem, now, rows, effective)
     described = TablesFit(
         objective=fit.objective,
         n_iter=fit.n_iter,
@@ -174,13 +195,40 @@ def _described(problem: Problem, settings: Settings, model: LogLinearModel, test
         rate=tuple(map(float, stats.shares)),
         expected_rate=tuple(map(float, tested.rates)),
         slope=slope,
+        log_loss=loss,
+        anchor_log_loss=anchor_loss,
         miss=tested.miss,
         worst_miss=tested.worst,
         worst_table=problem.schema.names(tested.table),
         moment_error=tested.error,
         chains=settings.n_chains(stats) if sampled else 0,
+        effect_scale=problem.scale,
     )
     return replace(model, fit=described)
+
+
+def _losses(
+    problem: Problem, now: Parameters, rows: tuple[np.ndarray, np.ndarray], effective: float
+) -> tuple[float, float]:
+    """Log-loss that tables lead to expect of a fit and of its anchor; a warning where the fit's is higher."""
+    stats, penalty = problem.stats, problem.penalties.sums
+    loss, each = log_loss(stats, now, rows)
+    anchor = linear_discriminant(stats, penalty)
+    if anchor is None:
+        return loss + effective / stats.n, float("nan")
+    anchor_loss, others = log_loss(stats, anchor, rows)
+    levels = np.where(stats.layout.by_order(np.array([1.0, 0.0])) > 0, penalty, FIXED)
+    simpler = effective_parameters(stats, anchor, rows, levels)
+    loss, anchor_loss = loss + effective / stats.n, anchor_loss + simpler / stats.n
+    error = np.sqrt(np.var(each - others) / len(each)) + np.sqrt(2 * (effective + simpler)) / stats.n  # rows, tables
+    if loss > anchor_loss + 2 * error:
+        warnings.warn(
+            f"The fit is worse than a linear discriminant from the same tables: log-loss {loss:.4f} against "
+            f"{anchor_loss:.4f}. Hint: raise max_iter or n_chains, or merge rare levels.",
+            NotConverged,
+            stacklevel=6,
+        )
+    return loss, anchor_loss
 
 
 def _train_as_in_the_paper(
@@ -218,14 +266,21 @@ def penalties_for(stats: SufficientStatistics, settings: Settings, penalty_theta
 
 def train_by_lbfgs(
     problem: Problem, settings: Settings, begin: Start | None, held_out: Any = None
-) -> tuple[LogLinearModel, Agreement | None]:
+) -> tuple[LogLinearModel, Agreement | None, Problem]:
     """L-BFGS on the penalised likelihood, with exact expectations."""
     stats, options = problem.stats, settings.options
     scorer = None if held_out is None else _scorer(problem, held_out)
     engine = engines.ExactMoments(problem.engine, stats)
     first = begin.parameters.copy() if begin else start(stats).parameters
     limits = {"ftol": BRIEF} if settings.brief else {}
-    answer, loss, history, _ = by_lbfgs(stats, engine, problem.penalties, first, max(options.max_iter, 1000), **limits)
+    most = max(options.max_iter, 1000)
+    answer, loss, history, _ = by_lbfgs(stats, engine, problem.penalties, first, most, **limits)
+    if scalable(problem, settings):
+        rows = _rows_of(_model(problem, answer), settings.n_chains(stats))
+        problem, answer = rescaled(problem, answer, rows)
+    if problem.scale < 1:
+        answer, loss, after, _ = by_lbfgs(stats, engine, problem.penalties, answer, most, **limits)
+        history = {name: [*history[name], *after[name]] for name in history}
     distance = history["misfit"][-1]
     if scorer is not None:
         history["held_out"][-1] = scorer(answer)
@@ -234,12 +289,39 @@ def train_by_lbfgs(
     )
     if not fit.converged:
         warn_not_converged(fit.n_iter, distance, options.tol, stacklevel=5)
-    return _model(problem, answer, fit=fit), None
+    return _model(problem, answer, fit=fit), None, problem
+
+
+def scalable(problem: Problem, settings: Settings) -> bool:
+    """Whether penalties may still be rescaled: default ones, once; noisy tables get penalties of their own later."""
+    return settings.own_penalties and not settings.brief and not problem.stats.noisy and problem.scale == 1
+
+
+def rescaled(problem: Problem, now: Parameters, rows: tuple[np.ndarray, np.ndarray]) -> tuple[Problem, Parameters]:
+    """The problem with penalties that suit the size of the effects, and about where its optimum is.
+
+    rows: level codes and shares that stand for x.
+    """
+    scale, now = effect_scale(problem.stats, now, rows, problem.penalties.sums)
+    return problem.at(scale), now
+
+
+def _rows_of(model: LogLinearModel, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Level codes and their shares: all cells of a small joint table, or n draws."""
+    if model.enumerable:
+        return model.all_cells()
+    codes, _ = model.draw(n, np.random.default_rng(0))
+    return codes, np.full(n, 1.0 / n)
+
+
+def _chain_rows(stats: SufficientStatistics, codes: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Level codes of chains, and their shares."""
+    return stats.layout.with_crossed(np.asarray(codes, dtype=np.int64)), np.full(len(codes), 1.0 / len(codes))
 
 
 def train_by_steps(
     problem: Problem, settings: Settings, begin: Start | None, held_out: Any = None
-) -> tuple[LogLinearModel, Agreement | None]:
+) -> tuple[LogLinearModel, Agreement | None, Problem]:
     """Steps on expected moments: persistent contrastive divergence where an engine samples them."""
     stats, options = problem.stats, settings.options
     state = start(stats)
@@ -250,24 +332,24 @@ def train_by_steps(
     how, first = step_options(problem, options), state.to_dict()
     how = how if begin is None else replace(how, settled=WARM)
 
-    def attempt(state: TrainingState, how: StepOptions) -> tuple[LogLinearModel, Agreement | None, bool]:
+    def attempt(state: TrainingState, how: StepOptions) -> tuple[LogLinearModel, Agreement | None, bool, Problem]:
         with closing(_engine(problem, settings, begin.chains if begin else None)) as engine:
-            state, found = _until_tested(problem, settings, engine, how, state, kept, scorer)
-            return _stepped(problem, settings, engine, state, found, begin is None)
+            state, found, at = _until_tested(problem, settings, engine, how, state, kept, scorer)
+            return *_stepped(at, settings, engine, state, found, begin is None), at
 
-    model, found, farther = attempt(state, how)
+    model, found, farther, at = attempt(state, how)
     for _ in range(BACK_OFF):
         if not farther:
             break
         how = replace(how, step_mu=how.step_mu / 3, step_theta=how.step_theta / 3)
-        model, found, farther = attempt(TrainingState.from_dict(deepcopy(first)), how)
+        model, found, farther, at = attempt(TrainingState.from_dict(deepcopy(first)), how)
     fit: Fit = model.fit  # type: ignore[assignment]
     if not fit.converged:
         distance, hint = fit.objective, _what_to_do(found, options.tol, farther)
         early = f"moments are not tested in the first {how.settled - 1} steps; raise max_iter."
         hint = early if fit.n_iter < how.settled and distance < options.tol else hint
         warn_not_converged(fit.n_iter, distance, options.tol, hint, stacklevel=5)
-    return replace(model, fit=fit), found
+    return replace(model, fit=fit), found, at
 
 
 def _until_tested(
@@ -278,19 +360,26 @@ def _until_tested(
     state: TrainingState,
     kept: Checkpoint,
     scorer: Any,
-) -> tuple[TrainingState, Agreement | None]:
-    """Train, test the moments of what would be returned, and go on from there where they are off; the last test.
+) -> tuple[TrainingState, Agreement | None, Problem]:
+    """Train, test the moments of what would be returned, and go on from there where they are off; the last test, and
+    the problem with the penalties that it ended with.
 
     Chains lag behind parameters that move, so their mean may lie off the optimum: shorter steps lag less.
     """
     stats, options, tests = problem.stats, settings.options, 0
     while True:
         state, how = _run(stats, engine, how, state, kept, settings, options.max_iter, scorer)
+        problem = problem._replace(penalties=how.penalties, scale=how.scale)
         if settings.brief or not state.agreed:
-            return state, None
+            return state, None, problem
         found = _tested(problem, settings, engine, state.mean, state.n_iter)
         if enough(stats, found, options.tol) or state.n_iter >= options.max_iter:
-            return state, found
+            if state.n_iter < options.max_iter and scalable(problem, settings):
+                rows = _chain_rows(stats, engine.named()["codes"])
+                problem, state.mean = rescaled(problem, state.mean, rows)
+            if problem.scale == how.scale:
+                return state, found, problem
+            how = replace(how, penalties=problem.penalties, scale=problem.scale)
         state.agreed, state.parameters = 0, state.mean.copy()
         tests += 1  # steps like 1 / tests, which end at the optimum wherever they begin (Robbins and Monro 1951)
         shorter = {k: getattr(how, k) * tests / (tests + 1) for k in ("step_mu", "step_theta")}
@@ -358,7 +447,7 @@ def _weighed(problem: Problem, settings: Settings, model: LogLinearModel, penalt
     stats, now = problem.stats, model.parameters
     codes, _ = model.draw(n_rows(stats, settings.n_chains(stats)), checks.generator(settings.random_state))
     plain, begin = penalties_for(stats, settings, penalty_theta, aware=False).sums, (now.theta, now.offsets)
-    if settings.by_table:
+    if settings.own_penalties:
         plain, begin = own_penalties(stats, codes, plain, begin)
     theta, offsets, *_ = noisy_label_fit(stats, codes, plain, begin, settings.options.rescale)
     kept = trained_share(stats, problem.engine in SAMPLING)
@@ -432,7 +521,8 @@ def _run(
     saved = kept.load()
     if saved is not None:
         state = TrainingState.from_dict(saved["state"])
-        how = replace(how, **saved["steps"])  # those of a training that had started again
+        how = replace(how, **saved["steps"])  # those of a training that had started again, or was scaled
+        how = replace(how, penalties=Moments(how.penalties.counts, how.penalties.sums / how.scale))
         engine.restore(saved["chains"], state.agreed > 0)
     run: Any = by_steps
     if settings.on_device:
@@ -444,7 +534,7 @@ def _run(
         def after(now: TrainingState) -> bool:
             progress.step(misfit=now.history["misfit"][-1])
             if kept.due(now.n_iter):
-                steps = {"step_mu": how.step_mu, "step_theta": how.step_theta, "settled": how.settled}
+                steps = {k: getattr(how, k) for k in ("step_mu", "step_theta", "settled", "scale")}
                 kept.save({"state": now.to_dict(), "chains": engine.state(), "steps": steps})
             return now.n_iter >= max_iter
 

@@ -39,6 +39,7 @@ class StepOptions:
     tol: float = 0.1
     settled: int = SETTLED
     recent: float = RECENT
+    scale: float = 1.0  # of the effects that the penalties assume
 
 
 @dataclass

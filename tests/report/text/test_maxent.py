@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from sumwise import Domain, Table, Tables, synthetic
-from sumwise.maxent import BestPair, NaiveBayesTables
+from sumwise.maxent import BestPair, MaxEntClassifier, NaiveBayesTables
 from sumwise.noise import Gaussian
 from sumwise.report import report
 from sumwise.report.context import Context
-from sumwise.report.text.maxent import _contrasts, _level
+from sumwise.report.text.maxent import _contrasts, _level, prediction_scores
 
 
 def split():
@@ -59,7 +60,27 @@ def test_held_out_rows_of_one_class_leave_out_what_is_not_defined():
     tables, rows = split()
     rows = rows[rows["label"] == 1]
     found = report(NaiveBayesTables().fit(tables), tables, truth=(rows, rows["label"]))
-    assert set(found.summary["record"]["held out"]) == {"accuracy"}
+    assert set(found.summary["record"]["held out"]) == {"accuracy", "mean prediction", "rate"}
+
+
+def test_log_loss_slope_and_mean_prediction_lead_the_findings():
+    tables, rows = split()
+    model = MaxEntClassifier(random_state=0).fit(tables)
+    expected = [f["what"] for f in report(model, tables).summary["findings"][:3]]
+    assert expected == ["Log-loss to expect", "Calibration slope to expect", "Mean prediction under the model"]
+    measured = report(model, tables, truth=(rows, rows["label"])).summary["findings"]
+    assert measured[0]["value"] == pytest.approx(-model.score(rows, rows["label"]))
+    assert measured[2]["value"] == pytest.approx(model.predict_proba(rows)[:, 1].mean())
+
+
+def test_calibration_slope_is_that_of_a_logistic_regression():
+    rng = np.random.default_rng(0)
+    score = rng.normal(size=20_000)
+    y = (rng.random(20_000) < 1 / (1 + np.exp(-0.5 * score))).astype(int)
+    p = 1 / (1 + np.exp(-score))
+    assert prediction_scores(y, np.column_stack([1 - p, p]))["calibration slope"] == pytest.approx(0.5, abs=0.05)
+    alike = np.tile([0.5, 0.5], (len(y), 1))
+    assert "calibration slope" not in prediction_scores(y, alike)
 
 
 def test_names_are_shown_in_title_findings_and_tables():

@@ -34,11 +34,17 @@ def command(
     from sumwise.io.formats.write import harmless, write_frame
 
     frame = predict_file(result, data)
+    scores = frame.attrs.pop("scores", {})
     if out is not None:
         shown = harmless(frame) if ".csv" in out.lower() or ".tsv" in out.lower() else frame
         write_frame(shown, out, private=True)  # rows may be individuals
+    if scores and not (quiet or json):
+        typer.echo("; ".join(f"{name} {value:.4f}" for name, value in scores.items()), err=True)
     if json:
-        output.write_json({"rows": len(frame), "out": out, "predictions": None if out else frame.to_dict("records")})
+        output.write_json(
+            {"rows": len(frame), "out": out, "predictions": None if out else frame.to_dict("records")}
+            | ({"scores": scores} if scores else {})
+        )
     elif out is not None:
         output.write(out if quiet else f"{len(frame):,} rows: {out}")
     else:

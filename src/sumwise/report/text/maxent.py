@@ -108,7 +108,7 @@ def _verdict(context: Context, size: tuple[int, float], share: float, label: str
 
 def _score_findings(context: Context, scores: Any) -> list[dict[str, Any]]:
     if scores is None:
-        return []
+        return _expected_findings(context)
     own, common, n = scores
     ends = wilson_interval(own["accuracy"] * n, n, context.level)
     better = ends[0] > common
@@ -117,12 +117,46 @@ def _score_findings(context: Context, scores: Any) -> list[dict[str, Any]]:
     )
     sure = "high" if n >= 1000 else "moderate"
     what, trust = "Accuracy on rows that were not counted", sure if better else "low"
-    out = [finding(what, own["accuracy"], "share", ends, context.level, trust, because)]
+    out = _headlines(own, n)
+    out.append(finding(what, own["accuracy"], "share", ends, context.level, trust, because))
     if "AUC" in own:
         ends = own["AUC interval"]
         what, trust = "AUC on rows that were not counted", sure if ends[0] > 0.5 else "low"
         because = "The probability that a random positive is ranked above a random negative; 0.5 is chance."
         out.append(finding(what, own["AUC"], "number", ends, context.level, trust, because))
+    return out
+
+
+def _headlines(own: dict[str, Any], n: int) -> list[dict[str, Any]]:
+    """Log-loss, calibration slope, and mean prediction against the rate, on rows that were not counted."""
+    if "log-loss" not in own:
+        return []
+    sure, rows = "high" if n >= 1000 else "moderate", "on rows that were not counted"
+    constant, rate = own["log-loss of a constant"], own["rate"]
+    because = f"Predicting the rate for everybody gives {constant:.4f}; lower is better."
+    trust = sure if own["log-loss"] < constant else "low"
+    out = [finding(f"Log-loss {rows}", own["log-loss"], "number", trust=trust, because=because)]
+    if "calibration slope" in own:
+        words = "1 is calibrated; below 1 the predictions vary too much, above too little."
+        out.append(finding(f"Calibration slope {rows}", own["calibration slope"], "number", trust=sure, because=words))
+    words = f"The rate of these rows is {100 * rate:.2f}%."
+    out.append(finding(f"Mean prediction {rows}", own["mean prediction"], "share", trust=sure, because=words))
+    return out
+
+
+def _expected_findings(context: Context) -> list[dict[str, Any]]:
+    """The same as the tables alone lead to expect, for two classes."""
+    fit = getattr(context.model, "fit_", None)
+    if fit is None or len(getattr(fit, "rate", ())) != 2 or not np.isfinite(fit.log_loss):
+        return []
+    trust, rate = "moderate" if fit.converged else "low", np.array(fit.rate)
+    constant = -float(np.sum(rate[rate > 0] * np.log(rate[rate > 0])))
+    words = f"Expected from the tables, without rows. Predicting the rate for everybody gives {constant:.4f}."
+    out = [finding("Log-loss to expect", fit.log_loss, "number", trust=trust, because=words)]
+    words = "Expected from the tables: 1 is calibrated; below 1 the predictions vary too much."
+    out.append(finding("Calibration slope to expect", fit.slope, "number", trust=trust, because=words))
+    words = f"{100 * fit.rate[1]:.2f}% were counted."
+    out.append(finding("Mean prediction under the model", fit.expected_rate[1], "share", trust=trust, because=words))
     return out
 
 
@@ -229,6 +263,7 @@ def _held_out(context: Context, summary: Summary) -> tuple[dict[str, Any], float
         found.append(row)
     own: dict[str, Any] = {k: v for k, v in found[0].items() if k != "method"}
     chance = context.model.predict_proba(rows)
+    own |= prediction_scores(labels, chance)
     if "AUC" in own:
         own["AUC interval"] = auc_interval(labels, chance, context.level)
     frame = pd.DataFrame({"actual": [names[c] for c in labels]})
@@ -254,6 +289,40 @@ def _held_out(context: Context, summary: Summary) -> tuple[dict[str, Any], float
         ),
     )
     return own, float(np.bincount(labels).max() / len(labels)), len(labels)
+
+
+def prediction_scores(labels: Any, chance: np.ndarray) -> dict[str, float]:
+    """Log-loss, that of a constant, calibration slope, mean prediction and rate of two classes; fewer of one class.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.report.text.maxent import prediction_scores
+    >>> scores = prediction_scores([0, 1, 0, 1], np.array([[0.8, 0.2], [0.3, 0.7], [0.6, 0.4], [0.7, 0.3]]))
+    >>> {k: round(v, 3) for k, v in scores.items() if k != "calibration slope"}
+    {'mean prediction': 0.4, 'rate': 0.5, 'log-loss': 0.574, 'log-loss of a constant': 0.693}
+    """
+    if chance.shape[1] != 2:
+        return {}
+    y = np.asarray(labels)
+    rate, likely = float(np.mean(y)), np.clip(chance[np.arange(len(y)), y], 1e-300, 1.0)
+    out = {"mean prediction": float(chance[:, 1].mean()), "rate": rate}
+    if 0 < rate < 1:
+        out["log-loss"] = -float(np.mean(np.log(likely)))
+        out["log-loss of a constant"] = -float(rate * np.log(rate) + (1 - rate) * np.log(1 - rate))
+        slope = _slope(y, np.log(np.clip(chance, 1e-300, 1.0)) @ [-1.0, 1.0])
+        out |= {} if slope is None else {"calibration slope": slope}
+    return out
+
+
+def _slope(y: np.ndarray, score: np.ndarray) -> float | None:
+    """Slope of a logistic regression of the label on the log-odds; None where they don't vary, or separate it."""
+    from sklearn.linear_model import LogisticRegression
+
+    unit = float(score.std())
+    if unit < 1e-6 or min(score[y == 1]) > max(score[y == 0]):
+        return None
+    return float(LogisticRegression(C=np.inf, max_iter=1000).fit(score[:, None] / unit, y).coef_[0, 0] / unit)
 
 
 def _agreement(context: Context, frame: Any) -> dict[str, Any]:

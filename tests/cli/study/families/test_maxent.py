@@ -65,6 +65,10 @@ def test_fit_beats_a_constant_and_agrees_with_its_tables(tmp_path):
     found = predict_file(tmp_path / "r", tmp_path / "data.csv")
     assert found.columns.tolist() == ["row", "p(no)", "p(yes)", "class"]
     assert (found["class"] == rows()["click"]).mean() > 0.6
+    scores = found.attrs["scores"]  # the file has the label
+    assert scores["mean prediction"] == pytest.approx(found["p(yes)"].mean())
+    assert scores["rate of these rows"] == pytest.approx((rows()["click"] == "yes").mean())
+    assert scores["log-loss"] < scores["log-loss of a constant"]
 
 
 def test_cells_and_folders_need_no_rows(tmp_path):

@@ -64,10 +64,27 @@ class MaxEnt(TablesReading, Study):
             for column, levels in texts.items():
                 rows[column] = _as_counted(written[column].tolist(), rows[column].tolist(), levels)
             chance = model.predict_proba(rows)
+            label = [written[c].tolist() for c in (model.label_,) if c in written]
         frame = pd.DataFrame({"row": np.arange(len(chance)) + 1})
+        frame.attrs["scores"] = _scores(model, chance, *label)
         for c, name in enumerate(model.classes_):
             frame[f"p({name})"] = chance[:, c]
         return frame.assign(**{"class": [str(model.classes_[c]) for c in chance.argmax(axis=1)]})
+
+
+def _scores(model: Any, chance: np.ndarray, label: list | None = None) -> dict[str, float]:
+    """Mean prediction and the rate that was counted; with labels of all rows, log-loss and calibration slope too."""
+    from sumwise.report.text.maxent import prediction_scores
+
+    names = [str(c) for c in model.classes_]
+    if len(names) != 2:
+        return {}
+    counted = getattr(getattr(model, "fit_", None), "rate", ())
+    out = {"mean prediction": float(chance[:, 1].mean())} | ({"rate counted": float(counted[1])} if counted else {})
+    if label is None or not {str(v) for v in label} <= set(names):
+        return out
+    scores = prediction_scores([names.index(str(v)) for v in label], chance)
+    return out | {k: v for k, v in scores.items() if k != "rate"} | {"rate of these rows": scores["rate"]}
 
 
 def _text_levels(model: Any) -> dict[str, set[str]]:
