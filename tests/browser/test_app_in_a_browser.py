@@ -126,11 +126,15 @@ def test_an_example_is_one_click_from_its_report(page, address, family):
 def test_a_changed_role_says_whether_all_adds_up_and_disables_run(page, address, votes):
     uploaded(page, address, votes)
     assert page.inner_text("#sums").startswith("Adds up in all 40 units: ")
-    menu = page.locator("#columns th[data-role=groups] select").first
+    at = page.evaluate(
+        "() => [...document.querySelectorAll('#columns th')].findIndex((th) => th.dataset.role === 'groups')"
+    )
+    menu = page.locator("#columns th select").nth(at)
     menu.select_option("")
     page.wait_for_selector("#sums.bad")
     assert page.is_disabled("#run")
     assert "problem.toml" not in page.inner_text("#message")
+    assert "/" not in page.inner_text("#message")  # the file's name, not where the app keeps it
     menu.select_option("groups")
     page.wait_for_selector("#sums:not(.bad):has-text('Adds up')")
     assert page.is_enabled("#run")

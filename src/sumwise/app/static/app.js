@@ -16,16 +16,17 @@ function make(tag, text, more = {}) {
 }
 
 // What the command line would say, as this page says it.
-const PAGE_WORDS = [[/^'?\.?problem[\w.]*\.toml'?(?:, line \d+)?: /, ""], [/,? or pass mismatch='rescale'/, ", or add mismatch = \"rescale\" under [data] in the problem file below,"],
+const PAGE_WORDS = [[/'(?:[^'\n]*[\/\\])([^'\/\\]+\.\w+)'/g, "'$1'"], [/^'?\.?problem[\w.]*\.toml'?(?:, line \d+)?: /, ""], [/,? or pass mismatch='rescale'/, ", or add mismatch = \"rescale\" under [data] in the problem file below,"],
   [/pass mismatch='(\w+)'/g, "add mismatch = \"$1\" under [data] in the problem file below"], [/,? or give --answer[^.]*/g, ""], [/--answer "?[^".]*"?/g, "the questions above"],
   [/sumwise init\b[^.,]*/g, "Read again"], [/sumwise fit\b[^.,]*/g, "Run"], [/--resume|--restart|--replace/g, "Run"], [/--family/g, "the menu “What the file is about”"],
   [/add --(\w+)/g, "set $1"], [/run again with --debug to see where, and report it/g, "please report it with the messages below"]];
 const inPageWords = (text) => PAGE_WORDS.reduce((words, [from, to]) => words.replace(from, to), text || "");
+const capital = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function say(problem) {
   const box = $("message");
   box.hidden = !problem;
-  box.textContent = problem ? inPageWords(problem.error) + (problem.hint ? " " + inPageWords(problem.hint) : "") : "";
+  box.textContent = problem ? inPageWords(problem.error) + (problem.hint ? " " + capital(inPageWords(problem.hint)) : "") : "";
   if (problem) box.scrollIntoView({ block: "center" });
 }
 
