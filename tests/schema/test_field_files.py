@@ -138,6 +138,23 @@ def test_medsl_adds_modes_up_if_a_person_says_so(tmp_path, people):
     check(Schema.infer(sources, {**ANSWERS, "several_rows": "add"}).read(sources), people)
 
 
+def test_an_observation_count_is_the_count_where_localities_and_dates_repeat():
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(
+        {
+            "SAMPLING EVENT IDENTIFIER": [f"S{k}" for k in range(200)],
+            "OBSERVATION COUNT": rng.integers(0, 9, 200),
+            "LOCALITY ID": [f"L{k}" for k in rng.integers(0, 6, 200)],
+            "OBSERVATION DATE": [f"2022-05-{d:02d}" for d in 7 * rng.integers(0, 4, 200) + 1],
+            "DURATION MINUTES": rng.choice([15, 60, 120], 200),
+            "ALL SPECIES REPORTED": rng.integers(0, 2, 200),
+        }
+    )
+    found = Schema.infer(frame).columns
+    assert (found["time"], found["count"]) == ("OBSERVATION DATE", "OBSERVATION COUNT")
+    assert found["effort"] == "DURATION MINUTES"
+
+
 def test_ebird_counts_have_an_effort_and_x_is_not_counted():
     rng = np.random.default_rng(1)
     n = 60
