@@ -158,3 +158,13 @@ def test_two_types_of_individuals_are_found_and_go_into_every_answer():
     far = model.transitions(0, 9)
     kept = np.prod(stayed)
     assert np.average(np.diag(far), weights=counts[0]) > 3 * kept
+
+
+def test_times_can_be_left_out_where_that_opens_the_spread_of_first_counts():
+    counts = np.full((4, 5), 100.0)
+    counts[1] = [20.0, 40.0, 100.0, 140.0, 200.0]
+    model = FlowModel(LINE, Movement(1.0, 0.8), noise=Gaussian(5.0)).fit(counts)
+    assert not model.posterior_[0]["open spread"]
+    found = model._without(model._problem(), [1])
+    assert np.isfinite(found).all()
+    assert found.sum(axis=1) == pytest.approx(500.0, rel=0.1)

@@ -35,7 +35,8 @@ def forecast(
     Returns
     -------
     Estimate
-        Means and central intervals, steps by places.
+        Means and quantiles, steps by places. Where there will be almost surely nobody the interval is from 0 to 0,
+        and the mean a little above.
 
     See Also
     --------

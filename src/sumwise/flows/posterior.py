@@ -103,7 +103,8 @@ def filter_of(problem: FlowProblem, around: np.ndarray, size_known: bool, known:
         covariance -= 1.0 / n
     excess = np.nanvar(seen) - noise[~np.isnan(seen)].mean()
     spread = problem.n / n
-    if settled := bool(excess > known * noise[~np.isnan(seen)].mean()):
+    settled = bool(excess > known * noise[~np.isnan(seen)].mean())
+    if settled and excess > 0:
         spread = 2.0 * float(np.sqrt(excess))  # the noise is small: no matter which
     if problem.mask is not None:
         shut = ~np.asarray(problem.mask[0], dtype=bool)
@@ -371,6 +372,7 @@ class FlowPosterior:
             "around": self.around,
             "fractions": next((c.fractions for c in self.candidates if c.fractions is not None), None),
             "size known": self.size_known,
+            "open spread": any(c.open_spread for c in self.candidates),
         }
 
     @classmethod
@@ -378,7 +380,9 @@ class FlowPosterior:
         """From what `state` returned."""
         one, around, known = problems[0], state["around"], bool(state["size known"])
         models = [GivenMoves(one, m) if isinstance(m, Movement) else MovementModel(one, m) for m in state["models"]]
-        made = [_candidate(problems, m, around, known, Settings()) for m in models]
+        # The spread of first counts is open if it was, even where some times are left out now.
+        settings = Settings(known=np.inf if bool(state["open spread"]) else -np.inf)
+        made = [_candidate(problems, m, around, known, settings) for m in models]
         for one_made in made:
             one_made.fractions = state.get("fractions") if one_made.model.n_types > 1 else None
         points = list(zip(np.asarray(state["candidate"]).tolist(), state["parameters"]))
