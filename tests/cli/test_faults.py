@@ -122,6 +122,32 @@ def test_aggregate_and_release_killed_at_any_moment(commands, place):
         assert not (place / fault).exists() or read_tables_folder(place / fault)
 
 
+OTHERS = {  # what else writes: a file that is there, and the command that would replace it
+    "init": ("problem.toml", ["init", "data.csv", "--out", "problem.toml", "--replace"]),
+    "predict": ("predicted.csv", ["predict", "result", "data.csv", "--out", "predicted.csv"]),
+    "report": ("result/report.html", ["report", "result"]),
+    "compare": ("compared/report.html", ["compare", "result", "other", "--out", "compared"]),
+}
+
+
+@pytest.mark.parametrize("fault", ["kill", "full"])
+def test_other_commands_leave_whole_files(commands, place, fault):
+    problem(place, "ecological")
+    assert commands.run("fit", "problem.toml", "--out", "result")[0] == 0, commands.said()
+    shutil.copytree(place / "result", place / "other")
+    for name, (file, arguments) in OTHERS.items():
+        code, count = commands.run(*arguments)
+        assert code in ((0, 2) if name == "init" else (0,)), commands.said()
+        before = (place / file).read_bytes()
+        for at in sorted({1, count // 2, count} - {0}):
+            code, _ = commands.run(*arguments, fault=fault, at=at)
+            assert code in ((-9, 0, 2) if fault == "kill" else (0, 2)), commands.said()
+            assert "defect" not in commands.said()
+            assert (place / file).read_bytes() == before, (name, at)
+        commands.run(*arguments)
+        assert not [p.name for p in place.rglob(".*.tmp")]
+
+
 @pytest.mark.parametrize("fault", ["full", "term"])
 def test_without_disk_or_stopped_there_is_one_line_and_nothing_half(commands, place, fault):
     problem(place, "ecological")

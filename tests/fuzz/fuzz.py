@@ -211,6 +211,8 @@ class Reader:
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
         )
+        assert self.process.stdout is not None
+        self.process.stdout.readline()  # it has loaded what it needs: that is no file's time
 
     def _end(self) -> str:
         assert self.process is not None
@@ -243,6 +245,8 @@ def serve() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (ADDRESS_SPACE, ADDRESS_SPACE))
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # whatever a library prints is no answer
+    answers.write("ready\n")
+    answers.flush()
 
     def used() -> tuple[float, int]:
         """Processor time so far, and the most memory that a process had in use."""
