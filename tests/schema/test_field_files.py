@@ -77,7 +77,7 @@ def test_votes_beside_a_redistricting_table_are_contests(people):
 def test_cvap_has_a_row_per_group(tmp_path, people, turned):
     races = people[0]
     sums = {"Total": races.sum(axis=1), "Not Hispanic or Latino": races[:, :3].sum(axis=1)}
-    columns = {**sums, **dict(zip(CVAP, races.T))}
+    columns = {**sums, "Asian and White": np.zeros(N, dtype=int), **dict(zip(CVAP, races.T))}
     rows = [
         (f"District {k}", title, f"700000US{k:04d}", i, column[k], 40 + i)
         for k in range(N)

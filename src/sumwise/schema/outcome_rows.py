@@ -78,6 +78,9 @@ def _groups_in_rows(
     if iv.named:
         outcomes = [grid[n] for n in iv.columns("columns.outcomes", "Which columns are what they chose?", votes.names)]
     groups, totals = groups_beside(grid, pivoted, outcomes, iv)
+    empty = [c for c in groups if not c.numbers.any()]
+    iv.remarks += [f"{c.name!r} is left out: nobody is in it." for c in empty]
+    groups = [c for c in groups if c not in empty]
     if not outcomes:
         raise Unanswered if iv.named else NoForm(f"{votes.name} has no columns that count votes.", NAME_THEM)
     contests = contests_of(groups, outcomes, iv)

@@ -26,8 +26,9 @@ def open_geojson(path: Path) -> Sheet:
     if isinstance(read, list) and read and all(isinstance(record, dict) for record in read):
         names = list(dict.fromkeys(str(name) for record in read for name in record))
         return _sheet(shown, names, [[record.get(name) for name in names] for record in read], "record")
-    features = read.get("features") if isinstance(read, dict) else None
-    if not isinstance(features, list) or read.get("type") != "FeatureCollection":
+    collection = read if isinstance(read, dict) else {}
+    features = collection.get("features")
+    if not isinstance(features, list) or collection.get("type") != "FeatureCollection":
         hint = "GeoJSON has features with properties; other JSON is a list of objects, one per row."
         raise DataError(f"{shown} is not a FeatureCollection.", hint=hint)
     rows = [_properties(feature, i, shown) for i, feature in enumerate(features, start=1)]
