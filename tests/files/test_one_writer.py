@@ -10,6 +10,7 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "src" / "sumwise"
 THE_WRITER = {"io/writer.py", "io/locks.py", "io/scratch.py"}
 OTHERS = {  # what else writes, and why it may
+    ("aggregate/csv_lines.py", "copy.open"): "to a file of a scratch folder",
     ("cli/entry.py", "open"): "to nowhere",
     ("io/parsers/hdf5.py", "save"): "to memory",
     ("io/remote.py", "makedirs"): "on another machine",
