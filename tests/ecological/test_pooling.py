@@ -5,7 +5,8 @@ import pytest
 
 import sumwise
 from sumwise import Contests, Margins
-from sumwise.ecological import EcologicalEM, error_index
+from sumwise.ecological import EcologicalEM, error_index, pooling
+from sumwise.ecological.alignment import match_outcomes
 from sumwise.errors import DataError, UnknownName
 from sumwise.voting import voting_patterns
 
@@ -104,3 +105,25 @@ def test_uncertain_groups_widen_intervals_of_pooled_contests(monkeypatch, correc
     without = method.fit(Contests(made))[0]
     np.testing.assert_array_equal(noisy.shares_, without.shares_)
     assert (noisy.standard_errors_ > without.standard_errors_).all()
+
+
+def test_strength_is_the_largest_weight_within_one_standard_error_of_the_best(monkeypatch):
+    contests = Contests({k: sumwise.synthetic.precincts(20, 2, 2, random_state=k).margins for k in range(6)})
+    fits = {k: EcologicalEM().fit(contests[k]) for k in contests}
+    matched = match_outcomes(contests, list(contests), {k: est.total_ for k, est in fits.items()})
+    facts = pooling.contest_facts(contests, list(contests), fits, matched)
+    curve, noise = np.array([0.0, 4.0, 6.0, 7.0, 6.8, 5.0, 1.0]), np.random.default_rng(0)
+
+    def strength(spread):
+        parts = iter(noise.permutation(np.repeat([-spread, spread], 6)))
+        monkeypatch.setattr(pooling, "_held_out", lambda *_: curve + np.append(0.0, np.full(6, next(parts))))
+        return pooling.pooling_strength(contests, list(contests), fits, facts)
+
+    def weight(spread):
+        found = strength(spread)
+        return round(2 * found / (1 + found), 6)
+
+    assert weight(0.01) == 0.35  # the best by far
+    assert weight(1.0) == 0.5  # 6.8 is within 0.3 of 7
+    assert weight(7.0) == 0.7  # and 5 within 2.1
+    assert weight(50.0) == 0.0

@@ -107,7 +107,10 @@ def shrinkage(strength: float, fact: ContestFacts) -> np.ndarray:
 def pooling_strength(
     contests: Contests, ids: list, fits: Mapping[Any, Any], facts: Mapping[Any, ContestFacts]
 ) -> float:
-    """The weight of the other contests that best predicts held-out units; 0 if no weight is clearly better than 0.
+    """The largest weight of the other contests that predicts held-out units as well as the best; 0 if none does better.
+
+    As well, and better, mean within and beyond one standard error (Breiman et al. 1984): what all contests share is
+    known better than what one has alone.
 
     Each contest is fitted to half of its units, mixed with the others, and scored on the other half by the
     log-likelihood of their columns. A fit to half of the units has twice the variance of one to all, for which the
@@ -127,7 +130,8 @@ def pooling_strength(
     best = int(np.argmax(mean))
     if mean[best] <= error[best]:
         return 0.0
-    return float(WEIGHTS[best] / (2 - WEIGHTS[best]))
+    weight = WEIGHTS[np.flatnonzero(mean >= mean[best] - error[best])[-1]]
+    return float(weight / (2 - weight))
 
 
 def halves_by_content(margins: Margins) -> tuple[np.ndarray, np.ndarray]:
