@@ -257,7 +257,7 @@ def _redraw_listed_pair(
     w: np.ndarray,
     starts: np.ndarray,
     rules: Rules,
-    sparse: SparsePlan | None,
+    sparse: SparsePlan,
 ) -> None:
     """As `_redraw_pair`, for two attributes whose table lists its cells."""
     for r in range(len(codes)):

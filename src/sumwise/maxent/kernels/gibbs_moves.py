@@ -198,7 +198,7 @@ def listed_pair(
     ratio: np.ndarray,
     work: Work,
     rules: Rules,
-    sparse: SparsePlan | None,
+    sparse: SparsePlan,
 ) -> int:
     """As `pair`, for two attributes whose table lists its cells."""
     x, w, w2, starts = work.x, work.w, work.w2, work.starts
