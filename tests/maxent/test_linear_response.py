@@ -92,7 +92,7 @@ def test_conjugate_gradients_that_stop_far_off_warn(monkeypatch):
 def test_the_scale_of_noisy_tables_does_not_come_from_a_fit_with_penalties_of_its_own():
     tables = noisy_tables()
     stats, schema = sufficient_statistics(tables), Schema.of(tables)
-    settings = Settings(by_table=True, random_state=0)
+    settings = Settings(own_penalties=True, random_state=0)
     usual = usual_penalties(3)
     model = train(stats, schema, settings, usual)
     rows, weights = standing_rows(model, np.zeros((1, 3), int))
