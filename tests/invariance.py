@@ -85,6 +85,7 @@ VOTERS = pd.DataFrame(
 PEOPLE = pd.DataFrame(
     {name: np.random.default_rng(5).integers(0, k, 60) for name, k in {"bag": 8, "x": 9, "g": 3, "y": 2}.items()}
 )
+SIDES = {"groups": "white, black are the groups, smith, jones what they chose"}
 # Every way from a frame or arrays to a container: what it is given, and what it makes of it.
 DOORS: dict[str, tuple[pd.DataFrame, Callable[[Any], Any]]] = {
     "Margins": (
@@ -95,7 +96,7 @@ DOORS: dict[str, tuple[pd.DataFrame, Callable[[Any], Any]]] = {
     "weights": (PEOPLE, lambda f: Bags.from_frame(f, bag="bag", features=["g"], weight="x").weights),
     "Tables": (PEOPLE, lambda f: Tables.from_frame(f, ["g", "y"])["g", "y"].counts),
     "aggregate": (PEOPLE, lambda f: aggregate(f, ["g"], label="y", order=1)["g"].label_sums),
-    "Schema": (VOTERS.drop(columns="ballots"), lambda f: Schema.infer(f).read(f).cols),
+    "Schema": (VOTERS.drop(columns="ballots"), lambda f: Schema.infer(f, SIDES).read(f).cols),
 }
 LEVELS_TOO = ("Tables", "Schema")  # ids and levels are text, numbers or booleans: a Decimal is refused by its name
 
