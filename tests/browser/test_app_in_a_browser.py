@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from by_keyboard import LONG, finished, press, serious, shot, tab_to, typed, uploaded
@@ -123,13 +125,20 @@ def test_an_example_is_one_click_from_its_report(page, address, family):
     assert serious(page) == []
 
 
-def test_a_changed_role_says_whether_all_adds_up_and_disables_run(page, address, votes):
-    uploaded(page, address, votes)
+def test_a_changed_role_says_whether_all_adds_up_and_disables_run(page, address, tmp_path):
+    rng = np.random.default_rng(0)  # a column per group: a long file has no column that could lose its group
+    frame = pd.DataFrame(rng.integers(50, 400, (40, 4)), columns=["white", "black", "yes", "no"])
+    frame["no"] = frame["white"] + frame["black"] + 400 - frame["yes"]
+    frame["black"] += 400
+    frame.insert(0, "precinct", [f"p{k}" for k in range(40)])
+    frame.to_csv(tmp_path / "wide.csv", index=False)
+    uploaded(page, address, tmp_path / "wide.csv")
     assert page.inner_text("#sums").startswith("Adds up in all 40 units: ")
     at = page.evaluate(
         "() => [...document.querySelectorAll('#columns th')].findIndex((th) => th.dataset.role === 'groups')"
     )
-    menu = page.locator("#columns th select").nth(at)
+    assert at >= 0
+    menu = page.locator("#columns th").nth(at).locator("select")
     menu.select_option("")
     page.wait_for_selector("#sums.bad")
     assert page.is_disabled("#run")
