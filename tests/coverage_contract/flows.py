@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from coverage_contract.worlds import LEVEL, World, covers
+from coverage_contract.worlds import FEWER_DRAWS, LEVEL, World, covers
 from sumwise.flows import FlowModel, Places
 
 SIDE, TIMES, SIZE = 3, 6, 2000
@@ -63,17 +63,20 @@ WORLDS = {
         simulate,
         dict.fromkeys(ALL, (0.84, 0.98)),
         cheap=2,
+        draws=FEWER_DRAWS,
     ),
     "a season": World(
         "overdispersed",
         "a wave of leaving and of drift",
         partial(simulate, season=True),
         dict.fromkeys(ALL, (0.75, 0.98)),
+        draws=FEWER_DRAWS,
     ),
     "two types": World(
         "misspecified",
         "a third of the individuals move fast and east, the others hardly move",
         partial(simulate, types=True),
         {"to the east": (0.5, 0.98), "staying": (0.2, 0.98), "places": (0.84, 0.98)},  # no promise worth the name
+        draws=FEWER_DRAWS,
     ),
 }

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import argparse
 import json
+import subprocess
 from pathlib import Path
 
 from coverage_contract.worlds import DRAWS, FAMILIES, LEVEL, measure, worlds
 
-RESULTS = Path(__file__).parents[2] / "benchmarks" / "results" / "coverage.json"
+ROOT = Path(__file__).parents[2]
+RESULTS = ROOT / "benchmarks" / "results" / "coverage.json"
 
 
 def main() -> None:
@@ -20,12 +22,14 @@ def main() -> None:
     parser.add_argument("families", nargs="*", default=FAMILIES)
     parser.add_argument("--draws", type=int, default=DRAWS)
     given = parser.parse_args()
+    head = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True)
     found = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"families": {}}
     for family in given.families:
         rows = {}
         for name, world in worlds(family).items():
             each = measure(world, range(5000, 5000 + given.draws))
             rows[name] = {"kind": world.kind, "what": world.what, "draws": given.draws}
+            rows[name]["commit"] = head.stdout.strip()
             rows[name]["coverage"] = {
                 quantity: {"share": round(c.share, 4), "error": round(c.error, 4)} for quantity, c in each.items()
             }

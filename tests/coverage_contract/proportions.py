@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 from scipy.special import expit
 
-from coverage_contract.worlds import LEVEL, World, covers
+from coverage_contract.worlds import FEWER_DRAWS, LEVEL, World, covers
 from sumwise import Bags
 from sumwise.proportions import CardinalityClassifier, subgroups
 
@@ -81,6 +81,7 @@ WORLDS = {
         "the same, with random_intercept=True",
         partial(simulate, own=0.6, own_intercepts=True),
         dict.fromkeys(ALL, (0.8, 0.97)),
+        draws=FEWER_DRAWS,
     ),
     "correlated labels": World(
         "overdispersed",
@@ -93,5 +94,6 @@ WORLDS = {
         "logits have a square; the default model",
         partial(simulate, model="auto", square=0.5),
         dict.fromkeys(SHARES, (0.8, 0.97)),
+        draws=FEWER_DRAWS,
     ),
 }

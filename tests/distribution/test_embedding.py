@@ -7,7 +7,7 @@ from sklearn import config_context
 import sumwise.distribution as distribution
 from brute_distribution import replicated
 from sumwise import Bags
-from sumwise.distribution import BagRidge, FourierEmbedding, LinearEmbedding, MomentEmbedding
+from sumwise.distribution import BagOfWords, BagRidge, FourierEmbedding, LinearEmbedding, MomentEmbedding
 from sumwise.distribution.embedding import Embedding, fresh
 from sumwise.errors import DataError
 
@@ -62,7 +62,8 @@ def test_single_precision_and_large_values_survive(kind):
     one, other = embedding.transform(double), embedding.transform(single)
     assert np.allclose(one @ one.T, other @ other.T, atol=1e-3)
     shifted = double.with_values(np.asarray(double.values) + 2.0**30)
-    one, other = made(kind).fit_transform(shifted), made(kind).fit_transform(double)
+    few = {"n_words": 8} if kind is BagOfWords else {}  # with nearly a word per row, k-means turns on lost digits
+    one, other = (made(kind).set_params(**few).fit_transform(bags) for bags in (shifted, double))
     assert np.allclose(one @ one.T, other @ other.T, atol=1e-4)
 
 

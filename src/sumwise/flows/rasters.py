@@ -38,6 +38,12 @@ def read_raster(path: str | PathLike, block: int = 1) -> tuple[list, Places, np.
     See Also
     --------
     sumwise.io.formats.read_birdflow : Weekly abundance as BirdFlow keeps it.
+
+    Examples
+    --------
+    >>> from sumwise.flows import FlowModel, read_raster
+    >>> times, places, abundance = read_raster("abundance_2023.tif", block=10)  # doctest: +SKIP
+    >>> flow = FlowModel().fit("abundance_2023.tif")  # doctest: +SKIP
     """
     checks.at_least(block, "block", 1)
     rasterio = require("rasterio")

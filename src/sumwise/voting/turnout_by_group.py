@@ -69,8 +69,9 @@ def stayed_home(names: Sequence, given: Any = None) -> np.ndarray:
 
 def among_voters(shares: np.ndarray, away: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The share of valid votes (..., R) and candidates' shares of them (..., R, candidates) from shares (..., R, C)."""
-    voted = np.clip(1 - shares[..., away].sum(axis=-1), 1e-9, 1.0)
-    return voted, shares[..., ~away] / voted[..., None]
+    chosen = shares[..., ~away]
+    voted = np.clip(chosen.sum(axis=-1), 1e-9, 1.0)
+    return voted, chosen / voted[..., None]
 
 
 def turnout(
