@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from sumwise import checks
 from sumwise.errors import DataError
 
-KINDS = {"float": "f", "real": "iuf", "int": "iu", "bool": "b"}
+KINDS = {"float": "f", "real": "iuf", "count": "iuf", "int": "iu", "bool": "b"}
 AXIS = re.compile(r"(?P<name>[A-Za-z]\w*)?(?P<add>[+-]?\d+)?")
 
 
@@ -25,7 +26,8 @@ def check_learned(thing: Any, rules: str) -> None:
 
         - ``float n d``: an array of finite numbers with axes of those lengths. A length is a number, ``*`` for any,
           ``+`` for one or more, or a name that is the same length everywhere, with a number added or not (``d+1``).
-          ``real`` allows whole numbers and those that aren't finite; ``int`` and ``bool`` are other kinds, and
+          ``real`` allows whole numbers and those that aren't finite, ``count`` those up to 2^53 and missing ones;
+          ``int`` and ``bool`` are other kinds, and
           ``int<m n`` holds positions below length m.
         - ``len d``: a sequence of that length; ``size d``: that length as a number; ``number``: a finite number.
         - ``is Columns``: an object of that class, or of one that derives from it.
@@ -93,6 +95,8 @@ def _is_array(value: Any, kind: str, axes: list[str], sizes: dict[str, int]) -> 
         return False
     if bound and value.size:
         return bool(value.min() >= 0 and value.max() < sizes[bound])
+    if kind == "count":
+        return not (np.abs(value) > checks.LARGEST_EXACT).any()
     return kind != "float" or bool(np.isfinite(value).all())
 
 

@@ -148,6 +148,7 @@ def test_sparse_places_give_sparse_flows():
         ({}, np.ones((1, 5)), "There is only one time"),
         ({}, np.ones((2, 4)), "there are 2 times and 5 places"),
         ({}, np.zeros((2, 5)), "Nothing was counted"),
+        ({}, np.full((2, 5), 1e300), r"A count is 1e\+300, beyond 2\*\*53"),
         ({}, np.full((2, 5), -0.5) + 9 * np.eye(2, 5), "counts are negative"),
         ({}, {"time": [1, 1], "place": ["a", "a"], "count": [1, 2]}, "1 of 2 rows repeat a pair of time and place"),
     ],
@@ -282,3 +283,15 @@ def test_report_refuses_data_of_another_fit():
 def test_noise_that_is_none_is_named(noise):
     with pytest.raises(DataError, match="noise is"):
         FlowModel(LINE, TRUE, noise=noise).fit(population()[0])
+
+
+@pytest.mark.parametrize("cyclic", [False, True])
+def test_the_estimate_is_the_mean_of_the_draws_of_those_who_stay(cyclic):
+    counts = np.random.default_rng(0).poisson(60, (3, 5)).astype(float)
+    flow = FlowModel(LINE, TRUE, cyclic=cyclic).fit(counts, times=["May", "June", "July"])
+    found = flow.estimate(0.9)
+    assert found.labels[0][0] == "stay from May to June"
+    assert len(found.values) == len(flow.staying()) == 2 + cyclic
+    assert ((found.low <= found.values) & (found.values <= found.high)).all()
+    first = flow.draws({"stay": {("May", "June"): np.eye(5)}})
+    np.testing.assert_allclose(found.values[0], first.mean[0], rtol=1e-3)  # of other draws

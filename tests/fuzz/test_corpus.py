@@ -41,6 +41,9 @@ def marked(targets_):
     return [pytest.param(name, marks=pytest.mark.long) if name in others else name for name in targets_]
 
 
+UNUSED = {"dta-column-without-a-name.dta"}  # what is damaged is in a column that no role names
+
+
 @pytest.fixture(scope="module")
 def reader():
     process = fuzz.Reader()
@@ -51,7 +54,7 @@ def reader():
 @pytest.mark.parametrize("path", sorted((HERE / "corpus").iterdir()), ids=lambda p: p.name)
 def test_what_once_broke_is_refused(reader, path):
     target = path.name.partition("-")[0]
-    assert reader.read(target, path) == "refused"
+    assert reader.read(target, path) == ("fine" if path.name in UNUSED else "refused")
 
 
 @pytest.mark.parametrize("target", marked(targets.READ))

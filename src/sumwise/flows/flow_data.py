@@ -393,6 +393,8 @@ def population_of(read: FlowData, noise: Noise | None, size: Any) -> tuple[np.nd
     seen = counts[~np.isnan(counts)]
     if not len(seen) or np.nansum(counts, axis=2).max(axis=1).min() <= 0:
         raise DataError("Nothing was counted.", hint="is count the right column?")
+    if np.abs(seen).max() > checks.LARGEST_EXACT:
+        raise DataError(f"A count is {np.abs(seen).max():.3g}, beyond 2**53.", hint="is count the right column?")
     stated = noise is not None
     if noise is None and (seen < 0).any():
         raise DataError(

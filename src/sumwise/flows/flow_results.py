@@ -44,7 +44,7 @@ class FlowResults(Estimator):
     """The methods of a fitted `FlowModel`."""
 
     _learned = (
-        "places_: is Places; places_.names: len L; counts_: real T L; nodes_: float T L; "
+        "places_: is Places; places_.names: len L; counts_: count T L; nodes_: float T L; "
         "weights_: float *; times_: len T; fit_: is Fit"
     )
 
@@ -376,6 +376,21 @@ class FlowResults(Estimator):
         counts = problem.counts.copy()
         counts[times] = np.nan
         return FlowPosterior.restored([replace(problem, counts=counts)], self.posterior_[common]).flows(0)[0]
+
+    def estimate(self, level: float = 0.95) -> Estimate:
+        """Return how many stay where they are at every step: means and quantiles of the posterior draws.
+
+        Examples
+        --------
+        >>> from sumwise.flows import FlowModel, Movement, Places
+        >>> places = Places(x=[0.0, 1.0], y=[0.0, 0.0], names=["a", "b"])
+        >>> flow = FlowModel(places, Movement(stay=1.0)).fit([[90, 10], [40, 60]], times=["May", "June"])
+        >>> flow.estimate().labels
+        (('stay from May to June',),)
+        """
+        same = np.eye(len(self._fitted("steps_").places_))
+        steps = zip(self.times_, self.times_[1:] + self.times_[:1] * self.cyclic)
+        return self.interval({f"stay from {a} to {b}": {(a, b): same} for a, b in steps}, level)
 
     def interval(self, functions: Mapping, level: float = 0.95) -> Estimate:
         """Estimate linear functions of counts and flows with intervals: ``{name: {(time, next time): weights}}``.

@@ -16,6 +16,7 @@ from scipy.special import expit
 from scipy.stats import norm, qmc
 
 from sumwise.collective.potentials import filled
+from sumwise.errors import DataError
 from sumwise.flows.chain_draws import ChainDraw
 from sumwise.flows.flow_problem import RESERVE, FlowProblem
 from sumwise.flows.kernels.flow_filter import Filter, Functions, Smoothed
@@ -388,7 +389,11 @@ class FlowPosterior:
         points = list(zip(np.asarray(state["candidate"]).tolist(), state["parameters"]))
         for k, z in points:
             check_shapes({"parameters": (z, (made[k].size,))})
-        return cls(made, state["probabilities"], points, state["weights"], around, known)
+        weights = np.asarray(state["weights"])
+        check_shapes({"weights": (weights, (len(points),))})
+        if not (weights >= 0).all() or abs(weights.sum() - 1) > 1e-6:
+            raise DataError("Weights of the draws are no shares that add up to 1.", hint="save the model again.")
+        return cls(made, state["probabilities"], points, weights, around, known)
 
     def flows(self, season: int, agreeing: bool = False) -> tuple[np.ndarray, list[np.ndarray]]:
         """Expected counts (T, L) and flows (L, L) of every step, which may be made to agree with the counts."""
