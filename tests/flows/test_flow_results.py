@@ -32,6 +32,7 @@ def test_what_comes_after_a_fit_agrees_with_the_flows():
     assert found.low[0] <= step[0, 1] <= found.high[0]
 
 
+@pytest.mark.check
 def test_left_out_times_are_checked_against_simple_rules():
     counts, _ = population(n=20000, times=8)
     found = FlowModel(LINE, noise=Gaussian(20.0)).fit(counts).check()

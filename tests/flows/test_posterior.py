@@ -98,6 +98,7 @@ def test_the_likelihood_weighs_given_movements():
     assert model.scores_["probability"].max() > 0.9
 
 
+@pytest.mark.check
 def test_masks_years_entries_and_exact_counts_have_intervals():
     counts, flows = population()
     weights = {"stay": {(1, 2): np.eye(5)}, "at a": {0: [1.0, 0, 0, 0, 0]}}
@@ -143,6 +144,7 @@ def two_types(seed=0, n=6000, times=10):
     return places, np.vstack([both.sum(axis=2), both[-1].sum(axis=0)[None]]), both, 0.3
 
 
+@pytest.mark.check
 def test_two_types_of_individuals_are_found_and_go_into_every_answer():
     places, counts, flows, share = two_types(seed=1)
     model = FlowModel(places).fit(np.random.default_rng(1).poisson(counts).astype(float))

@@ -288,10 +288,10 @@ def plot_model(model: Any, data: Any = None, ax: Any = None, **options: Any) -> 
     """
     check_is_fitted(model)
     if data is None:
-        if hasattr(model, "estimate"):
-            return model.estimate(options.get("level", 0.95)).plot(ax)
         if hasattr(model, "steps_") and hasattr(model, "places_"):
             return _flows(model, ax)
+        if hasattr(model, "estimate"):
+            return model.estimate(options.get("level", 0.95)).plot(ax)
         finding = model.notebook_finding() if hasattr(model, "notebook_finding") else None
         if finding is not None and finding[1] is not None and "coefficient" in finding[1]:
             return plot_coefficients(finding[1], ax=ax)
