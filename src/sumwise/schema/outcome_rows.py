@@ -315,5 +315,5 @@ def _schema(
     if len(listed_) > 1:
         return replace(first, data=data, columns={**shared, "groups": listed_[0]["groups"]}, contests=tuple(listed_))
     own = {k: v for k, v in listed_[0].items() if k != "name"}
-    told = {k: own.pop(k) for k in ("mismatch", "only", "without") if k in own}
-    return replace(first, data={**data, **told}, columns={**shared, **own}, contests=())
+    shared_answers = {k: own.pop(k) for k in ("mismatch", "only", "without") if k in own}
+    return replace(first, data={**data, **shared_answers}, columns={**shared, **own}, contests=())
