@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import importlib
 import inspect
-import pkgutil
 from typing import Annotated, Any
 
 import typer
 from typer.main import get_command
 
+COMMANDS = (  # in the order of the help page, in which people use them
+    "init",
+    "fit",
+    "predict",
+    "report",
+    "compare",
+    "serve",
+    "aggregate",
+    "release",
+    "datasets",
+    "docs",
+    "demo",
+)
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 
 HELP = """
@@ -41,21 +53,8 @@ In Python: [dim]import sumwise; help(sumwise)[/dim]
 """
 
 
-def command_names() -> list[str]:
-    """Names of the modules in ``sumwise/cli/commands``.
-
-    Examples
-    --------
-    >>> from sumwise.cli.app import command_names
-    >>> "demo" in command_names()
-    True
-    """
-    package = importlib.import_module("sumwise.cli.commands")
-    return sorted(found.name for found in pkgutil.iter_modules(package.__path__))
-
-
 def build() -> typer.Typer:
-    """The application with all its commands, in the order of their ``ORDER``.
+    """The application with all its commands, in the order of `COMMANDS`.
 
     Examples
     --------
@@ -73,10 +72,9 @@ def build() -> typer.Typer:
         context_settings=SETTINGS,
     )
     app.callback(invoke_without_command=True)(_options)
-    modules = {name: importlib.import_module(f"sumwise.cli.commands.{name}") for name in command_names()}
-    for name, module in sorted(modules.items(), key=lambda item: (item[1].ORDER, item[0])):
-        text = paragraphs(inspect.getdoc(module.command) or "")
-        app.command(name.replace("_", "-"), help=text)(module.command)
+    for name in COMMANDS:
+        module = importlib.import_module(f"sumwise.cli.commands.{name}")
+        app.command(name, help=paragraphs(inspect.getdoc(module.command) or ""))(module.command)
     return app
 
 

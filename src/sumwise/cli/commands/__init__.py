@@ -1,4 +1,4 @@
-"""One command per file; to add a command, add a file.
+"""One command per file; to add a command, add a file, and its name to `sumwise.cli.app.COMMANDS`.
 
 The file ``commands/NAME.py`` defines the command ``sumwise NAME`` (an underscore becomes a dash)::
 
@@ -9,8 +9,6 @@ The file ``commands/NAME.py`` defines the command ``sumwise NAME`` (an underscor
     import typer
 
     from sumwise.cli import output
-
-    ORDER = 30  # its place in the help page: the order in which people use the commands
 
 
     def command(

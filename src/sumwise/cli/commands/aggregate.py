@@ -9,7 +9,6 @@ import typer
 from sumwise.cli import output
 from sumwise.errors import DataError
 
-ORDER = 20
 ROWS_FOR_SPARK = 100_000_000  # DuckDB counts them in the CPU time that Spark takes for 5 million (scale page)
 
 

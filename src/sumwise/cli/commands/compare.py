@@ -8,8 +8,6 @@ import typer
 
 from sumwise.cli import output
 
-ORDER = 18
-
 
 def command(
     results: Annotated[list[str], typer.Argument(help="Folders that sumwise fit wrote, two or more.")],

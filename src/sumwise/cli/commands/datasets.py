@@ -8,8 +8,6 @@ import typer
 
 from sumwise.cli import output
 
-ORDER = 80
-
 
 def command(
     name: Annotated[str | None, typer.Argument(help="Show this set only, with its files.", show_default=False)] = None,

@@ -8,8 +8,6 @@ import typer
 
 from sumwise.cli import output
 
-ORDER = 90
-
 
 def command(
     families: Annotated[

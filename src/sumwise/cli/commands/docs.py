@@ -11,7 +11,6 @@ import typer
 
 from sumwise.cli import output
 
-ORDER = 80
 START = "index"
 
 

@@ -8,7 +8,6 @@ import typer
 
 from sumwise.cli import output
 
-ORDER = 12
 RESTART = "Throw an interrupted run away and start again; with --resume, only if its problem or data have changed."
 
 

@@ -10,8 +10,6 @@ import typer
 from sumwise.cli import output
 from sumwise.errors import DataError, readable
 
-ORDER = 10
-
 
 def command(
     data: Annotated[

@@ -8,8 +8,6 @@ import typer
 
 from sumwise.cli import output
 
-ORDER = 14
-
 
 def command(
     result: Annotated[str, typer.Argument(help="A folder that sumwise fit wrote.")],

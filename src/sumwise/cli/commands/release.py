@@ -11,8 +11,6 @@ import typer
 from sumwise.cli import output
 from sumwise.errors import DataError
 
-ORDER = 30
-
 
 def command(
     tables: Annotated[str | None, typer.Argument(help="A folder that sumwise aggregate wrote.")] = None,

@@ -8,8 +8,6 @@ import typer
 
 from sumwise.cli import output
 
-ORDER = 18
-
 
 def command(
     folder: Annotated[

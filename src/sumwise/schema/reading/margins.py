@@ -20,11 +20,6 @@ from sumwise.margins import Margins
 from sumwise.schema.opened import join, named_together, numbered_again, only_rows, open_source
 from sumwise.schema.reading.base import Reading
 
-MISMATCH_ASSUMES = {
-    "rescale": "'rescale'. That assumes that those who were not counted on one side are like those who were.",
-    "no_vote": "'no_vote': people of the groups who are among no outcome are counted as people who didn't vote. That "
-    "assumes that everybody who was counted among the groups could have voted there.",
-}
 SD, MOE = "groups_sd", "groups_moe"
 MOE_90 = 1.645  # the American Community Survey publishes margins of error of 90 percent intervals
 MOST_REST = 0.95  # of everybody, in a rest that a report names without a word

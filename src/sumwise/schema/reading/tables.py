@@ -47,6 +47,7 @@ class TablesReading(Reading):
         "label_sum": "cells: the column of the label's sums",
     }
     named_columns = ("label", "attributes")
+    noises = "data", OF_CELLS
     tables: Tables
     rows: pd.DataFrame | None = None  # individuals that were held out
     labels: np.ndarray | None = None  # their classes, as positions

@@ -24,9 +24,6 @@ MISMATCH_ASSUMES = {
     "no_vote": "'no_vote': people of the groups who are among no outcome are counted as people who didn't vote. That "
     "assumes that everybody who was counted among the groups could have voted there.",
 }
-SD, MOE = "groups_sd", "groups_moe"
-MOE_90 = 1.645  # the American Community Survey publishes margins of error of 90 percent intervals
-MOST_REST = 0.95  # of everybody, in a rest that a report names without a word
 
 
 class Ecological(MarginsReading, Study):

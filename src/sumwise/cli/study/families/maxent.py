@@ -10,24 +10,14 @@ import pandas as pd
 
 from sumwise.cli.study.families.base import Study
 from sumwise.schema.opened import open_source
-from sumwise.schema.problem import NOISES
 from sumwise.schema.reading.tables import TablesReading
 from sumwise.schema.sheet_columns import typed_frame
-
-OF_CELLS = {kind: NOISES[kind] for kind in ("exact", "poisson", "gaussian", "laplace", "geometric")}
-FEW = 500  # rows below which none are held out
-RARE = 20  # rows below which levels are put together
 
 
 class MaxEnt(TablesReading, Study):
     """A classifier of individuals from tables of counts, or from rows that are counted, then discarded."""
 
-    noises = "data", OF_CELLS
     methods = ("MaxEntClassifier", "NaiveBayesTables", "BestPair")
-
-    # --- in
-
-    # --- fit
 
     def configured(self, method: str) -> Any:
         """The estimator with the options of the problem file; solver options are written beside the others."""

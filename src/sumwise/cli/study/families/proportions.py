@@ -13,21 +13,11 @@ from sumwise.schema.opened import open_source
 from sumwise.schema.reading.proportions import CountsReading
 from sumwise.schema.sheet_columns import typed_frame
 
-MOST_GROUPS = 12  # levels of a column that is shown as subgroups
-MOST_CLASSES = 30
-ROUNDED_SHARE = 0.12  # by which a share times the size of its bag misses a whole number, if it was rounded to .001
-
 
 class Proportions(CountsReading, Study):
     """Which individuals have which class, from class counts per bag."""
 
     methods = ("CardinalityClassifier", "MeanMap", "AlternatingMeanMap", "MeanEmbeddingClassifier")
-
-    # --- in
-
-    # --- fit
-
-    # --- out
 
     def report(self) -> Any:
         """The report; individuals are in the order of the file."""
