@@ -216,7 +216,7 @@ def averages(side=5):
     return rows
 
 
-MOST_GENERIC = 5  # side of the grid up to which the generic solver runs; beyond, one fit takes minutes
+MOST_GENERIC = 10  # side of the grid up to which the generic solver runs; beyond, one fit takes a minute
 SIDES = [3, 5, 8, 10, 15, 19]
 TIMED = ["dual", "gaussian", "nlbp", "accelerated-rda", "nlbp-naive", "generic"]  # the slowest last
 

@@ -12,12 +12,11 @@ from sumwise import checks
 from sumwise.collective.counts import Counts, CountsFit
 from sumwise.collective.energy import Energy
 from sumwise.collective.kernels.count_problem import Solution
-from sumwise.collective.kernels.dual_counts import maximise_dual
+from sumwise.collective.kernels.dual_counts import Watch, maximise_dual
 from sumwise.collective.kernels.edges import DenseEdge
 from sumwise.collective.kernels.exact_counts import exact_tables
 from sumwise.collective.kernels.gaussian_counts import gaussian_edge_tables, gaussian_problem
-from sumwise.collective.kernels.generic_counts import generic_counts
-from sumwise.collective.kernels.interior_counts import interior_counts
+from sumwise.collective.kernels.interior_counts import interior_counts, rescue
 from sumwise.collective.kernels.loopy_bp import loopy_counts
 from sumwise.collective.kernels.nonlinear_bp import feasible_nlbp, naive_nlbp
 from sumwise.collective.kernels.proximal_counts import Run, accelerated_rda, mirror_descent, rda, tuned_rda
@@ -73,7 +72,7 @@ def map_counts(
         - ``"nlbp-loopy"``: non-linear belief propagation on a `LoopyModel`, a graph with cycles: a stationary point of
           the Bethe approximation, without a gap; stops when no count would move by more than `tol` times n.
         - ``"rda"``, ``"rda-tuned"``, ``"accelerated-rda"``, ``"mirror"``: dual averaging and mirror descent.
-        - ``"generic"``: scipy's trust-constr on the primal, a slow reference.
+        - ``"generic"``: an interior-point method on all cells, as a generic convex solver would take them.
         - ``"gaussian"``: the Gaussian approximation of the model; its counts may be negative.
         - ``"exact"``: the mode of the integer tables, and their mean in ``fit.mean``; tiny populations.
     tol : float > 0, default 1e-6
@@ -154,22 +153,22 @@ def map_counts(
     elif method == "gaussian":
         found = _by_gaussian(seen, tol, steps)
     else:
-        found = generic_counts(seen.problem, tol, steps)
+        found = _by_interior_points(seen, tol, steps)
     return _fit(seen, found, method, tol)
 
 
 def _check_size(seen: Observed) -> None:
-    """Refuse tables of moves that memory doesn't hold: methods that follow gradients make them all."""
+    """Refuse tables of moves that memory doesn't hold: all methods but the dual make them all."""
     shapes = [op.shape for _, _, op in seen.problem.forest.edges if type(op) is DenseEdge]
     hint = "merge levels, or use method='dual', which makes no tables of moves."
-    checks.allocation("The gradient", *shapes, hint=hint)
+    checks.allocation("This method", *shapes, hint=hint)
 
 
 def _by_dual(seen: Observed, tol, max_gap, max_iter, start) -> Solution:
     first = None if start is None else start.multipliers
     if first is not None and len(first) != seen.problem.observations.size:
         raise DataError(f"start has {len(first)} multipliers; the observations has {seen.problem.observations.size}.")
-    result = maximise_dual(seen.problem, tol, max_iter, first, max_gap=max_gap, other=interior_counts)
+    result = maximise_dual(seen.problem, tol, max_iter, first, max_gap=max_gap, other=rescue)
     if result.infeasible:  # proven
         observations = seen.problem.observations
         off = np.abs(result.cells[observations.index] - observations.y)
@@ -182,6 +181,17 @@ def _by_dual(seen: Observed, tol, max_gap, max_iter, start) -> Solution:
             hint="correct it, allow more moves in the potentials, or state its noise.",
         )
     return result
+
+
+def _by_interior_points(seen: Observed, tol, max_iter) -> Solution:
+    _check_size(seen)
+    found = interior_counts(seen.problem, Watch(seen.problem, tol, 0.0).enough, max_iter)
+    if found is None:
+        raise DataError(
+            f"The interior-point method found no tables that meet the observations in {max_iter} steps.",
+            hint="use method='dual', or raise max_iter.",
+        )
+    return found
 
 
 def _by_gaussian(seen, tol, max_iter) -> Solution:

@@ -88,7 +88,7 @@ def maximise_dual(
     problem, moved = _centred(problem)
     start = None if start is None else start - moved
     problem.n_passes = problem.n_tangents = 0
-    watch = _Watch(problem, tol, max_gap)
+    watch = Watch(problem, tol, max_gap)
     search = _Search(problem, watch)
     done = search.newton(first_multipliers(problem, start, problem.observations), min(max_iter, DIRECT_STEPS))
     if not done and search.n_iter < max_iter and not search.infeasible:
@@ -207,7 +207,7 @@ def _continuation(search: _Search, max_iter: int) -> bool:
     while search.n_iter < max_iter:
         stage = problem.with_observations(observations.tempered(heat))
         own = stage if heat > 1.0 else problem
-        watch = _Watch(stage, STAGE, 0.0) if heat > 1.0 else search.watch
+        watch = Watch(stage, STAGE, 0.0) if heat > 1.0 else search.watch
         trial = _Search(own, watch, search.n_iter)
         steps = 40 if heat > 1.0 else max_iter - search.n_iter
         done = trial.newton(first_multipliers(own, _follow(path, heat, g, own), own.observations), steps)
@@ -284,7 +284,7 @@ def first_multipliers(
     return np.clip(np.where(empty, best, g), low, high)
 
 
-class _Watch:
+class Watch:
     """Keeps the history and the best point, and says when to stop."""
 
     def __init__(self, problem: CountProblem | GaussianProblem, tol: float, max_gap: float) -> None:
@@ -299,8 +299,6 @@ class _Watch:
         row = (objective, -point.loss, point.gap, point.violation, self.problem.n_passes, self.problem.n_tangents)
         for values, x in zip(self.history.values(), (*row, process_time() - self.time)):
             values.append(x)
-        if self.start is None and np.isfinite(objective):
-            self.start = objective
         if self.best is None or self._merit(point) <= self._merit(self.best):
             self.best = point
         return self.enough(point.gap, objective, point.violation)
@@ -312,9 +310,9 @@ class _Watch:
         """Whether a gap is as small as `tol` asks, and exact counts are met."""
         if not np.isfinite(gap):
             return False
+        self.start = objective if self.start is None else self.start
         size = abs(objective)
-        start = objective if self.start is None else self.start
-        scale = min(size, max(start - objective, 1e-4 * size))
+        scale = min(size, max(self.start - objective, 1e-4 * size))
         floor = max(1e-13 * (self.problem.total + size), self.max_gap)
         return gap <= max(self.tol * scale, floor) and violation <= self.tol * self.problem.total
 

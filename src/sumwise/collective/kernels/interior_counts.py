@@ -1,8 +1,8 @@
-"""Most likely counts by an interior-point method on the primal: where the dual's multipliers drown in rounding.
+"""Most likely counts by an interior-point method on the primal: a generic convex solver (Sun 2019, section 2.3.1).
 
-Where tight noise contradicts what the moves allow, the multipliers of the dual are huge (1e12) and the counts of a pass
-depend on differences of about one between them: no pass comes near the optimum. Here the tables themselves are the
-variables. Every few steps the point is made to agree exactly, and a pass of belief propagation at the slopes of its
+It takes over from the dual at problems whose multipliers drown in rounding: where tight noise contradicts what the
+moves allow, they are huge (1e12), and the counts of a pass depend on differences of about one between them, so that no
+pass comes near the optimum. Here the tables themselves are the variables. Every few steps the point is made to agree exactly, and a pass of belief propagation at the slopes of its
 losses proves a lower bound.
 """
 
@@ -11,7 +11,8 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from time import process_time
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
@@ -21,7 +22,7 @@ from sumwise.collective.kernels.belief_propagation import Forest
 from sumwise.collective.kernels.count_problem import CountProblem, Solution
 from sumwise.collective.kernels.dual_counts import evaluate, first_multipliers
 from sumwise.collective.kernels.edges import DenseEdge, SparseEdge
-from sumwise.collective.kernels.generic_counts import CountsForm
+from sumwise.collective.kernels.primal_form import CountsForm
 
 if TYPE_CHECKING:
     from sumwise.collective.kernels.edges import Edge
@@ -47,25 +48,35 @@ def interior_counts(
     Returns
     -------
     Solution or None
-        With tables in place of beliefs; None where nothing was certified, or the problem is too large for it.
+        With tables in place of beliefs, ``converged`` where the gap is small enough; None where no point was certified.
     """
+    form, began = CountsForm(problem), process_time()
+    state, found = _State(form, _start(form)), None
+    history: dict[Any, Any] = {name: [] for name in ("objective", "violation", "gap", "seconds")}
+    for step in range(1, max_iter + 1):
+        if not state.advance():
+            break
+        if step % 3:
+            continue
+        found = replace(_certify(form, state, step), history=history)
+        row = found.objective, found.violation, found.gap, process_time() - began
+        for values, x in zip(history.values(), row):
+            values.append(x)
+        if enough(found.gap, found.objective, found.violation):
+            return replace(found, converged=True)
+        gaps = history["gap"]
+        if len(gaps) > 8 and gaps[-1] > 0.5 * gaps[-8]:  # rounding allows no more
+            break
+    return found
+
+
+def rescue(problem: CountProblem, enough: Callable[[float, float, float], bool]) -> Solution | None:
+    """The same for problems that the dual doesn't solve; None where this doesn't either, or takes too long."""
     size = problem.n_cells + sum(op.n_cells for _, _, op in problem.forest.edges)
     if problem.device is not None or size > MAX_SPARSE_CELLS:
         return None
-    form = CountsForm(problem)
-    state, gaps = _State(form, _start(form)), []
-    for step in range(1, max_iter + 1):
-        if not state.advance():
-            return None
-        if step % 3:
-            continue
-        found = _certify(form, state, step)
-        if enough(found.gap, found.objective, found.violation):
-            return replace(found, converged=True)
-        gaps.append(found.gap)
-        if len(gaps) > 8 and gaps[-1] > 0.5 * gaps[-8]:  # rounding allows no more
-            return None
-    return None
+    found = interior_counts(problem, enough)
+    return found if found is not None and found.converged else None
 
 
 def _start(form: CountsForm) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Most likely counts by a general solver (scipy's interior-point trust region) on the primal: the slow reference.
+"""Eq. (2.7) of Sun (2019) as a convex program without the structure of the graph.
 
 Variables are all node and edge cells; margins are linear constraints; kinks of two-sided noise become slacks.
 """
@@ -10,53 +10,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 from scipy.linalg import qr
-from scipy.optimize import Bounds, LinearConstraint
 
-from sumwise.collective.kernels.count_problem import CountProblem, Solution
+from sumwise.collective.kernels.count_problem import CountProblem
 from sumwise.collective.kernels.edges import MarginEdge, SparseEdge
-from sumwise.inference.kernels.minimise import minimise
 
 if TYPE_CHECKING:
     from sumwise.collective.kernels.edges import Edge
     from sumwise.collective.kernels.observations import Observations
-
-
-def generic_counts(problem: CountProblem, tol: float = 1e-6, max_iter: int = 2000) -> Solution:
-    """Minimise eq. (2.7) over the polytope with no use of its structure.
-
-    Parameters
-    ----------
-    problem : CountProblem
-    tol : float
-        Passed on as the tolerance of the optimality conditions, per individual.
-    max_iter : int
-
-    Returns
-    -------
-    Solution
-    """
-    form = CountsForm(problem)
-    result = minimise(
-        form.value,
-        form.start(),
-        jac=True,
-        hess=form.hessian,
-        method="trust-constr",
-        bounds=Bounds(0.0, np.inf, keep_feasible=True),
-        constraints=LinearConstraint(form.matrix, form.right, form.right),
-        options={"maxiter": max_iter, "gtol": tol * 1e-3, "xtol": 1e-14, "barrier_tol": tol * 1e-4},
-    )
-    cells, tables = form.unpack(result.x * problem.total)
-    value = problem.observations.loss(cells)[0] if form.soft else form.loss_of(result.x)
-    return Solution(
-        cells,
-        tables=tables,
-        objective=problem.regulariser(cells, tables) + value,
-        violation=problem.violation(cells, tables),
-        n_iter=int(result.niter),
-        converged=bool(result.status in (1, 2)),
-        history={"objective": [float(result.fun)], "violation": [float(result.constr_violation)]},
-    )
 
 
 class CountsForm:
@@ -160,12 +120,6 @@ class CountsForm:
         for sign, columns, at, y in self.slacks:
             x[columns] = np.maximum(sign * (x[at] - y / self.n), 0.0) + 1e-3
         return x
-
-    def loss_of(self, x: np.ndarray) -> float:
-        """The smooth part of the loss and the slacks' cost."""
-        observations = self.problem.observations
-        value = self._smooth(x)[0]
-        return value + self.n * float(self.cost @ x[self.n_counts :]) + observations.constant
 
     def _smooth(self, x: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
         """Gaussian and poisson losses (scaled counts in, value, gradient, curvature per cell out)."""
