@@ -2,8 +2,8 @@
 
 It takes over from the dual at problems whose multipliers drown in rounding: where tight noise contradicts what the
 moves allow, they are huge (1e12), and the counts of a pass depend on differences of about one between them, so that no
-pass comes near the optimum. Here the tables themselves are the variables. Every few steps the point is made to agree exactly, and a pass of belief propagation at the slopes of its
-losses proves a lower bound.
+pass comes near the optimum. Here the tables themselves are the variables. Every few steps the point is made to agree
+exactly, and a pass of belief propagation at the slopes of its losses proves a lower bound.
 """
 
 from __future__ import annotations
@@ -53,8 +53,8 @@ def interior_counts(
     form, began = CountsForm(problem), process_time()
     state, found = _State(form, _start(form)), None
     history: dict[Any, Any] = {name: [] for name in ("objective", "violation", "gap", "seconds")}
-    for step in range(1, max_iter + 1):
-        if not state.advance():
+    for step in range(max_iter + 1):
+        if step > 0 and not state.advance():
             break
         if step % 3:
             continue
