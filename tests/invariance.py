@@ -126,6 +126,8 @@ def of_margins(size: int = 3) -> tuple[Change, dict[str, Change]]:
         "names": Change(build(rows, cols, **names), None, same),
         "numbers as names": Change(build(rows, cols, units=range(n, 0, -1), row_names=range(size, 0, -1)), None, same),
         "weights of one": Change(build(rows, cols, weights=np.ones(n)), None, same),
+        "large weights": Change(build(rows, cols, weights=np.full(n, 2.0**20)), None, same),
+        "small weights": Change(build(rows, cols, weights=np.full(n, 2.0**-20)), None, same),
         "an empty unit first": Change(build(np.vstack([empty, rows]), np.vstack([empty, cols])), None, lambda a: a[1:]),
         "an empty unit amid": Change(
             build(np.insert(rows, 5, 0, axis=0), np.insert(cols, 5, 0, axis=0)), None, lambda a: np.delete(a, 5, axis=0)

@@ -35,7 +35,7 @@ class Margins:
         A distinct id per unit; default 0, 1, ...
     row_names, col_names : sequences of str, optional
     weights : array of shape (n_units,), optional
-        How much each unit counts in a fit; default 1.
+        How much each unit counts in a fit, compared with the others; default 1.
     covariates : array of shape (n_units, k) or data frame, optional
         Facts about units, for methods that use them.
     covariate_names : sequence, optional

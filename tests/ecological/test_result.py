@@ -132,3 +132,25 @@ def test_empty_units_change_nothing_for_king():
     two = Margins(m.rows, np.column_stack([m.cols[:, 0], m.cols[:, 1:].sum(axis=1)]))
     more = Margins(np.vstack([two.rows, [0, 0]]), np.vstack([two.cols, [0, 0]]))
     np.testing.assert_array_equal(King(n_draws=50).fit(two).shares_, King(n_draws=50).fit(more).shares_)
+
+
+@pytest.mark.parametrize("estimator", [Bounds(), Goodman(), EcologicalEM()], ids=lambda e: type(e).__name__)
+def test_spread_and_score_are_those_without_what_is_empty(estimator):
+    rng = np.random.default_rng(4)
+    rows = rng.integers(10, 90, (17, 3)).astype(float)
+    cols = np.array([rng.multinomial(int(n), rng.dirichlet([6, 4])) for n in rows.sum(axis=1)])
+    margins = Margins(rows, cols)
+    before = clone(estimator).fit(margins)
+    longer = Margins(np.insert(rows, 4, 0, axis=0), np.insert(cols, 4, 0, axis=0))
+    after = clone(estimator).fit(longer)
+    assert after.dispersion_ == pytest.approx(before.dispersion_, rel=1e-9)
+    assert after.score(longer) == pytest.approx(before.score(margins), rel=1e-9)
+    nobodys = clone(estimator).fit(Margins(rows, np.column_stack([cols, np.zeros(17)])))
+    assert nobodys.dispersion_ == pytest.approx(before.dispersion_, rel=0.02)  # a prior gives the outcome some votes
+    assert before.dispersion_ > 0
+
+
+def test_units_without_anybody_have_no_score():
+    with pytest.raises(DataError):
+        Bounds().fit(Margins([[5, 5]], [[4, 6]])).score(Margins(np.zeros((2, 2)), np.zeros((2, 2))))
+    assert Bounds().fit(Margins(np.zeros((2, 2)), np.zeros((2, 2)))).dispersion_ == 0

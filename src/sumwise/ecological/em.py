@@ -11,7 +11,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.contests import Contests
 from sumwise.ecological.contextual_error import ContextualError, contextual_error, draw_tables
-from sumwise.ecological.identification import check_identified
+from sumwise.ecological.identification import check_identified, relative_weights
 from sumwise.ecological.kernels.batched_raking import MANY_CONTESTS, compiled_kernels
 from sumwise.ecological.kernels.classic_em import ALGORITHMS
 from sumwise.ecological.kernels.covariate_em import covariate_shares
@@ -286,7 +286,7 @@ class EcologicalEM(EcologicalEstimator):
             raise DataError(f"method={self.method!r} does not accept covariates.", hint="method='entropic' does.")
 
     def _data(self, margins: Margins) -> _Data:
-        sides = np.array(margins.rows), np.array(margins.cols), np.array(margins.weights, dtype=float)
+        sides = np.array(margins.rows), np.array(margins.cols), relative_weights(margins)
         if self.covariates is not None and margins.covariates is None:
             raise DataError(
                 "These margins have no covariates.", hint="Margins(..., covariates=...), or covariates=None."
@@ -328,7 +328,7 @@ class EcologicalEM(EcologicalEstimator):
         first = self._solve(part, start, guess, min(FIRST_WEIGHT, self.determinant), tol=max(self.tol, 1e-3))
         self.overdispersion_ = guess
         if self.dispersion is None:
-            n, free = len(part.cols), part.cols.shape[1] - 1.0  # free outcomes of a unit
+            n, free = len(part.cols), np.count_nonzero(part.cols.any(axis=0)) - 1.0  # free outcomes of a unit
             used = min(part.rows.shape[1] * free, n * free / 2)
             self.overdispersion_ = dispersion(2 * first.divergence, np.full(n, free), part.rows.sum(axis=1), used)
         vars(self).pop("newton_inverse_", None)

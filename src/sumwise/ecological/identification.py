@@ -67,6 +67,20 @@ def counted_units(margins: Margins) -> Margins:
     return margins[(margins.totals > 0) & (margins.weights > 0)]
 
 
+def relative_weights(margins: Margins) -> np.ndarray:
+    """The weights of units as shares of the mean weight of those that a fit learns from: their unit is arbitrary.
+
+    Examples
+    --------
+    >>> from sumwise import Margins
+    >>> from sumwise.ecological.identification import relative_weights
+    >>> m = Margins([[6, 4], [0, 0], [9, 1]], [[5, 5], [0, 0], [2, 8]], weights=[10, 10, 30])
+    >>> relative_weights(m).tolist()
+    [0.5, 0.5, 1.5]
+    """
+    return margins.weights / counted_units(margins).weights.mean()
+
+
 def unidentified_groups(rows: np.ndarray) -> np.ndarray:
     """Which groups' shares no regression over units (n, R) can find, (R,): their composition is that of others.
 

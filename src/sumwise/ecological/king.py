@@ -13,6 +13,7 @@ from sumwise.draws import Draws
 from sumwise.ecological.identification import (
     check_identified,
     counted_units,
+    relative_weights,
     unidentified_groups,
 )
 from sumwise.ecological.kernels import king as kernel
@@ -179,7 +180,7 @@ class King(EcologicalEstimator):
         data = kernel.KingData(
             np.ascontiguousarray(full.row_shares[:, 0]),
             np.ascontiguousarray(full.col_shares[:, 0]),
-            np.array(full.weights, dtype=float),
+            relative_weights(full),
             _covariates(full, self.covariates_b, "covariates_b"),
             _covariates(full, self.covariates_w, "covariates_w"),
         )

@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sumwise.ecological.identification import relative_weights
 from sumwise.ecological.kernels import king as kernel
 from sumwise.ecological.kernels import king_multivariate as table_kernel
 from sumwise.ecological.kernels.raking import rake
@@ -53,7 +54,7 @@ def fit_iterated(margins: Margins, priors, n_draws: int, scale: float, max_iter:
     (50, 2, 3)
     """
     full = margins[margins.totals > 0]
-    rows, cols, weight = full.rows, full.cols, np.array(full.weights, dtype=float)
+    rows, cols, weight = full.rows, full.cols, relative_weights(full)
     options = (weight, priors, n_draws, scale, max_iter, rng)
     by_rows, draws_rows, distance_rows, course, edges = _side(rows, cols, *options)
     by_cols, draws_cols, distance_cols, more, other_edges = _side(cols, rows, *options)
@@ -137,7 +138,7 @@ def fit_multivariate(margins: Margins, priors, n_draws: int, max_iter: int, rng,
     scales = (priors.erho, priors.esigma, priors.ebeta)
     for _ in range(TRIES):
         data = table_kernel.table_data(
-            units.row_shares, units.col_shares[:, order], units.weights, scales, full, rng=rng
+            units.row_shares, units.col_shares[:, order], relative_weights(units), scales, full, rng=rng
         )
         mode = table_kernel.climb(data, min(max_iter, STEPS), rng=rng)
         error = table_kernel.integration_error(mode.phi, data, rng=rng)

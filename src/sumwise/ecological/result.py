@@ -166,7 +166,11 @@ class EcologicalEstimator(Estimator):
         """
         self._fitted("shares_")
         shares = inside(self.shares_)
-        return float(np.average(unit_log_density(margins.rows, margins.cols, shares, self.dispersion_)))
+        counted = margins.totals > 0  # an empty unit says nothing
+        if not counted.any():
+            raise DataError(f"There is nobody in any of {len(margins)} units.", hint="score units with people.")
+        density = unit_log_density(margins.rows[counted], margins.cols[counted], shares, self.dispersion_)
+        return float(np.mean(density))
 
     def predict(self, groups: Any) -> np.ndarray:
         """Return expected outcome shares (n_units, C) of other units from the sizes of their groups.
@@ -244,9 +248,10 @@ class EcologicalEstimator(Estimator):
         self.n_units_ = margins.n_units
         self.group_sizes_ = margins.rows.sum(axis=0)
         self.lower_bound_, self.upper_bound_ = aggregate_bounds(margins.rows, margins.cols)
-        shares = inside(self.shares_)
-        distance, _, rank = unit_moments(margins.rows, margins.cols, shares)
-        used = min(margins.n_rows * (margins.n_cols - 1), rank.sum() / 2)
+        groups, outcomes = margins.rows.any(axis=0), margins.cols.any(axis=0)  # the others have no votes to vary
+        shares = inside(self.shares_[groups][:, outcomes])
+        distance, _, rank = unit_moments(margins.rows[:, groups], margins.cols[:, outcomes], shares)
+        used = min(shares.shape[0] * (shares.shape[1] - 1), rank.sum() / 2)
         self.dispersion_ = dispersion(distance, rank, margins.totals, float(used))
 
 

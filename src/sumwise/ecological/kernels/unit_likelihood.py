@@ -23,7 +23,7 @@ def unit_moments(rows: np.ndarray, cols: np.ndarray, shares: np.ndarray) -> tupl
     """
     n, n_cols = cols.shape
     distance, log_det, rank = np.zeros(n), np.zeros(n), np.zeros(n)
-    block = max(1, BLOCK // n_cols**2)
+    block = BLOCK // max(n_cols, 1) ** 2 + 1
     for begin in range(0, n, block):
         part = slice(begin, begin + block)
         distance[part], log_det[part], rank[part] = _moments(rows[part], cols[part], shares)
