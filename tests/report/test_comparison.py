@@ -26,7 +26,7 @@ def test_estimates_are_matched_whatever_their_order():
         "2 estimates are in both results. In 1 of 2 the intervals do not overlap. The largest difference is in a, x: "
         "50.0% in 2016, 80.0% in 2020."
     ]
-    assert found.findings[0]["line"] == "a, x: 2020 minus 2016: +30.0 points. Confidence: moderate."
+    assert found.findings[0]["line"] == "a, x: 2020 minus 2016: +30.0 points."
     figure = found.to_dict()["sections"][0]["blocks"][0]
     assert figure["numbers"]["labels"] == ["a, x", "b, x"]
     assert [c["name"] for c in found.to_dict()["sections"][1]["blocks"][0]["columns"]][2:5] == [
@@ -47,7 +47,7 @@ def test_results_without_intervals_claim_nothing():
     plain = estimates().drop(columns=["low", "high"])
     found, _ = compare_results({"one": (SUMMARY, plain), "two": (SUMMARY, plain)})
     assert "no intervals" in found.lead[0]
-    assert found.findings[0]["trust"] is None
+    assert "interval" not in found.findings[0]["because"]
 
 
 @pytest.mark.parametrize(
@@ -66,10 +66,9 @@ def test_what_cannot_be_compared_is_refused(results, words):
         compare_results(results)
 
 
-def test_a_share_that_is_impossible_lowers_the_confidence():
+def test_a_share_that_is_impossible_is_called_so():
     beyond = estimates(share=[1.1, 0.2], low=[1.05, 0.1], high=[1.15, 0.3])
     found = compare_results({"one": (SUMMARY, estimates()), "two": (SUMMARY, beyond)})[0].findings[0]
-    assert found["trust"] == "low"
     assert "impossible" in found["because"]
 
 
@@ -80,10 +79,8 @@ def test_differences_of_independent_data_have_intervals():
     assert frame["difference_high"].tolist() == pytest.approx([0.3 + 0.02**0.5, 0.05 + 0.02**0.5])
     assert "The interval of the difference excludes zero in 1 of 2." in found.lead[0]
     assert "independent" in found.lead[1]
-    assert found.findings[0]["line"] == (
-        "a, x: 2020 minus 2016: +30 points (90% interval +17 to +44 points). Confidence: moderate."
-    )
-    assert found.findings[1]["trust"] == "low"
+    assert found.findings[0]["line"] == ("a, x: 2020 minus 2016: +30 points (90% interval +17 to +44 points).")
+    assert "there may be no difference" in found.findings[1]["because"]
     drawn, estimate = found.to_dict()["sections"][0]["blocks"]
     assert drawn["plot"] == "polarisation"
     assert estimate["plot"] == "methods"
@@ -96,7 +93,7 @@ def test_bounds_add_up_and_unknown_ends_stay_unknown():
     found, frame = compare_results({"one": (SUMMARY, estimates()), "two": (bounds, open_end)}, "same units")
     assert frame["difference_low"].iloc[0] == pytest.approx(-0.2)
     assert frame["intervals"].tolist() == ["overlap", ""]
-    assert [f["trust"] for f in found.findings] == ["low", None]
+    assert ["there may be no difference" in f["because"] for f in found.findings] == [True, False]
 
 
 def test_the_same_data_and_other_levels_have_no_interval_and_say_why():

@@ -10,7 +10,7 @@ import pytest
 
 from nasty_names import NASTY_LEVELS
 from sumwise.report import Summary, page
-from sumwise.report.html import strip
+from sumwise.report.html import strip, strip_ends
 from sumwise.report.summary import bullets, facts, figure, finding, note, table, text
 
 HOSTILE = [
@@ -121,11 +121,11 @@ def test_several_summaries_share_a_page():
     assert 'href="#s2"' in text_
 
 
-def test_findings_are_cards_with_interval_bounds_and_confidence():
-    found = finding("<i> who chose x", 0.5, ends=(0.4, 0.6), level=0.9, lower_bound=0.1, upper_bound=0.95, trust="low")
+def test_findings_are_cards_with_interval_and_bounds():
+    found = finding("<i> who chose x", 0.5, ends=(0.4, 0.6), level=0.9, lower_bound=0.1, upper_bound=0.95)
     text_ = page(Summary("t", "f", "m", ["Verdict.", "Caution."], [found]).to_dict())
     assert "&lt;i&gt; who chose x" in text_
-    for words in ("90% interval", "40% to 60%", "data alone imply", "10% to 95%", "trust-low"):
+    for words in ("90% interval", "40% to 60%", "data alone imply", "10% to 95%"):
         assert words in text_
     assert '<p class="note warning">Caution.</p>' in text_
 
@@ -166,17 +166,8 @@ def test_tables_link_to_files_that_lie_beside_the_page():
     assert linked.count('class="xlsx"') == linked.count('class="csv"') == 1
 
 
-def test_summaries_of_earlier_versions_are_shown():
-    summary = Summary("t", "f", "m", ["Verdict."], [finding("a", 0.5, lower_bound=0.2, upper_bound=0.7)])
-    summary.add("estimates", table(pd.DataFrame({"x": [1.5]}), "T"))
-    old = summary.to_dict()
-    del (
-        old["checked"],
-        old["findings"][0]["truth"],
-        old["findings"][0]["implied_by"],
-        old["sections"][1]["blocks"][0]["about"],
-    )
-    assert "Verdict." in page(old)
+def test_the_scale_of_a_count_starts_at_zero():
+    assert strip_ends(finding("Birds", 30.0, "count", ends=(14.0, 53.0), lower_bound=0.0, upper_bound=112.0))[0] == 0.0
 
 
 def test_names_that_run_from_right_to_left_leave_the_order_of_a_sentence():

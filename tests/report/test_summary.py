@@ -63,12 +63,11 @@ def test_plain_keeps_text_and_turns_the_unknown_into_text():
 def test_a_finding_without_estimate_gives_its_bounds():
     found = finding("a who chose x", None, lower_bound=0.2, upper_bound=0.9)
     assert found["line"] == "a who chose x: 20.0% to 90.0%, whatever the model."
-    assert found["trust"] is None
 
 
 def test_findings_of_counts_and_numbers_are_written_as_such():
     assert finding("Birds", 1234.0, "count", ends=(1000.0, 1500.0))["line"] == "Birds: 1,234 (1,000 to 1,500)."
-    assert finding("R squared", 0.5, "number", trust="low")["line"] == "R squared: 0.500. Confidence: low."
+    assert finding("R squared", 0.5, "number")["line"] == "R squared: 0.500."
 
 
 def test_provenance_is_the_last_section_and_leaves_the_summary_alone():

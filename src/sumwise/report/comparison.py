@@ -294,16 +294,14 @@ def _findings(
             break
         if k in twice:
             continue
-        trust, because = None, f"{_both(row, names, value)}."
+        because = f"{_both(row, names, value)}."
         if shown is not None and row["intervals"]:
-            trust = "moderate" if shown.iloc[k] else "low"
             because += f" {words[0 if shown.iloc[k] else 1]}"
         values = [float(row[f"{value}, {name}"]) for name in _ends(names)]
         if VALUES[value] == "share" and (min(values) < 0 or max(values) > 1):
-            trust = "low"
             because += " A share below 0% or above 100% is impossible: the assumptions of that method fail here."
         what = f"{_name(row, keys)}: {names[-1]} minus {names[0]}"
         has = "difference_low" in row and row["intervals"]
         ends = (row["difference_low"], row["difference_high"]) if has else (None, None)
-        out.append(finding(what, float(row["difference"]), kind, ends, level if has else None, trust, because))
+        out.append(finding(what, float(row["difference"]), kind, ends, level if has else None, because))
     return out

@@ -40,7 +40,7 @@ def contests_overview(
     folders : mapping of contest to str, optional
         Where the report of each contest is, for the table.
     findings : mapping of contest to list of dict, optional
-        Findings of each contest's own report: what the data alone imply and how far to trust a share are theirs.
+        Findings of each contest's own report: what the data alone imply is theirs.
 
     Returns
     -------

@@ -155,6 +155,8 @@ def subgroup_shares(
     Returns
     -------
     pandas.DataFrame with the columns group, level, people, class, share, low, high
+        And highest, lowest: the probability that no other level of the group has a higher, or a lower, share of the
+        class.
 
     Examples
     --------
@@ -184,9 +186,13 @@ def subgroup_shares(
             random_state=random_state,
         )
         part: Any = shares.to_frame(level).assign(group=name)
+        if shares.draws is not None:
+            ranks = shares.draws.rank(axis=0)
+            part["highest"] = ranks.probability(lambda r: r == 1).ravel()
+            part["lowest"] = ranks.probability(lambda r: r == r.shape[1]).ravel()
         rank = {text: k for k, text in enumerate(in_natural_order(part["level"].unique().tolist()))}
         parts.append(part.iloc[np.argsort(part["level"].map(rank).to_numpy(), kind="stable")])
     out: Any = pd.concat(parts, ignore_index=True)
     if "low" not in out:
-        out["low"] = out["high"] = np.nan
-    return out[["group", "level", "people", "class", "share", "low", "high"]]
+        out = out.assign(**dict.fromkeys(("low", "high", "highest", "lowest"), np.nan))
+    return out[["group", "level", "people", "class", "share", "low", "high", "highest", "lowest"]]

@@ -261,4 +261,4 @@ def _ends(kind: str, known: list[float]) -> tuple[float, float]:
     if kind == "points" and low >= -1 - ROUNDING and high <= 1 + ROUNDING:
         return -1.0, 1.0
     edge = 0.08 * ((high - low) or abs(high) or 1.0)
-    return low - edge, high + edge
+    return (max(low - edge, 0.0) if low >= 0 else low - edge), high + edge  # a count's scale has nothing below zero

@@ -1,7 +1,7 @@
 """The summary: what a study found, as a dict of plain values; the page shows this and nothing else.
 
 A summary leads with a paragraph for readers outside the field and with findings: an estimate each, its interval, what
-the data alone imply, and how far to trust it. Sections follow in a fixed order; a section has blocks. A block is a dict
+the data alone imply, and what it rests on. Sections follow in a fixed order; a section has blocks. A block is a dict
 with a ``kind``: text, bullets, note, facts, table, matrix or figure. A figure holds the name of its plot and the
 numbers that it draws, never a picture.
 """
@@ -198,11 +198,13 @@ def finding(
     kind: str = "share",
     ends: Sequence[Any] = (None, None),
     level: float | None = None,
-    trust: str | None = None,
     because: str | None = None,
     **more: Any,
 ) -> dict[str, Any]:
-    """A finding: what is estimated, its value and interval, what the data alone imply, and how far to trust it.
+    """A finding: what is estimated, its value and interval, what the data alone imply, and what it rests on.
+
+    How sure a statement is, is a probability from the draws of the estimate, in the words of `inference.certainty`;
+    it belongs in ``because``.
 
     Parameters
     ----------
@@ -216,21 +218,18 @@ def finding(
         The interval.
     level : float, optional
         Of the interval.
-    trust : {"high", "moderate", "low"}, optional
-        How far to trust it.
     because : str, optional
-        Why, in a sentence.
+        What it rests on, or how sure it is, in a sentence.
     **more
-        ``lower_bound``, ``upper_bound``: what the data imply without a model (or ``implied_by``, "the estimated
-        counts", say). ``truth``: what is true, where it is known.
+        ``lower_bound``, ``upper_bound``: what the data imply without a model. ``truth``: if it is known.
 
     Examples
     --------
     >>> from sumwise.report.summary import finding
-    >>> finding("Young voters who chose yes", 0.61, ends=(0.55, 0.67), level=0.95, trust="moderate")["line"]
-    'Young voters who chose yes: 61% (95% interval 55% to 67%). Confidence: moderate.'
+    >>> finding("Young voters who chose yes", 0.61, ends=(0.55, 0.67), level=0.95)["line"]
+    'Young voters who chose yes: 61% (95% interval 55% to 67%).'
     """
-    given = {"low": ends[0], "high": ends[1], "level": level, "trust": trust, "because": because, **more}
+    given = {"low": ends[0], "high": ends[1], "level": level, "because": because, **more}
     out = {"what": what, "value": value, "kind": kind, **dict.fromkeys(FINDING), **given}
     digits = finding_digits(out)
     words = []
@@ -242,13 +241,9 @@ def finding(
     line = f"{what}: {' '.join(words)}".rstrip(": ")
     if out["lower_bound"] is not None:
         bounds = span(out["lower_bound"], out["upper_bound"], kind, digits, outward=True)
-        alone = f"; {out['implied_by'] or 'the data'} alone imply {bounds}"
+        alone = f"; the data alone imply {bounds}"
         line += alone if words else f": {bounds}, whatever the model"
     line += "."
-    if trust:
-        line += f" Confidence: {trust}."
-        if trust == "high" and out["lower_bound"] is not None and because:
-            line += f" {because}"  # whatever speaks against the model, the totals settle it
     return plain({**out, "line": line})
 
 
@@ -265,7 +260,7 @@ def sentences(found: Mapping[str, Any]) -> list[str]:
     return [line, because] if because and because not in line else [line]
 
 
-FINDING = ("low", "high", "lower_bound", "upper_bound", "level", "trust", "because", "truth", "implied_by")
+FINDING = ("low", "high", "lower_bound", "upper_bound", "level", "because", "truth")
 
 
 @dataclass

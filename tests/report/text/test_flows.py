@@ -40,7 +40,7 @@ def test_a_page_has_maps_routes_connectivity_checks_and_intervals():
     assert "who went where was not observed" in found.summary["lead"][0]
     assert found.findings[1].startswith("From ")
     assert "95% interval" in found.findings[1]
-    assert "the estimated counts alone imply" in found.findings[1]  # counts are noisy: the bounds are not the data's
+    assert "alone imply" not in found.findings[1]  # counts are noisy: nothing is implied with certainty
     shown = [f.plot for f in found.figures]
     assert shown[:3] == ["flows", "connectivity", "routes"]
     assert "places" in shown

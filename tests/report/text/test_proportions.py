@@ -98,14 +98,21 @@ def test_those_whose_level_is_missing_are_no_finding():
     from sumwise.report.text.proportions import _contrasts, _findings
 
     shares = {"(missing)": 0.1, "low": 0.4, "high": 0.8}
-    rows = [("everybody", "all", "yes", 90, 0.5, 0.5, 0.5)]
-    rows += [("income", level, "yes", 30, share, share - 0.1, share + 0.1) for level, share in shares.items()]
-    frame = pd.DataFrame(rows, columns=["group", "level", "class", "people", "share", "low", "high"])
-    context: Any = SimpleNamespace(level=0.95, data=(None, np.zeros(3)), groups={"income": np.repeat(list(shares), 30)})
+    rows = [("income", level, "yes", 30, share, share - 0.1, share + 0.1, 0.7, 0.4) for level, share in shares.items()]
+    rows.append(("everybody", "all", "yes", 90, 0.5, 0.5, 0.5, 1.0, 1.0))
+    names = ["group", "level", "class", "people", "share", "low", "high", "highest", "lowest"]
+    frame = pd.DataFrame(rows, columns=names)
+    context: Any = SimpleNamespace(
+        level=0.95, method="x", data=(None, np.zeros(3)), groups={"income": np.repeat(list(shares), 30)}
+    )
     bags: Any = SimpleNamespace(weights=np.ones(90))
     contrasts = _contrasts(context, frame, "yes", bags, None)
     found = _findings(context, frame, "yes", contrasts)
     assert [f["what"] for f in found] == ["Share of “yes” where income is high", "Share of “yes” where income is low"]
+    assert [f["because"] for f in found] == [
+        "That no other level of income is higher is likely (probability 0.70), given the model.",
+        "That no other level of income is lower is about as likely as not (probability 0.40), given the model.",
+    ]
 
 
 def test_of_two_classes_the_one_that_is_no_denial_is_reported():

@@ -148,7 +148,6 @@ def _error_findings(
     spread = float(np.abs(actual - actual.mean()).mean())
     ends = _of_folds(score, r_squared_interval(actual, found, level))
     off_by = float(np.abs(error).mean())
-    trust = "low" if ends[0] <= 0 else "moderate" if len(actual) < 100 or score < 0.5 else "high"
     because = f"Cross-validation over {plural(len(actual), 'bag')}; 0 is no better than a constant, 1 is perfect."
     constant = f"Predicting the mean response of all bags gives {spread:.3g}."
     holds = (
@@ -160,9 +159,9 @@ def _error_findings(
     off = f"Mean absolute error of the predicted {name} on bags that the fit has not seen"
     new = f"{sentence(name)} of a new bag with the median prediction"
     return [
-        finding("R squared on bags that the fit has not seen", score, "number", ends, level, trust, because),
-        finding(off, off_by, "number", _of_folds(off_by, mean_error_interval(error, level)), level, trust, constant),
-        finding(new, middle, "number", (middle - wide, middle + wide), level, "moderate", holds),
+        finding("R squared on bags that the fit has not seen", score, "number", ends, level, because),
+        finding(off, off_by, "number", _of_folds(off_by, mean_error_interval(error, level)), level, constant),
+        finding(new, middle, "number", (middle - wide, middle + wide), level, holds),
     ]
 
 
@@ -247,14 +246,14 @@ def _classification(
     because = f"Always predicting the most common class gives {100 * common:.0f}%; the interval " + (
         "excludes it." if beats else "includes it: the model may be no better."
     )
-    what, trust = "Accuracy on bags that the fit has not seen", "high" if len(y) >= 100 else "moderate"
-    summary.findings = [finding(what, right / len(y), "share", ends, context.level, trust if beats else "low", because)]
+    what = "Accuracy on bags that the fit has not seen"
+    summary.findings = [finding(what, right / len(y), "share", ends, context.level, because)]
     for c, name in enumerate(classes[:4]):
         if n := int((actual == c).sum()):
             hits = int((best[actual == c] == c).sum())
             what, because = f"Bags of class {name} that are recognised", f"{plural(n, 'bag')} of this class."
-            ends, trust = wilson_interval(hits, n, context.level), "moderate" if n >= 30 else "low"
-            summary.findings.append(finding(what, hits / n, "share", ends, context.level, trust, because))
+            ends = wilson_interval(hits, n, context.level)
+            summary.findings.append(finding(what, hits / n, "share", ends, context.level, because))
     numbers = plots.confusion_numbers(actual, best, classes)
     shown = pd.DataFrame(numbers["counts"], columns=[f"predicted {c}" for c in classes])
     shown.insert(0, "actual", classes)

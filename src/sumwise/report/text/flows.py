@@ -46,6 +46,7 @@ EXCHANGE = (
     "how likely each makes the counts."
 )
 
+Staying = tuple[float, str, tuple, float | None]  # the mean share that stays, its kind, interval and level, if any
 CLOCK = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d)(?::00)?")  # a day and a time of it, without seconds
 
 
@@ -63,21 +64,18 @@ def write(context: Context) -> Summary:
     times = _called(model.times_[0], context.time_name, model.times_[-1])
     title = context.titled(f"Movement between {plural(len(model.places_), 'place')}, {times}")
     summary = Summary(title, "flows", context.method)
-    stay = model.staying()
-    summary.record = {"times": len(model.times_), "places": len(model.places_), "population": model.n_, "staying": stay}
-    intervals = context.step("intervals", lambda: _intervals(model, moves, context.level))
+    stay = _staying(model, context.level)
+    summary.record = _record(model)
+    found, why = intervals = context.step("intervals", lambda: _intervals(model, moves, context.level))
     summary.findings = _findings(context, moves, stay, intervals)
     summary.lead = _lead(context, stay)
     outlines = {} if context.outlines is None else {"outlines": rings(context.outlines)}  # of all maps
     summary.add("found", _flow_figure(context, moves, outlines, stay), _connectivity_figure(context))
     summary.add("estimates", _route_figure(context, outlines))
-    found, why = intervals
     largest = f"The largest flows between places, with {context.percent} intervals"
     summary.add("estimates", text(why) if found is None else table(found, largest, COUNTS, about=EXCHANGE))
-    few = len(moves) <= FEW_ROWS
-    listed = table(
-        moves.head(MOST_ROWS), "Flows between places, largest first", COUNTS, "estimates.csv", not few, EXCHANGE
-    )
+    few, words = len(moves) <= FEW_ROWS, "Flows between places, largest first"
+    listed = table(moves.head(MOST_ROWS), words, COUNTS, "estimates.csv", not few, EXCHANGE)
     summary.add("estimates" if few else "appendix", listed)
     summary.add("appendix", table(places, "Every time and place", COUNTS, "places.csv", folded=True))
     if context.truth is not None:
@@ -97,7 +95,12 @@ def write(context: Context) -> Summary:
     return summary
 
 
-def _lead(context: Context, stay: np.ndarray) -> list[str]:
+def _record(model: FlowModel) -> dict[str, Any]:
+    sizes = {"times": len(model.times_), "places": len(model.places_), "population": model.n_}
+    return {**sizes, "staying": model.staying()}
+
+
+def _lead(context: Context, stay: Staying) -> list[str]:
     model = context.model
     seasons = "" if model.seasons_ is None else f" in {plural(len(model.seasons_), 'season')}"
     if model.relative_:
@@ -109,7 +112,7 @@ def _lead(context: Context, stay: np.ndarray) -> list[str]:
         f"Individuals were counted at {plural(len(model.places_), 'place')} {within} "
         f"{plural(len(model.times_), context.time_name)}{seasons}, {unit}; who went where was not "
         "observed. About "
-        f"{100 * stay.mean():.0f}% of them stay where they are from one {context.time_name} to the next.",
+        f"{100 * stay[0]:.0f}% of them stay where they are from one {context.time_name} to the next.",
         *context.cautions,
     ]
     if model.places_.distances is not None and model.places is None:
@@ -152,19 +155,11 @@ def _intervals(model: FlowModel, moves: pd.DataFrame, level: float) -> tuple[pd.
     return top.assign(count=found.values, low=found.low, high=found.high), ""
 
 
-def _findings(context: Context, moves: pd.DataFrame, stay: np.ndarray, intervals: Any) -> list[dict[str, Any]]:
+def _findings(context: Context, moves: pd.DataFrame, stay: Staying, intervals: Any) -> list[dict[str, Any]]:
     model, found = context.model, intervals[0]
-    share, ends, level = _staying(model, stay, context.level)
+    exact = isinstance(model.noise_, Exact)  # else counts are estimates too, and imply nothing with certainty
     what = "Individuals that stay where they are, per step"
-    implied_by = None if isinstance(model.noise_, Exact) else "the estimated counts"  # bounds are those of `nodes_`
-    nodes = np.asarray(model.nodes_, dtype=float)
-    bounds: dict[str, Any] = {}
-    if np.ptp(totals := nodes.sum(axis=1)) <= SAME_TOTAL * totals.max():  # nobody comes or goes
-        most = np.minimum(nodes[:-1], nodes[1:]).sum(axis=1)
-        least = np.maximum(nodes[:-1] + nodes[1:] - totals[:1, None], 0.0).sum(axis=1)
-        bounds = {"lower_bound": float((least / totals[0]).mean()), "upper_bound": float((most / totals[0]).mean())}
-        bounds["implied_by"] = implied_by
-    out = [finding(what, share, "share", ends, level, "low", "Swaps leave no trace in counts.", **bounds)]
+    out = [finding(what, *stay, "Swaps leave no trace in counts.", **(_staying_bounds(model) if exact else {}))]
     known = model.places_.distances is None or model.places is not None
     because = "The interval averages over movement models by how likely each makes the counts; swaps leave no trace."
     if not isinstance(model.movement, str):
@@ -175,31 +170,42 @@ def _findings(context: Context, moves: pd.DataFrame, stay: np.ndarray, intervals
         because = "Without coordinates every move is as likely as any other: another movement gives other flows."
     rows = (moves if found is None else found).head(4).to_dict("records")
     for row in rows:
-        lower, upper = model.flow_bounds(row["from"], row["to"], row["time"])
-        bounds = {"lower_bound": lower, "upper_bound": upper, "implied_by": implied_by}
+        ends = model.flow_bounds(row["from"], row["to"], row["time"]) if exact else (None, None)
+        bounds = dict(zip(("lower_bound", "upper_bound"), ends))
         what = (
             f"From {_called(row['from'], 'place')} to {_called(row['to'], 'place')}, "
             f"between {_called(row['time'], context.time_name, row['next time'], 'and')}"
         )
         if "low" not in row:
-            out.append(finding(what, row["count"], "count", trust="low", because=because, **bounds))
-            continue
-        trust, ends = "moderate" if known and row["low"] > 0.5 * row["count"] else "low", (row["low"], row["high"])
-        out.append(finding(what, row["count"], "count", ends, context.level, trust, because, **bounds))
+            out.append(finding(what, row["count"], "count", because=because, **bounds))
+        else:
+            ends = row["low"], row["high"]
+            out.append(finding(what, row["count"], "count", ends, context.level, because, **bounds))
+        because = None  # once is enough
     return out
 
 
-def _staying(model: FlowModel, stay: np.ndarray, level: float) -> tuple[float, tuple, float | None]:
-    """The mean share that stays, with its interval and the interval's level where there is one."""
+def _staying_bounds(model: FlowModel) -> dict[str, Any]:
+    """What exact counts alone imply of those who stay, if nobody comes or goes."""
+    nodes = np.asarray(model.nodes_, dtype=float)
+    if np.ptp(totals := nodes.sum(axis=1)) > SAME_TOTAL * totals.max():
+        return {}
+    most = np.minimum(nodes[:-1], nodes[1:]).sum(axis=1)
+    least = np.maximum(nodes[:-1] + nodes[1:] - totals[:1, None], 0.0).sum(axis=1)
+    return {"lower_bound": float((least / totals[0]).mean()), "upper_bound": float((most / totals[0]).mean())}
+
+
+def _staying(model: FlowModel, level: float) -> Staying:
+    stay = model.staying()
     n, times = len(model.places_), [*model.times_, model.times_[0]]
     weights = np.eye(n) / (len(stay) * model.n_)
     steps = {(times[k], times[k + 1]): weights for k in range(len(stay))}
     try:
         found = model.interval({"stay": steps}, level)
     except DataError:  # its reason is said with the estimates
-        return float(stay.mean()), (None, None), None
+        return float(stay.mean()), "share", (None, None), None
     low, high = map(np.ravel, found.interval)
-    return float(found.values[0]), (float(low[0]), min(float(high[0]), 1.0)), level
+    return float(found.values[0]), "share", (float(low[0]), min(float(high[0]), 1.0)), level
 
 
 def _called(name: Any, word: str, end: Any = None, between: str = "to") -> str:
@@ -240,7 +246,7 @@ def _direction(frames: list[dict[str, Any]]) -> str:
 
 
 def _flow_figure(
-    context: Context, moves: pd.DataFrame, outlines: dict[str, Any], stay: np.ndarray
+    context: Context, moves: pd.DataFrame, outlines: dict[str, Any], stay: Staying
 ) -> dict[str, Any] | None:
     model = context.model
     if model.places_.distances is not None:  # a map needs coordinates
@@ -259,7 +265,7 @@ def _flow_figure(
         frames.append({**numbers, "title": labels[-1], **where})
     data = table(moves.head(MOST_ROWS), "Flows", COUNTS)
     title, where_to = (
-        f"{100 * float(np.mean(stay)):.0f}% stay from one {context.time_name} to the next",
+        f"{100 * stay[0]:.0f}% stay from one {context.time_name} to the next",
         _direction(frames),
     )
     title += f"; those who move go {where_to} on average" if where_to else ""
@@ -379,9 +385,6 @@ def _check(context: Context, summary: Summary) -> None:
             summary.lead.append(
                 "The model predicts left-out times less well than the mean of the times before and after."
             )
-            for found_ in summary.findings:
-                found_["trust"] = "low"
-                found_["line"] = found_["line"].replace("Confidence: moderate.", "Confidence: low.")
         shown, other = (f"{v:#.2g}" for v in (ours, simple))
         tried = f"lower is better; {plural(len(part), 'time')} tried"
         line = f"{words}: the divergence is {shown} by the model and {other} by {rule} ({tried})."

@@ -115,32 +115,29 @@ def _score_findings(context: Context, scores: Any) -> list[dict[str, Any]]:
     because = f"Always predicting the most common class gives {100 * common:.1f}%; the interval " + (
         "excludes it." if better else "includes it: the model may be no better."
     )
-    sure = "high" if n >= 1000 else "moderate"
-    what, trust = "Accuracy on rows that were not counted", sure if better else "low"
-    out = _headlines(own, n)
-    out.append(finding(what, own["accuracy"], "share", ends, context.level, trust, because))
+    out = _headlines(own)
+    what = "Accuracy on rows that were not counted"
+    out.append(finding(what, own["accuracy"], "share", ends, context.level, because))
     if "AUC" in own:
-        ends = own["AUC interval"]
-        what, trust = "AUC on rows that were not counted", sure if ends[0] > 0.5 else "low"
         because = "The probability that a random positive is ranked above a random negative; 0.5 is chance."
-        out.append(finding(what, own["AUC"], "number", ends, context.level, trust, because))
+        what = "AUC on rows that were not counted"
+        out.append(finding(what, own["AUC"], "number", own["AUC interval"], context.level, because))
     return out
 
 
-def _headlines(own: dict[str, Any], n: int) -> list[dict[str, Any]]:
+def _headlines(own: dict[str, Any]) -> list[dict[str, Any]]:
     """Log-loss, calibration slope, and mean prediction against the rate, on rows that were not counted."""
     if "log-loss" not in own:
         return []
-    sure, rows = "high" if n >= 1000 else "moderate", "on rows that were not counted"
+    rows = "on rows that were not counted"
     constant, rate = own["log-loss of a constant"], own["rate"]
     because = f"Predicting the rate for everybody gives {constant:.4f}; lower is better."
-    trust = sure if own["log-loss"] < constant else "low"
-    out = [finding(f"Log-loss {rows}", own["log-loss"], "number", trust=trust, because=because)]
+    out = [finding(f"Log-loss {rows}", own["log-loss"], "number", because=because)]
     if "calibration slope" in own:
         words = "1 is calibrated; below 1 the predictions vary too much, above too little."
-        out.append(finding(f"Calibration slope {rows}", own["calibration slope"], "number", trust=sure, because=words))
+        out.append(finding(f"Calibration slope {rows}", own["calibration slope"], "number", because=words))
     words = f"The rate of these rows is {100 * rate:.2f}%."
-    out.append(finding(f"Mean prediction {rows}", own["mean prediction"], "share", trust=sure, because=words))
+    out.append(finding(f"Mean prediction {rows}", own["mean prediction"], "share", because=words))
     return out
 
 
@@ -149,14 +146,14 @@ def _expected_findings(context: Context) -> list[dict[str, Any]]:
     fit = getattr(context.model, "fit_", None)
     if fit is None or len(getattr(fit, "rate", ())) != 2 or not np.isfinite(fit.log_loss):
         return []
-    trust, rate = "moderate" if fit.converged else "low", np.array(fit.rate)
+    rate = np.array(fit.rate)
     constant = -float(np.sum(rate[rate > 0] * np.log(rate[rate > 0])))
     words = f"Expected from the tables, without rows. Predicting the rate for everybody gives {constant:.4f}."
-    out = [finding("Log-loss to expect", fit.log_loss, "number", trust=trust, because=words)]
+    out = [finding("Log-loss to expect", fit.log_loss, "number", because=words)]
     words = "Expected from the tables: 1 is calibrated; below 1 the predictions vary too much."
-    out.append(finding("Calibration slope to expect", fit.slope, "number", trust=trust, because=words))
+    out.append(finding("Calibration slope to expect", fit.slope, "number", because=words))
     words = f"{100 * fit.rate[1]:.2f}% were counted."
-    out.append(finding("Mean prediction under the model", fit.expected_rate[1], "share", trust=trust, because=words))
+    out.append(finding("Mean prediction under the model", fit.expected_rate[1], "share", because=words))
     return out
 
 
@@ -184,7 +181,7 @@ def _contrasts(context: Context, part: Any, label: str, tables: Tables) -> list[
             ends = max(share - half, 0.0), min(share + half, 1.0)
         lowest = f"{100 * max(bottom['share'], 0.0):.1f}%, where {_where(context, bottom)}."
         what, because = f"Share of {label} where {_where(context, top)}", f"{words}The lowest share is {lowest}"
-        out.append(finding(what, share, "share", ends, level, "high" if exact else "low", because))
+        out.append(finding(what, share, "share", ends, level, because))
     return out
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 from sumwise import plots
 from sumwise.bags import Bags
 from sumwise.errors import DataError
+from sumwise.inference import certainty
 from sumwise.report import held_out
 from sumwise.report.context import Context, listed, plural
 from sumwise.report.summary import FEW_ROWS, Summary, bullets, figure, finding, note, table, text
@@ -58,12 +59,14 @@ def write(context: Context) -> Summary:
     if labels is not None:
         _refuse_other_order(bags, counts, labels)
         frame = frame.assign(truth=_true_shares(frame, bags, labels, context.groups or {}, classes))
-    context.frames |= {"estimates": frame, "individuals": _individuals(context.model, bags, classes)}
-    focus = classes[int(counts.sum(axis=0).argmax())]
-    if len(classes) == 2:  # the second, but of "college" and "no college" the one that is not a denial
-        focus = classes[0 if re.match(r"(no|not|non|without)[ _-]", classes[1], re.IGNORECASE) else 1]
+    focus = _focus(classes, counts)
     by = f"by {listed(list(context.groups))}" if context.groups else f"among {plural(bags.n_rows, 'individual')}"
     summary = Summary(context.titled(f"Share of {focus} {by}"), "proportions", context.method)
+    known = _identifiability(context, summary, bags)
+    contrasts = _contrasts(context, frame, focus, bags, known)
+    summary.findings = _findings(context, frame, focus, [c for c in contrasts if c[-1]])
+    frame = frame.drop(columns=["highest", "lowest"])
+    context.frames |= {"estimates": frame, "individuals": _individuals(context.model, bags, classes)}
     summary.record = {
         "bags": len(bags),
         "individuals": bags.n_rows,
@@ -71,9 +74,6 @@ def write(context: Context) -> Summary:
         "shares": frame.to_dict("records"),
         "level": context.level,
     }
-    known = _identifiability(context, summary, bags)
-    contrasts = _contrasts(context, frame, focus, bags, known)
-    summary.findings = _findings(context, frame, focus, [c for c in contrasts if c[-1]])
     summary.lead = [_verdict(context, bags, classes, focus, frame), *context.cautions]
     if known is not None and not known.answerable.any():
         summary.lead[0] = f"{known.verdict} {summary.lead[0]}"
@@ -97,6 +97,13 @@ def write(context: Context) -> Summary:
         _labels(context, summary, bags, labels)
     summary.add("assumptions", bullets(ASSUMED, f"{context.method} assumes"), bullets(RISKS, "What could go wrong"))
     return summary
+
+
+def _focus(classes: list[str], counts: np.ndarray) -> str:
+    """The class that findings are about: of two the second, unless it denies the first; else the most frequent."""
+    if len(classes) != 2:
+        return classes[int(counts.sum(axis=0).argmax())]
+    return classes[0 if re.match(r"(no|not|non|without)[ _-]", classes[1], re.IGNORECASE) else 1]
 
 
 def _data(context: Context) -> tuple[Bags, np.ndarray]:
@@ -191,28 +198,24 @@ def _findings(context: Context, frame: Any, focus: str, contrasts: list[Any]) ->
     """The widest contrasts that counts determine, of up to three groupings; else the overall share."""
     out = []
     for _, group, top, bottom, _ in contrasts[:3]:
-        apart = top["low"] > bottom["high"]
-        because = (
-            f"The intervals of the highest and the lowest level of {group} do not overlap."
-            if apart
-            else f"The intervals of the highest and the lowest level of {group} overlap: it is unclear which is higher."
-        )
-        because = because if _has_intervals(frame) else f"{context.method} has no intervals."
-        for row in (top, bottom):
+        for row, place, other in ((top, "highest", "higher"), (bottom, "lowest", "lower")):
+            because = f"{context.method} has no intervals."
+            if _has_intervals(frame):
+                because = f"That no other level of {group} is {other} is {certainty(row[place])}, given the model."
             words = str(row["level"])
             what = f"Share of “{focus}” where {group} is {words[1:-1] if words == MISSING else words}"
-            out.append(_finding(context, what, row, "moderate" if apart else "low", because))
+            out.append(_finding(context, what, row, because))
     if out:
         return out
     row = frame[(frame["group"] == "everybody") & (frame["class"] == focus)].iloc[0]
     because = "The counts of the bags determine it."
-    return [_finding(context, f"Share of “{focus}” among all individuals", row, "high", because)]
+    return [_finding(context, f"Share of “{focus}” among all individuals", row, because)]
 
 
-def _finding(context: Context, what: str, row: Any, trust: str, because: str) -> dict[str, Any]:
+def _finding(context: Context, what: str, row: Any, because: str) -> dict[str, Any]:
     known = {"truth": row["truth"]} if "truth" in row else {}
     ends = (row["low"], row["high"]) if np.isfinite(row["low"]) else (None, None)
-    return finding(what, float(row["share"]), "share", ends, context.level, trust, because, **known)
+    return finding(what, float(row["share"]), "share", ends, context.level, because, **known)
 
 
 def _title(found: list[dict[str, Any]]) -> str | None:

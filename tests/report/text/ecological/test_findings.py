@@ -25,7 +25,6 @@ def test_findings_name_the_largest_groups_with_interval_and_bounds():
     assert first["lower_bound"] <= first["value"] <= first["upper_bound"]
     assert "90% interval" in first["line"]
     assert "the data alone imply" in first["line"]
-    assert {f["trust"] for f in found} == {None}
     for each in found[:5]:
         assert each["because"].count("(probability ") == 1  # one statement of how sure it is
     assert "Difference between" in found[-1]["what"]

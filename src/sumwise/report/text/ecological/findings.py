@@ -1,4 +1,4 @@
-"""Findings of a report on ecological inference: shares of the largest groups, their difference, how far to trust."""
+"""Findings of a report on ecological inference: shares of the largest groups, and their difference."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def findings(context: Context, curved: bool, voters: Turnout | None) -> list[dic
         if context.truth is not None:
             ends["truth"] = float(context.truth[r, c])
         ends["clause"] = f"{members(est.row_names_[r])} {chose(est.col_names_, c)}"
-        out.append(finding(what, everybody[0], "share", everybody[1:], context.level, None, because, **ends))
+        out.append(finding(what, everybody[0], "share", everybody[1:], context.level, because, **ends))
     if len(order) > 1 and all(f["value"] is not None for f in out[:2]):
         of_voters = voters is not None and len(real) > 1
         out.append(_difference(context, order, real, of_voters))
@@ -91,7 +91,7 @@ def _of_voters(context: Context, voters: Turnout, r: int, c: int, real: list[int
         more["truth"] = float(context.truth[r, c] / context.truth[r, real].sum())
     more["clause"] = f"{members(est.row_names_[r], 'voters')} {chose(est.col_names_, c)}"
     what = f"Share of {people_who(est.row_names_[r], est.col_names_, c, 'voters')}"
-    return finding(what, share, "share", inside, context.level, None, because, **more)
+    return finding(what, share, "share", inside, context.level, because, **more)
 
 
 def _difference(context: Context, order: np.ndarray, real: list[int], of_voters: bool) -> dict[str, Any]:
@@ -116,7 +116,7 @@ def _difference(context: Context, order: np.ndarray, real: list[int], of_voters:
     noun = "voters" if of_voters else "people"
     groups = [members(est.row_names_[r], noun) for r in (one, two)]
     what = f"Difference between {groups[0]} and {groups[1]} in the share who {chose(est.col_names_, c)}"
-    return finding(what, value, "points", (low, high), context.level, None, because, **ends)
+    return finding(what, value, "points", (low, high), context.level, because, **ends)
 
 
 def _certainty(context: Context, r: int, c: int, real: list[int], curved: bool) -> str:
