@@ -1,25 +1,30 @@
-"""Leaderboard of classifiers from exact tables against methods that see the rows, on seventeen data sets.
+"""Leaderboard of classifiers from exact tables against methods that see the rows, on nineteen data sets.
 
-Usage: python benchmarks/leaderboard.py [--data NAME ...] [--methods NAME ...] [--splits 0 1 ...]
+Usage: python benchmarks/leaderboard.py [--data NAME ...] [--methods NAME ...] [--splits 0 1 ...] [--jobs 16]
        python benchmarks/leaderboard.py --show      # the committed figures
 
 Every split draws a quarter of the rows for testing. Numbers are cut at the deciles of the training rows, categories
 keep their levels; all methods see these levels. Methods from tables see all pair tables of the training rows and
-nothing else. Scores are of the test rows: NLLH (1 - log-loss / entropy of the label: 0 is a constant, 1 is perfect),
-the slope of a logistic regression of the label on the predicted log-odds, AUC, and the mean prediction over the rate.
-CPU seconds are of fitting, in one thread.
+nothing else. Scores are of the test rows: log-loss, NLLH (1 - log-loss / entropy of the label: 0 is a constant, 1 is
+perfect), the slope of a logistic regression of the label on the predicted log-odds, AUC, and the mean prediction over
+the rate. CPU seconds are of fitting, in one thread, with compiled kernels.
 
-Needs the public data sets Adult, Bank and PUMS; the others are made by scikit-learn and `sumwise.synthetic`. Writes
-benchmarks/results/leaderboard.json; data sets, methods and splits that a run leaves out keep their lines.
+Needs the public data sets Adult, Bank and PUMS, and statsmodels for two sets that it ships; scikit-learn and
+`sumwise.synthetic` make the others. Writes benchmarks/results/leaderboard.json after each split; data sets, methods and
+splits that a run leaves out keep their lines. A run that is cut short has its first splits of all sets.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import multiprocessing
+import os
 import time
 import warnings
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -28,6 +33,7 @@ import pandas as pd
 from run_record import run_record
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import OneHotEncoder
 
@@ -38,6 +44,7 @@ from sumwise.metrics import auc, nllh
 
 RESULTS = Path(__file__).parent / "results" / "leaderboard.json"
 WANTED_SPLITS = 10
+SCORES = ("log_loss", "nllh", "slope", "auc", "mean over rate", "cpu_s")
 PUMS = (
     "PUMA AGEP SEX MSP HISP RAC1P NOC NPF HOUSING_TYPE OWN_RENT DENSITY INDP_CAT EDU PINCP_DECILE DVET DREM DPHY DEYE "
     "DEAR"
@@ -115,18 +122,28 @@ def coin(n: int = 20_000, columns: int = 20, levels: int = 6, rate: float = 0.06
 
 def from_sklearn(maker: str, threshold: float | None = None, **options: Any) -> Callable[[], pd.DataFrame]:
     def load() -> pd.DataFrame:
-        from sklearn import datasets as made
+        from sklearn import datasets as generators
 
-        x, y = getattr(made, maker)(random_state=0, **options)
+        x, y = getattr(generators, maker)(random_state=0, **options)
         y = y > (0 if threshold is None else np.quantile(y, threshold))
         return pd.DataFrame(x, columns=[f"x{j}" for j in range(x.shape[1])]).assign(label=y.astype(int))
 
     return load
 
 
+def from_statsmodels(name: str, positive: Callable[[pd.DataFrame], pd.Series], *without: str) -> Callable[[], Any]:
+    def load() -> pd.DataFrame:
+        from importlib import import_module
+
+        frame = import_module(f"statsmodels.datasets.{name}").load_pandas().data
+        return frame.drop(columns=list(without)).assign(label=positive(frame).astype(int))
+
+    return load
+
+
 def synthetic_rows() -> pd.DataFrame:
-    made = synthetic.rows(40_000, sizes=[4, 6, 8, 3, 10, 5, 4, 6], rate=0.25, correlation=0.5, random_state=77)
-    frame = made.frame()
+    rows = synthetic.rows(40_000, sizes=[4, 6, 8, 3, 10, 5, 4, 6], rate=0.25, correlation=0.5, random_state=77)
+    frame = rows.frame()
     return frame.drop(columns="label").astype(str).assign(label=frame["label"])
 
 
@@ -140,13 +157,15 @@ DATA: dict[str, Callable[[], pd.DataFrame]] = {
     "pums, top income": pums("PINCP_DECILE", lambda v: v >= 9),
     "pums, hispanic": pums("HISP", lambda v: v > 0, "RAC1P"),
     "pums, eyesight": pums("DEYE", lambda v: v == 1),
-    "made, 30 numbers": from_sklearn(
+    "30 numbers": from_sklearn(
         "make_classification", n_samples=50_000, n_features=30, n_informative=10, n_redundant=8, weights=[0.9]
     ),
     "hastie": from_sklearn("make_hastie_10_2", n_samples=12_000),
     "friedman": from_sklearn("make_friedman1", n_samples=20_000, n_features=12, noise=2.0, threshold=0.95),
     "factors, 25 attributes": mixture(200_000, 25, 0.01, 1),
     "factors, 40 attributes": mixture(20_000, 40, 0.2, 2),
+    "affairs": from_statsmodels("fair", lambda f: f["affairs"] > 0, "affairs"),
+    "visits to a doctor": from_statsmodels("randhie", lambda f: f["mdvis"] > 0, "mdvis"),
     "near copies": near_copies,
     "coin": coin,
     "log-linear": synthetic_rows,
@@ -201,6 +220,16 @@ def boosted(s: Split) -> Any:
     return model.fit(s.train, s.y_train)
 
 
+class Rate:
+    """The rate of the training rows, for everybody."""
+
+    def __init__(self, s: Split) -> None:
+        self.rate = s.y_train.mean()
+
+    def predict_proba(self, frame: pd.DataFrame) -> np.ndarray:
+        return np.tile([1 - self.rate, self.rate], (len(frame), 1))
+
+
 METHODS: dict[str, Callable[[Split], Any]] = {
     "maxent": lambda s: MaxEntClassifier(random_state=0).fit(s.tables),
     "naive Bayes": lambda s: NaiveBayesTables().fit(s.tables),
@@ -208,6 +237,7 @@ METHODS: dict[str, Callable[[Split], Any]] = {
     "rows: logistic": lambda s: OneHot(LogisticRegression(max_iter=500)).fit(s),
     "rows: logistic with crosses": lambda s: skyline(s.tables, s.train, s.y_train),
     "rows: gradient boosting": boosted,
+    "rate alone": Rate,
 }
 
 
@@ -219,46 +249,79 @@ def slope_of(y: np.ndarray, p: np.ndarray) -> float:
     return float(LogisticRegression(C=1e8, max_iter=1000).fit((z / z.std())[:, None], y).coef_[0, 0] / z.std())
 
 
-def measured(name: str, frame: pd.DataFrame, seed: int, methods: list[str]) -> list[dict]:
-    s, lines = split(frame, seed), []
+def rounded(value: float) -> float | None:
+    """Rounded to five digits; no number (the slope of a constant) is null in JSON."""
+    return None if np.isnan(value) else round(float(value), 5)
+
+
+loaded = cache(lambda name: DATA[name]())
+
+
+def measured(name: str, seed: int, methods: list[str]) -> list[dict]:
+    """Scores of methods on one split of a data set."""
+    s, lines, commit = split(loaded(name), seed), [], run_record()["commit"]
     for method in methods:
-        with warnings.catch_warnings(record=True) as said:
+        with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             begin = time.process_time()
             model = METHODS[method](s)
             cpu = time.process_time() - begin
             p = np.asarray(model.predict_proba(s.test))[:, 1]
-        line = {
-            "data": name,
-            "split": seed,
-            "method": method,
-            "nllh": nllh(s.y_test, p),
-            "slope": slope_of(s.y_test, p),
-        }
-        line |= {"auc": auc(s.y_test, p), "mean over rate": float(p.mean() / s.y_test.mean()), "cpu_s": cpu}
-        line["converged"] = not any(issubclass(w.category, NotConverged) for w in said)
-        lines.append({k: round(v, 5) if isinstance(v, float) else v for k, v in line.items()})
-        print(lines[-1], flush=True)
+        line = {"data": name, "split": seed, "method": method, "log_loss": log_loss(s.y_test, p)}
+        line |= {"nllh": nllh(s.y_test, p), "slope": slope_of(s.y_test, p), "auc": auc(s.y_test, p)}
+        line |= {"mean over rate": float(p.mean() / s.y_test.mean()), "cpu_s": cpu}
+        line |= {"converged": not any(issubclass(w.category, NotConverged) for w in caught), "commit": commit}
+        lines.append({k: rounded(v) if isinstance(v, float) else v for k, v in line.items()})
     return lines
 
 
 def summary(lines: list[dict]) -> dict:
     """Mean scores by data set and method; ours against the row logistic; how many splits there are."""
-    frame = pd.DataFrame(lines)
-    means = frame.groupby(["data", "method"], sort=False)[["nllh", "slope", "auc", "mean over rate", "cpu_s"]].mean()
-    wide = frame.pivot_table("nllh", "data", "method")
-    ahead = (wide["maxent"] - wide["rows: logistic"]).dropna()
+    frame = pd.DataFrame(lines).astype(dict.fromkeys(SCORES, float))
+    means = frame.groupby(["data", "method"], sort=False)[list(SCORES)].mean()
+    by_method = frame.pivot_table("nllh", ["data", "split"], "method")
+    ahead = (by_method["maxent"] - by_method["rows: logistic"]).dropna().groupby("data")
+    gain, error = ahead.mean(), ahead.std(ddof=1) / np.sqrt(ahead.size())
     splits = frame.groupby("data")["split"].nunique()
     return {
-        "means": [dict(zip(("data", "method"), key)) | row.round(4).to_dict() for key, row in means.iterrows()],
+        "means": [
+            dict(zip(("data", "method"), key)) | {k: rounded(v) for k, v in row.items()}
+            for key, row in means.iterrows()
+        ],
         "ahead of row logistic": {
-            "worst": round(float(ahead.min()), 4),
-            "worst data": str(ahead.idxmin()),
-            "mean": round(float(ahead.mean()), 4),
-            "data sets": len(ahead),
+            "worst": round(float(gain.min()), 4),
+            "worst data": str(gain.idxmin()),
+            "mean": round(float(gain.mean()), 4),
+            "data sets": len(gain),
+            "by data": {d: [rounded(gain[d]), rounded(error[d])] for d in gain.sort_values().index},
         },
         "splits": {"wanted": WANTED_SPLITS, "fewest": int(splits.min()), "most": int(splits.max())},
     }
+
+
+def stored(lines: list[dict], target: Path) -> dict:
+    """The lines with their summary, written to a file."""
+    record = (
+        {"lines": lines, "seeds": "the splits of the lines"} | summary(lines) | {"command": run_record()["command"]}
+    )
+    record["commit"] = ", ".join(sorted({str(r["commit"]) for r in lines}))
+    target.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+    return record
+
+
+def run(arguments: argparse.Namespace, lines: list[dict]) -> dict:
+    """Measure what is asked for and replace these lines; results are written as they come."""
+    by_key = {(r["data"], r["split"], r["method"]): r for r in lines}
+    record: dict = {}
+    METHODS["maxent"](split(synthetic_rows().head(2000), 0))  # compiles, once for all processes
+    context = multiprocessing.get_context("fork" if os.name == "posix" else "spawn")
+    with ProcessPoolExecutor(arguments.jobs, mp_context=context) as pool:
+        tasks = [(name, seed) for seed in arguments.splits for name in arguments.data]
+        for done in as_completed([pool.submit(measured, *task, arguments.methods) for task in tasks]):
+            by_key |= {(r["data"], r["split"], r["method"]): r for r in done.result()}
+            print(*done.result(), sep="\n", flush=True)
+            record = stored(list(by_key.values()), arguments.output)
+    return record
 
 
 def main() -> None:
@@ -266,24 +329,15 @@ def main() -> None:
     parser.add_argument("--data", nargs="*", choices=DATA, default=list(DATA))
     parser.add_argument("--methods", nargs="*", choices=METHODS, default=list(METHODS))
     parser.add_argument("--splits", nargs="*", type=int, default=range(WANTED_SPLITS))
+    parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--show", action="store_true", help="print the committed figures")
     parser.add_argument("--output", type=Path, default=RESULTS)
-    given = parser.parse_args()
-    held = json.loads(given.output.read_text("utf-8")) if given.output.exists() else {"lines": []}
-    if not given.show:
-        for name in given.data:
-            frame = DATA[name]()
-            for seed in given.splits:
-                made = {(r["data"], r["split"], r["method"]): r for r in held["lines"]}
-                commit = run_record()["commit"]
-                lines = measured(name, frame, seed, given.methods)
-                made |= {(r["data"], r["split"], r["method"]): r | {"commit": commit} for r in lines}
-                held = {"lines": list(made.values()), "seeds": "the splits of the lines"}
-                held |= summary(held["lines"]) | {"command": run_record()["command"]}
-                held["commit"] = ", ".join(sorted({str(r["commit"]) for r in held["lines"]}))
-                given.output.write_text(json.dumps(held, indent=1) + "\n", "utf-8")
-    print(pd.DataFrame(held["means"]).to_string(index=False))
-    print(held["ahead of row logistic"], held["splits"])
+    arguments = parser.parse_args()
+    record = json.loads(arguments.output.read_text("utf-8")) if arguments.output.exists() else {"lines": []}
+    if not arguments.show:
+        record = run(arguments, record["lines"])
+    print(pd.DataFrame(record["means"]).to_string(index=False))
+    print(record["ahead of row logistic"], record["splits"])
 
 
 if __name__ == "__main__":

@@ -1,25 +1,28 @@
-"""Private tables of Adult: what a classifier and pair tables lose to noise, by way of release.
+"""Private tables: what a classifier and pair tables lose to noise, by way of release, compared with other methods.
 
-Usage: python benchmarks/private_tables.py [--data adult] [--attributes N] [--epsilon .1 1 10] [--draws N]
-       [--first N] [--ways ...] [--simulated] [--cut width:10] [--mbi FOLDER] [--compare FILE ...]
+Usage: python benchmarks/private_tables.py [--data adult] [--attributes N] [--epsilon .3 1 3] [--draws N] [--first N]
+       [--ways ...] [--simulated] [--jobs N] [--cut width:10] [--folder FOLDER] [--compare FILE ...]
 
 --simulated draws the noise of releases by seed in place of OpenDP, and counts without DuckDB, for machines that have
-neither. Ways: ``pairs`` (Gaussian noise on all pairs), ``geometric`` (on all pairs) and ``exact``.
+neither. Ways of ours: ``pairs`` (Gaussian noise on all pairs), ``geometric`` (on all pairs), ``exact``, and
 ``calibrated`` (simulated): all pairs and, with as much of the budget as one of them, a table of scores on which the
-classifier is calibrated (`MaxEntClassifier.score_table`); variation and ``nllh_before`` are those of the model before.
-``aim`` and ``mst``: AIM and MST on the `mbi` package (benchmarks/rivals; AIM with all pairs with the label, in an
-environment that is made under .cache when it is first used; ``--mbi``: this Python, with a folder that has mbi); a
-logistic regression with pairs and gradient boosting are fitted to the synthetic rows, and the better of the two counts
-in each score.
+classifier is calibrated (`MaxEntClassifier.score_table`); ``nllh_before`` is that of the model before.
+
+Other methods (benchmarks/rivals): ``aim`` and ``mst`` on the `mbi` package (AIM with all pairs with the label, in an
+environment that is made under .cache when it is first used), ``margnet`` by its authors' code (KaiChen9909/margnet),
+``tab_pe``, and ``logistic``: a logistic regression on the rows by noisy gradient descent, whose steps and learning rate
+are the best of a grid by its score on the *test* rows, which favours it. ``--folder``: this Python runs them, and mbi
+or margnet are in that folder. A logistic regression with pairs and gradient boosting are fitted to synthetic rows, and
+the better of the two counts in each score. ``rows``: the same on the training rows, without privacy: a ceiling.
 ``--attributes`` takes the first so many attributes, ``--columns`` those named, for more draws in the same time. Data:
 adult, bank, survey (American Community Survey, top 30% of incomes), and generated: ``rows`` and ``linked`` (six
 attributes, weakly and strongly associated) and ``latent`` (eight attributes, independent given six latent classes).
 Delta is 1e-6. The same encoding for all: levels, and ten bins of equal width for numbers, or as many quantiles as
-``--cut quantiles:5`` says. Scores on the test rows:
-normalised log-likelihood (NLLH) and AUC of `MaxEntClassifier`, and the total variation over all pairs between the
-model (by means over 30 sweeps of 100,000 chains) and the training rows; of AIM and MST their model's, by potentials.
-Each draw has noise of its own; OpenDP has no seed. Results are kept as they come, and summed up at the end. --compare
-puts parts together in aim_comparison.json: means, and differences from AIM by seed with their standard errors.
+``--cut quantiles:5`` says. Scores on the test rows: normalised log-likelihood (NLLH: the rate alone has 0) and AUC of
+the classifier, and the total variation over all pairs between the model and the training rows; of AIM and MST their
+model's, by potentials, else of synthetic rows. Each draw has noise of its own; OpenDP has no seed. Results are kept as
+they come, and summed up at the end. --compare puts parts together in aim_comparison.json (or --target): means, and
+differences from AIM by seed with their standard errors.
 """
 
 from __future__ import annotations
@@ -27,11 +30,14 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import multiprocessing
+import os
 import subprocess
 import sys
 import tempfile
 import time
 import warnings
+from concurrent.futures import ProcessPoolExecutor, as_completed
 from copy import copy
 from dataclasses import replace
 from itertools import combinations
@@ -47,19 +53,19 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from sumwise import NotConverged, Tables, datasets, synthetic
 from sumwise.aggregate import aggregate
 from sumwise.encoding import Encoding
-from sumwise.maxent import MaxEntClassifier, SolverOptions, skyline
-from sumwise.maxent.kernels import gibbs
-from sumwise.maxent.kernels.loglinear import log_weights, project, spread
+from sumwise.maxent import MaxEntClassifier, skyline
 from sumwise.metrics import auc, nllh
 from sumwise.privacy import release
+from sumwise.privacy.accounting import mu_of_epsilon
 
 DELTA = 1e-6
+OTHERS = ("aim", "mst", "margnet", "tab_pe", "logistic", "rows")
 ENVIRONMENT = Path(__file__).parents[1] / ".cache" / "mbi"
 RESULTS = Path(__file__).parent / "results" / "private_tables.json"
 COMPARED = RESULTS.with_name("aim_comparison.json")
 ADULT = "age education_num marital_status occupation capital_gain hours_per_week relationship sex"
 BANK = "age job marital contact month poutcome duration euribor3m"
-CHAINS, BURN_IN, SWEEPS = 100_000, 10, 30  # for a model's expected pairs
+ROWS_DRAWN = 2_000_000  # for a model's expected pairs
 OF_SCORES = 1.0  # share of the budget that a table of scores has, in tables
 BETTER = {"nllh": 1.0, "auc": 1.0, "variation": -1.0}  # which way a score is better
 
@@ -67,8 +73,8 @@ BETTER = {"nllh": 1.0, "auc": 1.0, "variation": -1.0}  # which way a score is be
 def survey() -> pd.DataFrame:
     """Adults of an American Community Survey, by codes; the label: an income among the highest 30%."""
     frame = datasets.pums_national().frame.dropna(subset="PINCP_DECILE")
-    kept = ["AGEP", "SEX", "MSP", "RAC1P", "OWN_RENT", "INDP_CAT", "EDU", "DPHY"]
-    coded = {c: frame[c] if c == "AGEP" else frame[c].astype("Int64").astype(str) for c in kept}
+    names = ["AGEP", "SEX", "MSP", "RAC1P", "OWN_RENT", "INDP_CAT", "EDU", "DPHY"]
+    coded = {c: frame[c] if c == "AGEP" else frame[c].astype("Int64").astype(str) for c in names}
     return pd.DataFrame(coded).assign(label=(frame["PINCP_DECILE"] >= 7).astype(int)).reset_index(drop=True)
 
 
@@ -91,12 +97,12 @@ def load(
     columns: list[str] | None = None,
     simulated: bool = False,
     cut: tuple[str, int] = ("width", 10),
-) -> tuple:
+) -> Task:
     """The exact tables of all pairs, test rows with labels, and the training rows by level."""
     if name in ("rows", "linked"):
         strength = 0.3 if name == "rows" else 0.8
-        made = synthetic.rows(40_000, sizes=[4, 6, 8, 3, 10, 5], rate=0.25, correlation=strength, random_state=77)
-        frame = made.frame()
+        sizes = [4, 6, 8, 3, 10, 5]
+        frame = synthetic.rows(40_000, sizes=sizes, rate=0.25, correlation=strength, random_state=77).frame()
         train, test = frame.iloc[:30_000], frame.iloc[30_000:]
         y_train, y_test = train.pop("label"), test.pop("label")
         train, test = train.astype(str), test.astype(str)
@@ -120,19 +126,20 @@ def load(
     encoding = Encoding.fit(train, {c: s if isinstance(s, dict) else {"kind": "levels", "other": "(other)"}
                                     for c, s in spec.items()})  # fmt: skip
     rows = train.assign(label_=np.asarray(y_train))
-    kept = columns or list(train.columns)[:attributes]
-    encoding = encoding.project(kept)
-    kept = list(encoding.attributes)  # in the encoding's own order
+    encoding = encoding.project(columns or list(train.columns)[:attributes])
+    names = list(encoding.attributes)  # in the encoding's own order
     codes = encoding.codes(rows)
     if simulated:
-        levels = {a: np.array(encoding.domain.levels(a), dtype=object)[codes[a]] for a in kept}
+        levels = {a: np.array(encoding.domain.levels(a), dtype=object)[codes[a]] for a in names}
         counted = Tables.from_frame(
-            levels | {"label_": rows["label_"].to_numpy()}, kept, "label_", domain=encoding.domain
+            levels | {"label_": rows["label_"].to_numpy()}, names, "label_", domain=encoding.domain
         )
         tables = replace(counted, encoding=encoding)
     else:
-        tables = aggregate(rows, kept, "label_", encoding=encoding)
-    return tables, test, np.asarray(y_test), np.column_stack([*(codes[a] for a in kept), np.asarray(y_train)])
+        tables = aggregate(rows, names, "label_", encoding=encoding)
+    ordered = np.array([pd.api.types.is_numeric_dtype(train[a]) for a in names])
+    rows_by_level = np.column_stack([*(codes[a] for a in names), np.asarray(y_train)])
+    return Task(tables, rows_by_level, test, np.asarray(y_test), ordered)
 
 
 def released(tables: Tables, way: str, epsilon: float, draw: int, simulated: bool = False) -> Tables:
@@ -164,17 +171,18 @@ def calibrated(model: MaxEntClassifier, task: Task, epsilon: float, draw: int) -
 
 def replace_encoding(model: MaxEntClassifier, encoding: Encoding | None) -> MaxEntClassifier:
     """The model for rows that are levels already."""
-    made = copy(model)
-    made.encoding_ = encoding
-    return made
+    other = copy(model)
+    other.encoding_ = encoding
+    return other
 
 
-def mbi_python(mbi: Path | None) -> tuple[str, dict]:
-    """The Python that has mbi, and its environment."""
+def rival_python(way: str, folder: Path | None) -> tuple[str, dict]:
+    """The Python that runs another method, and its environment."""
     flags = "--xla_cpu_multi_thread_eigen=false --xla_backend_optimization_level=0"  # compiling takes most of it
     quiet = {"PATH": "/usr/bin:/bin", "XLA_FLAGS": flags, "OMP_NUM_THREADS": "1", "JAX_PLATFORMS": "cpu"}
-    if mbi is not None:
-        return sys.executable, quiet | {"PYTHONPATH": str(mbi.resolve())}
+    if folder is not None or way not in ("aim", "mst"):
+        paths = [] if folder is None else [str(folder.resolve())]
+        return sys.executable, quiet | {"PYTHONPATH": os.pathsep.join(paths)}
     python = ENVIRONMENT / "bin" / "python"
     if not python.exists():
         subprocess.run([sys.executable, "-m", "venv", str(ENVIRONMENT)], check=True)
@@ -183,91 +191,105 @@ def mbi_python(mbi: Path | None) -> tuple[str, dict]:
 
 
 class Task(NamedTuple):
-    """Exact tables, the training rows by level, test rows with their labels."""
+    """Exact tables, the training rows by level, test rows with their labels, and which attributes are cut numbers."""
 
     tables: Tables
     codes: np.ndarray
     test: pd.DataFrame
     y: np.ndarray
+    ordered: np.ndarray
+
+    @property
+    def test_codes(self) -> np.ndarray:
+        coded = self.tables.encoding.codes(self.test)
+        return np.column_stack([coded[a] for a in self.tables.domain.attributes])
 
 
-def synthetic_rows(task: Task, way: str, epsilon: float, seed: int, mbi: Path | None) -> dict:
-    """Scores of classifiers on the synthetic rows of AIM or MST, and the variation of its model."""
-    tables, codes, test, y = task
-    python, environment = mbi_python(mbi)
-    with tempfile.TemporaryDirectory() as folder:
-        source, target = Path(folder) / "in.npz", Path(folder) / "out.npz"
-        np.savez(source, codes=codes, sizes=np.array([*tables.domain.shape, 2]))
-        script, rho = Path(__file__).parent / "rivals" / f"{way}_rows.py", rho_by_formula(epsilon, DELTA)
-        command = [python, "-W", "ignore", str(script), str(source), str(target), str(rho), str(seed)]
-        subprocess.run(command, check=True, env=environment)
-        found = dict(np.load(target))
-    names = tables.domain.attributes
+def rival_rows(task: Task, way: str, epsilon: float, seed: int, folder: Path | None) -> dict[str, np.ndarray]:
+    """What a script of benchmarks/rivals answers: synthetic rows, or coefficients."""
+    python, environment = rival_python(way, folder)
+    loss = {"rho": rho_by_formula(epsilon, DELTA), "mu": mu_of_epsilon(epsilon, DELTA)}
+    with tempfile.TemporaryDirectory() as place:
+        source, target = Path(place) / "in.npz", Path(place) / "out.npz"
+        np.savez(source, codes=task.codes, sizes=np.array([*task.tables.domain.shape, 2]), ordered=task.ordered, **loss)
+        script = Path(__file__).parent / "rivals" / f"{way}_rows.py"
+        command = [python, "-W", "ignore", str(script), str(source), str(target), str(loss["rho"]), str(seed)]
+        subprocess.run(command, check=True, env=environment, stdout=subprocess.DEVNULL)
+        return dict(np.load(target))
+
+
+def synthetic_rows(task: Task, way: str, epsilon: float, seed: int, folder: Path | None) -> dict:
+    """Scores of classifiers on the synthetic rows of another method, and the variation of its model."""
+    answer = rival_rows(task, way, epsilon, seed, folder)
+    line = by_rows(task, answer["rows"], seed) | {"tables": int(answer["rounds"])}
+    line["variation"] = round(float(answer["variation"]), 4) if "variation" in answer else line["variation_rows"]
+    return line | {"cpu_s": round(float(answer["cpu_s"]), 1)}
+
+
+def by_rows(task: Task, codes: np.ndarray, seed: int) -> dict:
+    """Scores of the better of two classifiers that are fitted to rows, and their variation."""
+    tables, y, labels = task.tables, task.y, codes[:, -1]
+    names, begin = tables.domain.attributes, time.process_time()
     levels = {a: np.array(tables.domain.levels(a), dtype=object) for a in names}
-    rows = pd.DataFrame({a: levels[a][found["rows"][:, i]] for i, a in enumerate(names)})
-    plain = Tables.from_frame(
-        rows.assign(label_=found["rows"][:, -1]), list(names), label="label_", domain=tables.domain
-    )
-    labels, coded = found["rows"][:, -1], tables.encoding.transform(test, unseen="code")
+    rows = pd.DataFrame({a: levels[a][codes[:, i]] for i, a in enumerate(names)})
+    plain = Tables.from_frame(rows.assign(label_=labels), list(names), label="label_", domain=tables.domain)
+    coded = tables.encoding.transform(task.test, unseen="code")
     by_logistic = skyline(plain, rows, labels).predict_proba(coded)[:, 1]
     boosted = HistGradientBoostingClassifier(
         learning_rate=0.05, max_iter=150, categorical_features=list(range(len(names))), random_state=seed
-    ).fit(found["rows"][:, :-1].astype(float), labels)
-    by_boosting = boosted.predict_proba(np.column_stack([task.tables.encoding.codes(test)[a] for a in names]))[:, 1]
+    ).fit(codes[:, :-1].astype(float), labels)
+    by_boosting = boosted.predict_proba(task.test_codes)[:, 1]
     scored = {k: (nllh(y, p), auc(y, p)) for k, p in (("logistic", by_logistic), ("boosting", by_boosting))}
     return {
         "nllh": round(float(max(s[0] for s in scored.values())), 4),
         "auc": round(float(max(s[1] for s in scored.values())), 4),
         "nllh_logistic": round(float(scored["logistic"][0]), 4),
         "nllh_boosting": round(float(scored["boosting"][0]), 4),
-        "variation": round(float(found["variation"]), 4),
         "variation_rows": round(pair_variation(rows, tables), 4),
-        "tables": int(found["rounds"]),
-        "cpu_s": round(float(found["cpu_s"]), 1),
+        "cpu_s": round(time.process_time() - begin, 1),
     }
 
 
+def private_logistic(task: Task, epsilon: float, seed: int) -> dict:
+    """Scores of the private logistic regression whose setting is best on the test rows."""
+    answer = rival_rows(task, "logistic", epsilon, seed, Path(__file__).parent)
+    starts = np.concatenate([[0], np.cumsum(task.tables.domain.shape)[:-1]]) + 1
+    weights = answer["weights"]  # (settings, 1 + levels)
+    logits = weights[:, :1] + weights[:, task.test_codes + starts].sum(axis=-1)
+    scored = [(nllh(task.y, p), auc(task.y, p)) for p in 1 / (1 + np.exp(-logits))]
+    best = int(np.argmax([s[0] for s in scored]))
+    setting = dict(zip(("steps", "rate"), answer["settings"][best].tolist()))
+    line = {"nllh": round(float(scored[best][0]), 4), "auc": round(float(scored[best][1]), 4)}
+    return line | setting | {"cpu_s": round(float(answer["cpu_s"]) / len(scored), 2)}
+
+
 def variation(model: MaxEntClassifier, tables: Tables) -> float:
-    """Mean total variation over all pairs, between the model and the exact tables: its means over many sweeps."""
-    fitted, names = model.model_, tables.domain.attributes
-    lay, chains = fitted.layout, fitted.chains
-    several = gibbs.draw_chains(CHAINS, [np.full(s, 1.0 / s) for s in lay.sizes], 2, np.random.default_rng(0))
-    several.codes[:], several.labels[:] = (np.resize(chains[k], getattr(several, k).shape) for k in ("codes", "labels"))
-    plan, theta = gibbs.plan(lay, fitted.blocks), spread(lay, fitted.parameters.theta)
-    weights, counts = log_weights(spread(lay, fitted.parameters.mu), theta), np.zeros(lay.n_params)
-    for sweep in range(BURN_IN + SWEEPS):
-        halves = gibbs.sweep_halves(several, plan, weights, theta, fitted.parameters.offsets, 1, True)
-        if sweep >= BURN_IN:
-            counts += sum(project(lay, found) for found, _, _ in halves)
-    found = []
-    for t, term in enumerate(lay.terms):
-        if len(term) == 2:
-            pair = tuple(names[a] for a in term)
-            shares = counts[lay.term_starts[t] : lay.term_starts[t + 1]]
-            exact = tables[pair].transpose(pair).counts.ravel()
-            if (listed := lay.sparse_cells(t)) is not None:  # the last: all cells that are not listed
-                exact = np.append(exact[listed], exact.sum() - exact[listed].sum())
-            found.append(0.5 * np.abs(shares / shares.sum() - exact / exact.sum()).sum())
-    return float(np.mean(found))
+    """Mean total variation over all pairs, between the model (by rows drawn from it) and the exact tables."""
+    pairs = list(combinations(tables.domain.attributes, 2))
+    expected = model.expected_tables(pairs, n=ROWS_DRAWN, random_state=0)
+    off = []
+    for pair, estimate in zip(pairs, expected):
+        shares, exact = estimate.values.sum(axis=-1), tables[pair].transpose(pair).counts
+        off.append(0.5 * np.abs(shares / shares.sum() - exact / exact.sum()).sum())
+    return float(np.mean(off))
 
 
 def pair_variation(drawn: pd.DataFrame, tables: Tables) -> float:
     """Mean total variation over all pairs, between rows of levels and the exact tables."""
-    found, n = [], len(drawn)
+    off, n = [], len(drawn)
     for a, b in combinations(tables.domain.attributes, 2):
         codes = [pd.Categorical(drawn[c], categories=list(tables.domain.levels(c))).codes for c in (a, b)]
         shape = (tables.domain[a], tables.domain[b])
         counts = np.bincount(codes[0].astype(int) * shape[1] + codes[1], minlength=shape[0] * shape[1])
         exact = tables[a, b].counts.ravel()
-        found.append(0.5 * np.abs(counts / n - exact / exact.sum()).sum())
-    return float(np.mean(found))
+        off.append(0.5 * np.abs(counts / n - exact / exact.sum()).sum())
+    return float(np.mean(off))
 
 
-def scores(task: Task, noisy: Tables, line: dict, penalty_mu: float, options: dict) -> dict:
+def scores(task: Task, noisy: Tables, line: dict) -> dict:
     """Fit a classifier to released tables and score it; line: the way of release, epsilon and the draw."""
     begin, (tables, _, test, y) = time.process_time(), task
-    how = {"engine": "gibbs", "options": SolverOptions(**options)}  # `variation` goes on from its chains
-    model = MaxEntClassifier(penalty_mu=penalty_mu, random_state=line["draw"], **how).fit(noisy)
+    model = MaxEntClassifier(random_state=line["draw"]).fit(noisy)
     last = calibrated(model, task, line["epsilon"], line["draw"]) if line["way"] == "calibrated" else model
     p = last.predict_proba(test)[:, 1]
     before = {} if last is model else {"nllh_before": round(float(nllh(y, model.predict_proba(test)[:, 1])), 4)}
@@ -277,8 +299,7 @@ def scores(task: Task, noisy: Tables, line: dict, penalty_mu: float, options: di
         "auc": round(float(auc(y, p)), 4),
         "variation": round(variation(model, tables), 4),
         "tables": len(noisy),
-        "steps": model.fit_.n_iter,
-        "moment_error": round(float(model.fit_.history["moment_error"][-1]), 3),
+        "converged": bool(model.fit_.converged),
         "cpu_s": round(time.process_time() - begin, 1),
     }
 
@@ -291,7 +312,7 @@ def summary(lines: list[dict]) -> list[dict]:
         row = {"data": data, "way": way, "epsilon": epsilon, "draws": len(part)}
         for name in ("nllh", "nllh_before", "auc", "variation", "cpu_s"):
             if name not in part or part[name].isna().any():
-                continue
+                continue  # no variation of a logistic regression
             row[name] = round(float(part[name].mean()), 4)
             row[f"{name}_sd"] = round(float(part[name].std(ddof=1)), 4) if len(part) > 1 else None
         out.append(row)
@@ -301,9 +322,9 @@ def summary(lines: list[dict]) -> list[dict]:
 def by_data(paths: list[Path]) -> tuple[list[dict], dict]:
     """All draws of some files, and their means and standard deviations by data, way of release and epsilon."""
     draws = [line for p in sorted(paths) for line in json.loads(p.read_text(encoding="utf-8"))["draws"]]
-    kept = ("data", "way", "epsilon", "draw", "commit", *BETTER, "nllh_before", "cpu_s")
+    parts = ("data", "way", "epsilon", "draw", "commit", *BETTER, "nllh_before", "cpu_s")
     draws = [
-        {k: line[k] for k in kept if k in line} | {"data": line["data"].removesuffix("-8 named")} for line in draws
+        {k: line[k] for k in parts if k in line} | {"data": line["data"].removesuffix("-8 named")} for line in draws
     ]
     places = [(line["data"], line["way"], line["epsilon"], line["draw"]) for line in draws]
     if len(set(places)) < len(places):
@@ -317,9 +338,9 @@ def by_data(paths: list[Path]) -> tuple[list[dict], dict]:
 
 
 def commits(draws: list[dict], theirs: bool) -> str:
-    """Commits of the draws of other packages, or of ours."""
-    found = [line.get("commit", "") for line in draws if (line["way"] in ("aim", "mst")) == theirs]
-    return ", ".join(sorted(set(found) - {""}))
+    """Commits of the draws of other methods, or of ours."""
+    commits = {line.get("commit", "") for line in draws if (line["way"] in OTHERS) == theirs}
+    return ", ".join(sorted(commits - {""}))
 
 
 def compare(paths: list[Path], commit: str, target: Path) -> None:
@@ -352,6 +373,36 @@ def compare(paths: list[Path], commit: str, target: Path) -> None:
     target.write_text(json.dumps(facts | {"data": out, "draws": draws}, indent=1) + "\n", encoding="utf-8")
 
 
+def measured(task: Task, line: dict, simulated: bool, folder: Path | None) -> dict:
+    """One draw of a way, with its scores."""
+    warnings.simplefilter("ignore", NotConverged)
+    way, epsilon, draw = line["way"], line["epsilon"], line["draw"]
+    if way == "rows":
+        scored = by_rows(task, task.codes, draw)
+    elif way == "logistic":
+        scored = private_logistic(task, epsilon, draw)
+    elif way in OTHERS:
+        scored = synthetic_rows(task, way, epsilon, draw, folder)
+    else:
+        scored = scores(task, released(task.tables, way, epsilon, draw, simulated), line)
+    return line | scored
+
+
+def run(task: Task, lines: list[dict], arguments: argparse.Namespace) -> list[dict]:
+    """Measure lines in parallel; what is in the file already stays, and results are written as they come."""
+    before = json.loads(arguments.out.read_text("utf-8"))["draws"] if arguments.out.exists() else []
+    arguments.out.parent.mkdir(exist_ok=True)
+    facts = {"command": "python benchmarks/private_tables.py", "delta": DELTA, "seed": "of the fit: draw"}
+    context = multiprocessing.get_context("fork" if os.name == "posix" else "spawn")
+    with ProcessPoolExecutor(arguments.jobs, mp_context=context) as pool:
+        options = (arguments.simulated, arguments.folder)
+        for done in as_completed([pool.submit(measured, task, line, *options) for line in lines]):
+            before.append(done.result())
+            print(json.dumps(before[-1]), flush=True)
+            arguments.out.write_text(json.dumps(facts | {"summary": summary(before), "draws": before}, indent=1))
+    return before
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--compare", type=Path, nargs="+")
@@ -360,43 +411,32 @@ def main() -> None:
     parser.add_argument("--data", default="adult")
     parser.add_argument("--attributes", type=int)
     parser.add_argument("--columns", nargs="+")
-    parser.add_argument("--epsilon", type=float, nargs="+", default=[0.1, 1.0, 10.0])
+    parser.add_argument("--epsilon", type=float, nargs="+", default=[0.3, 1.0, 3.0])
     parser.add_argument("--draws", type=int, default=1)
     parser.add_argument("--first", type=int, default=0)
     parser.add_argument("--simulated", action="store_true")
-    parser.add_argument("--mbi", type=Path, help="a folder with mbi for this Python")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--folder", type=Path, help="a folder with mbi or margnet for this Python")
     parser.add_argument("--ways", nargs="+", default=["pairs", "geometric"])
     parser.add_argument("--cut", default="width:10", help="of numbers: width or quantiles, and how many parts")
-    parser.add_argument("--penalty-mu", type=float, default=1.0)
-    parser.add_argument("--options", default="{}", help="of the solver, as JSON")
     parser.add_argument("--out", type=Path, default=RESULTS)
     arguments = parser.parse_args()
     if arguments.compare:
         compare(arguments.compare, arguments.commit, arguments.target)
         return
-    warnings.simplefilter("ignore", NotConverged)
     kind, _, bins = arguments.cut.partition(":")
     columns = arguments.attributes, arguments.columns
-    tables, test, y, codes = load(arguments.data, *columns, arguments.simulated, (kind, int(bins)))
-    task = Task(tables, codes, test, y)
-    kept = json.loads(arguments.out.read_text())["draws"] if arguments.out.exists() else []
-    for draw in range(arguments.first, arguments.first + arguments.draws):
-        for epsilon in arguments.epsilon:
-            for way in arguments.ways:
-                size = len(arguments.columns) if arguments.columns else arguments.attributes
-                name = arguments.data + (f"-{size}" if size else "") + (" named" if arguments.columns else "")
-                name += "" if arguments.cut == "width:10" else f", {arguments.cut}"
-                line = {"data": name, "way": way, "epsilon": epsilon, "draw": draw, "commit": run_record()["commit"]}
-                if way in ("aim", "mst"):
-                    kept.append(line | synthetic_rows(task, way, epsilon, draw, arguments.mbi))
-                else:
-                    noisy = released(tables, way, epsilon, draw, arguments.simulated)
-                    kept.append(line | scores(task, noisy, line, arguments.penalty_mu, json.loads(arguments.options)))
-                print(json.dumps(kept[-1]), flush=True)
-                arguments.out.parent.mkdir(exist_ok=True)
-                facts = {"command": "python benchmarks/private_tables.py", "delta": DELTA, "seed": "of the fit: draw"}
-                arguments.out.write_text(json.dumps(facts | {"summary": summary(kept), "draws": kept}, indent=1))
-    print(pd.DataFrame(summary(kept)).to_string(index=False))
+    task = load(arguments.data, *columns, arguments.simulated, (kind, int(bins)))
+    size = len(arguments.columns) if arguments.columns else arguments.attributes
+    name = arguments.data + (f"-{size}" if size else "") + (" named" if arguments.columns else "")
+    name += "" if arguments.cut == "width:10" else f", {arguments.cut}"
+    lines = [
+        {"data": name, "way": way, "epsilon": epsilon, "draw": draw, "commit": run_record()["commit"]}
+        for draw in range(arguments.first, arguments.first + arguments.draws)
+        for epsilon in arguments.epsilon
+        for way in arguments.ways
+    ]
+    print(pd.DataFrame(summary(run(task, lines, arguments))).to_string(index=False))
 
 
 if __name__ == "__main__":
