@@ -1,10 +1,12 @@
+import warnings
+
 import numpy as np
 import pytest
 
 from brute_distribution import replicated
 from sumwise import Bags
-from sumwise.distribution import MomentEmbedding
-from sumwise.errors import DataError
+from sumwise.distribution import BagRidge, MomentEmbedding
+from sumwise.errors import DataError, ModelWarning
 
 
 def test_moments_are_those_of_the_rows(weighted_bags):
@@ -36,3 +38,14 @@ def test_a_column_that_is_constant_within_training_bags_is_not_divided_by_roundi
     other = rng.normal(size=(7, 2))  # here the second column differs between rows
     embedding = MomentEmbedding().fit(Bags.from_arrays(seen))
     assert np.abs(embedding.transform(Bags.from_arrays([other]))).max() < 100
+
+
+def test_a_heavy_tail_does_not_decide_a_prediction():
+    rng = np.random.default_rng(3)
+    place = rng.normal(size=130)
+    bags = Bags.from_arrays([m + rng.standard_t(1.5, size=(30, 2)) for m in place])
+    model = BagRidge(MomentEmbedding()).fit(bags[np.arange(30)], place[:30])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        predicted = model.predict(bags[np.arange(30, 130)])
+    assert np.abs(predicted).max() < 100  # 1e6 and more with a fourth moment as it is

@@ -3,7 +3,7 @@ import pytest
 
 import brute_distribution as brute
 from sumwise.distribution.kernels.ridge import ridge_path
-from sumwise.distribution.penalty import choose_penalty
+from sumwise.distribution.penalty import choose_penalty, held_out_errors
 from sumwise.errors import DataError
 
 
@@ -26,3 +26,19 @@ def test_left_out_takes_each_outputs_own_penalty():
 def test_other_rules_are_refused():
     with pytest.raises(DataError, match="penalty is 'aic'"):
         choose_penalty(ridge_path(np.eye(3), np.eye(3)), "aic")
+
+
+@pytest.mark.parametrize("penalty", ["loo", 0.1])
+@pytest.mark.parametrize("grouped", [False, True])
+def test_each_error_has_the_settings_that_are_best_for_the_others(penalty, grouped):
+    rng = np.random.default_rng(1)
+    groups = np.arange(8) // 2 if grouped else None
+    y, scale = rng.normal(size=(8, 2)), np.array([1.0, 2.0])
+    paths = [ridge_path(rng.normal(size=(8, d)), y, groups=groups) for d in (2, 5)]
+    errors = held_out_errors(paths, penalty, scale)
+    for i in range(8):
+        others = np.arange(8) != i if groups is None else groups != groups[i]
+        left = [path._replace(each=path.each[others]) for path in paths]
+        path = min(left, key=lambda p: np.mean(p.errors.min(axis=0) / scale))
+        expected = path.leave_one_out(choose_penalty(path, penalty))[i]
+        np.testing.assert_allclose(errors[i], expected)

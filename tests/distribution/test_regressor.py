@@ -139,3 +139,10 @@ def test_counts_stay_at_zero_or_above(model):
 def test_two_fits_without_a_seed_agree():
     bags, y = line()
     assert np.array_equal(BagRidge().fit(bags, y).predict(bags), BagRidge().fit(bags, y).predict(bags))
+
+
+def test_predictions_far_beyond_the_responses_are_worth_a_warning():
+    bags = Bags.from_arrays([[float(k)] for k in range(10)])
+    model = BagRidge(LinearEmbedding()).fit(bags, np.arange(10.0))
+    with pytest.warns(ModelWarning, match=r"1 of 30 predictions lie farther .* bag 0 has 40, training had 0 to 9"):
+        model.predict(Bags.from_arrays([[40.0], *([5.0] for _ in range(29))]))

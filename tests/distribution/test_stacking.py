@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 from sumwise import Bags, DataError, load, save, synthetic
-from sumwise.distribution import BagLogistic, BagRidge, BagStacking, LinearEmbedding, MomentEmbedding, QuantileEmbedding
+from sumwise.distribution import (
+    BagLogistic,
+    BagRidge,
+    BagStacking,
+    FourierEmbedding,
+    LinearEmbedding,
+    MomentEmbedding,
+    QuantileEmbedding,
+)
 from sumwise.distribution.candidates import default_candidates
 from sumwise.distribution.kernels.stacking import stack_classes, stack_numbers
 
@@ -128,9 +136,21 @@ def test_a_saved_average_predicts_the_same(tmp_path):
 
 
 def test_the_comparison_has_every_method_and_the_average():
-    table = BagStacking(PAIR).fit(DATA.bags, DATA.response).comparison()
+    model = BagStacking(PAIR).fit(DATA.bags, DATA.response)
+    table = model.comparison()
     assert table["method"].tolist() == ["means", "moments", "constant", "average"]
-    assert table["held-out loss"].iloc[-1] <= table["held-out loss"].iloc[:-1].min() + 1e-12
+    relative = np.mean(model.residuals_**2) / DATA.response.var()
+    assert table["held-out loss"].iloc[-1] == pytest.approx(relative)
+    assert relative < 0.3 * table["held-out loss"][2]
+
+
+def test_held_out_predictions_have_weights_of_the_other_folds():
+    rng = np.random.default_rng(0)
+    bags, y = Bags.from_arrays(list(rng.normal(size=(12, 3, 1)))), rng.normal(size=12)
+    noise = {f"{k}": BagRidge(FourierEmbedding(4, random_state=k), 1e-6) for k in range(8)}
+    model = BagStacking(noise).fit(bags, y)
+    table = model.comparison()["held-out loss"]
+    assert table.iloc[-1] > table.iloc[:-1].min()  # with weights that had seen each bag it would be less than any
 
 
 def test_defaults_cover_both_tasks():

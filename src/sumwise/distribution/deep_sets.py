@@ -407,6 +407,9 @@ class DeepSets(BagRegressor):
         self.response_ = Response.learn(self.task, bags, y, classes)
         self.n_outputs_, self.flat_ = self.response_.n_outputs, self.response_.flat
         self.counts_ = self.task == "regression" and are_counts(np.asarray(y, float))
+        if self.task == "regression":
+            response = np.asarray(y, float).reshape(len(bags), -1)
+            self.response_range_ = np.stack([response.min(axis=0), response.max(axis=0)])
         if self.task == "classification":
             self.classes_ = np.array(self.response_.classes)
         if self._own is None:

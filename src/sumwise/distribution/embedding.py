@@ -17,6 +17,26 @@ from sumwise.estimator import Estimator
 from sumwise.features import name_columns
 from sumwise.inference.canonical import content_sorted
 
+RANGE_MARGIN = 0.5  # ranges of the training bags' moments beyond which those of other bags are cut
+
+
+def moment_range(moments: np.ndarray) -> np.ndarray:
+    """Return (low, high) between which moments of other bags are taken at face value, (2, n_moments).
+
+    A high moment of a heavy tail is without bound: one bag in a hundred may lie a million standard deviations out, and
+    a linear function of it would be as far off. A small bag whose rows agree has no logarithm of its spread.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.distribution.embedding import moment_range
+    >>> moment_range(np.array([[1.0], [3.0]]))
+    array([[0.],
+           [4.]])
+    """
+    low, high = moments.min(axis=0), moments.max(axis=0)
+    return np.stack([low - RANGE_MARGIN * (high - low), high + RANGE_MARGIN * (high - low)])
+
 
 class Embedding(TransformerMixin, Estimator):
     """Base of the embeddings: `fit` learns from bags, `transform` gives a matrix with one row per bag.

@@ -11,7 +11,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.bandwidth import median_distance, median_distance_per_column
-from sumwise.distribution.embedding import Embedding, seeded
+from sumwise.distribution.embedding import Embedding, moment_range, seeded
 from sumwise.distribution.kernels.fastfood import Fastfood, draw_fastfood, mean_fastfood_features
 from sumwise.distribution.kernels.fourier_features import mean_fourier_features
 from sumwise.distribution.kernels.frequencies import ALIASES, KINDS, draw_frequencies
@@ -22,7 +22,6 @@ from sumwise.inference.kernels.shapes import HINT, check_shapes
 MOST_COLUMNS = 10  # whose correlations are taken
 NARROW_BAG = 0.01  # standard deviations, relative to that of all rows, below which bags are equally narrow
 CONSTANT = 1e-9  # the same of columns that are constant in a bag but for rounding
-RANGE_MARGIN = 0.5  # ranges of the training bags' log standard deviations beyond which those of other bags are cut
 N_SCALING = 100  # bags from which the spread of Fourier features is taken
 
 
@@ -86,7 +85,7 @@ class FourierEmbedding(Embedding):
 
     _learned = (
         "columns_.numeric: len d; frequencies_?: float d f; amplitudes_?: float f; "
-        "moment_mean_?, moment_scale_?: float r; chains_?: int * 2"
+        "moment_mean_?, moment_scale_?: float r; moment_range_?: float 2 r; chains_?: int * 2"
     )
 
     n_frequencies: int = 64
@@ -132,8 +131,7 @@ class FourierEmbedding(Embedding):
         some = bags[np.unique(np.linspace(0, len(bags) - 1, N_SCALING).astype(np.int64))]
         wide = self._fourier_features(some, [0] + [-1] * (len(self.chains_) - 1))
         found = self._raw_moments(bags)  # of all: among some a rare value may be hidden, and its scale without bound
-        low, high = found.min(axis=0), found.max(axis=0)
-        self.moment_range_ = np.stack([low - RANGE_MARGIN * (high - low), high + RANGE_MARGIN * (high - low)])
+        self.moment_range_ = moment_range(found)
         self.moment_mean_, spread = found.mean(axis=0), found.std(axis=0)
         varying = spread > 1e-9
         share = np.sqrt(wide.var(axis=0).sum() / max(1, int(varying.sum())))
@@ -160,14 +158,11 @@ class FourierEmbedding(Embedding):
 
         A small bag whose rows agree in a column has none, however wide its kind is, and its logarithm lies far out.
         """
-        found, d = self._raw_moments(bags), self.columns_.dimension
-        between = vars(self).get("moment_range_")
-        if between is None:  # a model that was saved before there was a range
-            return found
-        check_shapes({"moment_range_": (between, (2, found.shape[1]))})
+        moments, d = self._raw_moments(bags), self.columns_.dimension
+        check_shapes({"moment_range_": (self.moment_range_, (2, moments.shape[1]))})
         logs = slice(d, 2 * d)
-        found[:, logs] = np.clip(found[:, logs], *between[:, logs])
-        return found
+        moments[:, logs] = np.clip(moments[:, logs], *self.moment_range_[:, logs])
+        return moments
 
     def _features(self, bags: Bags, doublings: Sequence[int]) -> np.ndarray:
         features = self._fourier_features(bags, doublings)

@@ -16,7 +16,7 @@ from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel
 from sumwise.distribution.kernels.inducing import pick_inducing, sparse_process
 from sumwise.distribution.kernels.marginal_likelihood import marginal_likelihood_path, marginal_likelihoods
-from sumwise.distribution.regressor import BagRegressor, check_reference
+from sumwise.distribution.regressor import BagRegressor, check_reference, warn_beyond
 from sumwise.distribution.wasserstein import fresh_kernel
 from sumwise.errors import DataError
 from sumwise.fit import Fit
@@ -274,7 +274,9 @@ class BagGaussianProcess(BagRegressor):
         With ``return_std``, also its predictive standard deviation, noise included, as scikit-learn's processes do.
         """
         self._fitted("dual_")
-        middle = self._shaped(np.clip(self._predict(bags, coordinates), *self._bounds()))
+        predicted = self._predict(bags, coordinates)
+        warn_beyond(predicted, self.response_range_)
+        middle = self._shaped(np.clip(predicted, *self._bounds()))
         return (middle, self._deviation(bags, coordinates)) if return_std else middle
 
     def _predict(self, bags: Bags, coordinates: Any = None) -> np.ndarray:

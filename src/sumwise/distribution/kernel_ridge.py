@@ -14,7 +14,7 @@ from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel
 from sumwise.distribution.kernels.inducing import pick_inducing
 from sumwise.distribution.kernels.ridge import Path, gram_path, ridge_path
-from sumwise.distribution.penalty import choose_penalty
+from sumwise.distribution.penalty import choose_penalty, held_out_errors
 from sumwise.distribution.regressor import BagRegressor, check_reference, warn_remote
 from sumwise.distribution.wasserstein import fresh_kernel
 from sumwise.errors import ModelWarning
@@ -56,7 +56,8 @@ class BagKernelRidge(BagRegressor):
     dual_, intercept_ : arrays of shape (n_bags or n_landmarks, n_outputs), (n_outputs,)
     penalty_ : array of shape (n_outputs,)
     residuals_ : array of shape (n_bags, n_outputs)
-        Leave-one-out errors at the penalty; behind `predict_interval`.
+        Leave-one-out errors, each at the settings that are best for all other bags (at the widths chosen, where not all
+        bags took part in that); behind `predict_interval`.
     loo_error_ : array of shape (n_outputs,)
         Mean squared leave-one-out error; with groups, the error without the bag's group.
     least_eigenvalue_ : float
@@ -109,25 +110,27 @@ class BagKernelRidge(BagRegressor):
         self.kernel_ = fresh_kernel(self.kernel, self.random_state)
         kept = self.kernel_.fit_represent(bags)
         many = len(bags) > self.max_bags
-        history, kept, whole = self._tune(kept, y, (groups, weights), rng)
+        history, kept, tried = self._tune(kept, y, (groups, weights), rng)
         kin = groups, weights
+        whole = tried[int(np.argmin(history["error"]))] if tried else None
         path = self._learn_landmarks(kept, y, kin, rng) if many else self._learn_gram(kept, y, kin, whole)
         chosen = choose_penalty(path, self.penalty)
         self.penalty_ = chosen / path.top
-        self.residuals_ = checks.frozen(path.leave_one_out(chosen))
-        self.loo_error_ = np.average(self.residuals_**2, axis=0, weights=weights)
+        paths = [path] if many or not tried else [each for each, _ in tried]
+        self.residuals_ = checks.frozen(held_out_errors(paths, self.penalty, np.maximum(y.var(axis=0), 1e-300)))
+        self.loo_error_ = np.average(path.leave_one_out(chosen) ** 2, axis=0, weights=weights)
         self.fit_ = Fit(self.dual_, float(self.loo_error_.mean()), None, len(history["gamma"]), True, history)
 
     def _tune(
         self, kept: Any, y: np.ndarray, beside: tuple, rng: np.random.Generator
-    ) -> tuple[dict, Any, tuple[Path, float] | None]:
-        """Choose the kernel and its gamma; return what was tried, what is kept, and the path if it is from all bags."""
+    ) -> tuple[dict, Any, list[tuple[Path, float]]]:
+        """Choose the kernel and its gamma; return what was tried, what is kept, and paths if they are of all bags."""
         widths = checks.positive(self.widths, "widths", ndim=1)
         n = len(y)
         some = np.sort(rng.choice(n, self.n_tuning, replace=False)) if n > self.n_tuning else np.arange(n)
         kin, counted = (None if each is None else each[some] for each in beside)
         scale = np.maximum(y.var(axis=0), 1e-300)
-        history, best = {"gamma": [], "error": []}, None
+        history, paths, best = {"gamma": [], "error": []}, [], None
         for kernel, whole in self.kernel_.variants(kept):
             part = whole[some] if len(some) < n else whole
             distances = kernel.scaled_distances(part, part)
@@ -138,12 +141,13 @@ class BagKernelRidge(BagRegressor):
                 found = gram_path(kernel.similarities(distances, gamma), y[some], counted, groups=kin)
                 error = float(np.mean(found[0].errors.min(axis=0) / scale))
                 if best is None or error < min(history["error"]):
-                    best = kernel, gamma, whole, reach, found
+                    best = kernel, gamma, whole, reach
+                paths.append(found)
                 history["gamma"].append(gamma)
                 history["error"].append(error)
         assert best is not None
-        self.kernel_, self.kernel_.gamma_, kept, self.limit_, found = best
-        return history, kept, found if len(some) == n else None
+        self.kernel_, self.kernel_.gamma_, kept, self.limit_ = best
+        return history, kept, paths if len(some) == n else []
 
     def _learn_gram(self, kept: Any, y: np.ndarray, beside: tuple, whole: tuple[Path, float] | None) -> Path:
         groups, weights = beside

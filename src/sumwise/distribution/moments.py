@@ -9,7 +9,7 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.bags import Bags
-from sumwise.distribution.embedding import Embedding
+from sumwise.distribution.embedding import Embedding, moment_range
 from sumwise.distribution.kernels.segments import segment_moments
 
 ROWS = 2**18  # scaled at once
@@ -19,6 +19,8 @@ NOISE = 1e-12  # differences of standardised values that are rounding error
 @dataclass(eq=False, repr=False)
 class MomentEmbedding(Embedding):
     """Means, central moments and covariances of the rows of a bag.
+
+    Central moments and covariances far beyond those of the training bags are cut to the range of these and half of it.
 
     Parameters
     ----------
@@ -50,7 +52,7 @@ class MomentEmbedding(Embedding):
     (20, 25)
     """
 
-    _learned = "mean_?, spread_?: float m"
+    _learned = "mean_?, spread_?: float m; range_?: real 2 m; columns_.numeric: len d"
 
     order: int = 4
     cross: bool = True
@@ -60,7 +62,8 @@ class MomentEmbedding(Embedding):
     def _learn(self, bags: Bags) -> None:
         checks.at_least(self.order, "order", 1)
         raw = self._raw(bags)
-        self.mean_ = raw.mean(axis=0)
+        self.mean_, self.range_ = raw.mean(axis=0), moment_range(raw)
+        self.range_[:, : self.columns_.dimension] = [[-np.inf], [np.inf]]  # means
         spread = raw.std(axis=0)
         least = np.maximum(1e-12 * np.abs(raw).max(axis=0), self._rounding(raw.shape[1]))
         self.spread_ = np.where(spread > least, spread, 1.0)
@@ -86,7 +89,7 @@ class MomentEmbedding(Embedding):
         return segment_moments(rows, bags.offsets, bags.given_weights, int(self.order), bool(self.cross))
 
     def _embed(self, bags: Bags) -> np.ndarray:
-        return (self._raw(bags) - self.mean_) / self.spread_
+        return (np.clip(self._raw(bags), *self.range_) - self.mean_) / self.spread_
 
     def _number_names(self, _n_shares: int, /) -> list[str]:
         columns = [str(self.columns_.features[j]) for j in self.columns_.numeric]

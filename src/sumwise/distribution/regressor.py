@@ -111,6 +111,29 @@ def warn_remote(remoteness: np.ndarray) -> None:
         )
 
 
+def warn_beyond(predicted: np.ndarray, between: np.ndarray) -> None:
+    """Warn of predictions (n, n_outputs) farther from the training responses than these are from each other.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.distribution.regressor import warn_beyond
+    >>> warn_beyond(np.array([[2.0], [4.0]]), np.array([[1.0], [3.0]]))
+    """
+    low, high = between
+    beyond = ((predicted < 2 * low - high) | (predicted > 2 * high - low))[:, high > low].any(axis=1)
+    if beyond.any():
+        first = int(np.argmax(beyond))
+        warnings.warn(
+            f"{int(beyond.sum())} of {len(beyond)} predictions lie farther from the training responses than these are "
+            f"from each other. First: bag {first} has {predicted[first].max():.3g}, training had "
+            f"{low[np.argmax(predicted[first])]:.3g} to {high[np.argmax(predicted[first])]:.3g}: they extrapolate. "
+            "Hint: compare with a method that doesn't, such as BagGaussianProcess.",
+            ModelWarning,
+            stacklevel=4,
+        )
+
+
 def check_labels(bags: Bags, y: Any) -> np.ndarray:
     """Return the class of each bag as an array, (n_bags,), in the order of the bags."""
     labels = np.asarray(checks.listing(bags.align(y, "y"), "y"))
@@ -209,7 +232,7 @@ class BagRegressor(RegressorMixin, Estimator):
     True
     """
 
-    _learned = "n_features_in_: size g; n_outputs_: size K; fit_: is Fit"
+    _learned = "n_features_in_: size g; n_outputs_: size K; response_range_?: real 2 K; fit_: is Fit"
 
     __metadata_request__fit: ClassVar = AS_X
     __metadata_request__predict: ClassVar = AS_X
@@ -265,6 +288,7 @@ class BagRegressor(RegressorMixin, Estimator):
         alike, order = content_sorted(bags, [*response.T, *(() if weights is None else (weights,))])
         codes, weights = (None if each is None else each[order] for each in (codes, weights))
         self._reorder(order)
+        self.response_range_ = np.stack([response.min(axis=0), response.max(axis=0)])
         self._learn(alike, response[order], codes, weights)
         for name in ("residuals_", "held_out_"):  # the caller's bags have another order
             if name in vars(self):
@@ -277,7 +301,10 @@ class BagRegressor(RegressorMixin, Estimator):
     def predict(self, bags: Bags) -> np.ndarray:
         """Return the predicted response of each bag, in the shape that `fit` was given."""
         self._fitted("n_outputs_")
-        return self._shaped(np.clip(self._predict(bags), *self._bounds()))
+        predicted = self._predict(bags)
+        if self.task == "regression":
+            warn_beyond(predicted, self.response_range_)
+        return self._shaped(np.clip(predicted, *self._bounds()))
 
     def predict_interval(
         self, bags: Bags, level: float = 0.9, bounds: tuple[float, float] | None = None

@@ -12,7 +12,7 @@ from sumwise.bags import Bags
 from sumwise.distribution.embedding import Embedding, fresh
 from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.kernels.ridge import Path, ridge_path
-from sumwise.distribution.penalty import choose_penalty
+from sumwise.distribution.penalty import choose_penalty, held_out_errors
 from sumwise.distribution.regressor import BagRegressor, warn_remote
 from sumwise.fit import Fit
 
@@ -41,7 +41,7 @@ class BagRidge(BagRegressor):
     penalty_ : array of shape (n_outputs,)
         Relative, as the parameter.
     residuals_ : array of shape (n_bags, n_outputs)
-        Leave-one-out errors at the penalty; behind `predict_interval`.
+        Leave-one-out errors, each at the settings that are best for all other bags; behind `predict_interval`.
     loo_error_ : array of shape (n_outputs,)
         Mean squared leave-one-out error at the penalty; with groups, the error without the bag's group.
     used_ : array of int
@@ -83,7 +83,8 @@ class BagRidge(BagRegressor):
         given = FourierEmbedding(moments=True) if self.embedding is None else self.embedding
         self.embedding_ = fresh(given, FourierEmbedding, self.random_state)
         features = self.embedding_.fit(bags).vectors(bags)
-        path, used, errors = self._choose(features, y, groups, weights)
+        paths, used, errors = self._choose(features, y, groups, weights)
+        path = paths[int(np.argmin(errors["error"]))]
         chosen = choose_penalty(path, self.penalty)
         self.coef_ = np.zeros((features.shape[1], y.shape[1]))
         for k, penalty in enumerate(chosen):
@@ -98,27 +99,27 @@ class BagRidge(BagRegressor):
         rounding = np.finfo(float).eps * size / self.least_
         self.limit_ = max(float(path.leverages(self.least_).max()), rounding)
         self.penalty_ = chosen / path.top
-        self.residuals_ = checks.frozen(path.leave_one_out(chosen))
-        self.loo_error_ = np.average(self.residuals_**2, axis=0, weights=weights)
+        self.residuals_ = checks.frozen(held_out_errors(paths, self.penalty, np.maximum(y.var(axis=0), 1e-300)))
+        self.loo_error_ = np.average(path.leave_one_out(chosen) ** 2, axis=0, weights=weights)
         self.fit_ = Fit(self.coef_, float(self.loo_error_.mean()), None, len(errors["error"]), True, errors)
 
     def _choose(
         self, features: np.ndarray, y: np.ndarray, groups: np.ndarray | None, weights: np.ndarray | None
-    ) -> tuple[Path, np.ndarray, dict]:
-        """Return the path of the candidate features with the least leave-one-out error, and what was tried."""
+    ) -> tuple[list[Path], np.ndarray, dict]:
+        """Return the paths of candidate features, the features with the least leave-one-out error, and all errors."""
         scale = np.maximum(y.var(axis=0), 1e-300)
-        tried, best = {"n_features": [], "error": []}, None
+        tried, paths, best = {"n_features": [], "error": []}, [], np.arange(0)
         for used in self.embedding_.candidates(features.shape[1]):
             path = ridge_path(features[:, used], y, weights, groups=groups)
+            paths.append(path)
             error = float(np.mean(path.errors.min(axis=0) / scale))
-            if best is None or error < min(tried["error"]):
-                best = path, used
+            if error < min(tried["error"], default=np.inf):
+                best = used
             tried["n_features"].append(len(used))
             tried["error"].append(error)
             if len(tried["error"]) - int(np.argmin(tried["error"])) > PATIENCE:
                 break
-        assert best is not None
-        return *best, tried
+        return paths, best, tried
 
     def _predict(self, bags: Bags) -> np.ndarray:
         features = self.embedding_.transform_used(bags, self.used_)

@@ -54,7 +54,8 @@ class BagStacking(BagRegressor):
     models_ : dict of name to estimator
         Those of positive weight, fitted on all bags.
     held_out_, residuals_ : arrays (n_bags, n_outputs or n_classes)
-        What the average says of each bag without its fold, and how far off it is; behind `predict_interval`.
+        What the average, weights included, says of each bag without its fold, and how far off it is; behind
+        `predict_interval`.
     classes_ : array, of a classification
     left_out_ : dict of name to str
         Methods that can't be fitted on these bags, and why.
@@ -112,14 +113,19 @@ class BagStacking(BagRegressor):
                 f"{len(bags)} bags and {len(candidates)} methods: nothing can be compared.",
                 hint="give four bags or more; with fewer, fit one method, for example BagRidge(LinearEmbedding()).",
             )
-        held_out = self._held_out(candidates, bags, y, _folds(n_folds, len(bags), groups), weights)
+        fold = _folds(n_folds, len(bags), groups)
+        held_out = self._held_out(candidates, bags, y, fold, weights)
         names, predicted = list(held_out), np.stack(list(held_out.values()))
         counted = np.ones(len(bags)) if weights is None else weights
-        if self.task == "classification":
-            shares, losses = stack_classes(predicted, y[:, 0].astype(int), counted)
-        else:
-            shares, losses = stack_numbers(predicted, y, counted)
-        self.held_out_ = np.einsum("k,kbo->bo", shares, predicted)
+        classes = self.task == "classification"
+        stack, truth = (stack_classes, y[:, 0].astype(int)) if classes else (stack_numbers, y)
+        shares, losses = stack(predicted, truth, counted)
+        self.held_out_ = np.empty(predicted.shape[1:])
+        for k in range(int(fold.max()) + 1):  # weights that a bag took part in would make its error look small
+            mine, others = fold == k, fold != k
+            of_others = stack(predicted[:, others], truth[others], counted[others])[0]
+            self.held_out_[mine] = np.einsum("k,kbo->bo", of_others, predicted[:, mine])
+        losses[-1] = stack(self.held_out_[None], truth, counted)[1][0]
         self.residuals_ = self.held_out_ - self._as_outputs(y)
         self.weights_ = dict(zip(names, map(float, shares)))
         targets = self._targets(y)
@@ -202,10 +208,7 @@ class BagStacking(BagRegressor):
         return self._predict(bags)
 
     def held_out_predictions(self, bags: Bags, y: np.ndarray) -> np.ndarray | None:
-        """Return what the average says of each training bag without its fold; None if these are other bags.
-
-        The weights have seen the bags, as many numbers as there are methods; the methods have not.
-        """
+        """Return what the average says of each training bag without its fold; None if these are other bags."""
         self._fitted("weights_")
         labels = np.asarray(y)
         truth = self.held_out_ - self.residuals_

@@ -21,8 +21,13 @@ class Path(NamedTuple):
     level: np.ndarray  # (k,) of the responses
     root: np.ndarray  # (n,) root weights, of mean square 1
     penalties: np.ndarray  # (p,)
-    errors: np.ndarray  # (p, k) weighted mean squared leave-one-out errors
+    each: np.ndarray  # (n, p, k) leave-one-out errors times root weights
     groups: np.ndarray | None = None  # (n,) units of the same number are left out together
+
+    @property
+    def errors(self) -> np.ndarray:
+        """Weighted mean squared leave-one-out errors at every penalty, (p, k)."""
+        return np.mean(self.each**2, axis=0)
 
     @property
     def top(self) -> float:
@@ -95,7 +100,7 @@ def ridge_path(
     centred = (features - mean) * root[:, None]
     left, squares = _decompose(centred)
     centred_targets = (targets - level) * root[:, None]
-    path = Path(left, squares, centred_targets, mean, level, root, np.zeros(0), np.zeros((0, 0)), groups)
+    path = Path(left, squares, centred_targets, mean, level, root, np.zeros(0), np.zeros((0, 0, 0)), groups)
     return _judged(path, penalties)
 
 
@@ -128,7 +133,7 @@ def gram_path(
     centred = gram - mean - mean[:, None] + scaled @ mean / n
     squares, left = np.linalg.eigh(centred if weights is None else centred * np.outer(root, root))
     top = max(squares[-1], 1e-300)
-    none = np.zeros(0), np.zeros((0, 0))
+    none = np.zeros(0), np.zeros((0, 0, 0))
     rounding = n * np.finfo(float).eps * np.abs(np.diag(gram)).max(initial=0.0)  # not small beside smooth kernels
     path = Path(left, _cleared(squares, rounding), (targets - level) * root[:, None], mean, level, root, *none, groups)
     return _judged(path, penalties), float(squares[0] / top)
@@ -136,8 +141,7 @@ def gram_path(
 
 def _judged(path: Path, penalties: np.ndarray | None) -> Path:
     grid = GRID * path.top if penalties is None else np.asarray(penalties, dtype=float)
-    errors = np.column_stack([np.mean(each**2, axis=0) for each in _left_out(path, grid)])
-    return path._replace(penalties=grid, errors=errors)
+    return path._replace(penalties=grid, each=np.stack(list(_left_out(path, grid)), axis=2))
 
 
 def _cleared(squares: np.ndarray, rounding: float = 0.0) -> np.ndarray:
