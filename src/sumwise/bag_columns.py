@@ -88,8 +88,8 @@ class Masks(Positions):
 class EditableBags(Bags):
     """A copy of bags whose columns can be replaced; made by `Bags.copy` and `Bags.take`."""
 
-    __slots__ = ("exchanged", "given")
-    given: np.ndarray  # the values that were copied
+    __slots__ = ("exchanged", "copied")
+    copied: np.ndarray  # the values before any column was replaced
     exchanged: (
         dict  # columns of other bags that were assigned, by position: bags of other sizes don't hold them exactly
     )
@@ -101,7 +101,7 @@ class EditableBags(Bags):
         copy = object.__new__(cls)
         for name in Bags.__slots__:
             object.__setattr__(copy, name, getattr(bags, name))
-        object.__setattr__(copy, "given", bags.values)
+        object.__setattr__(copy, "copied", bags.values)
         object.__setattr__(copy, "exchanged", dict(getattr(bags, "exchanged", {})))
         return copy
 
@@ -126,7 +126,7 @@ class EditableBags(Bags):
         j, values = self.features.index(name), np.empty(self.n_rows)
         for k, source in enumerate(column.bags):
             rows = slice(self.offsets[k], self.offsets[k + 1])
-            own, weights = self.given[rows, j], self.weights[rows]
+            own, weights = self.copied[rows, j], self.weights[rows]
             values[rows] = _with_ranks_of(own, weights, source[:, 0], _weights_of(column.bags, k))
         self._replace(j, values)
         self.exchanged[j] = column.bags
@@ -138,8 +138,8 @@ class EditableBags(Bags):
                 f"Column {self.features[j]!r} has no mean in some bags: all its values are missing there.",
                 hint="leave such bags out, or give custom_values.",
             )
-        means = np.asarray(BagColumn(columns_of(self, np.array([j]), self.given)))
-        self._replace(j, self.given[:, j] + np.repeat(mean - means, self.sizes))
+        means = np.asarray(BagColumn(columns_of(self, np.array([j]), self.copied)))
+        self._replace(j, self.copied[:, j] + np.repeat(mean - means, self.sizes))
         self.exchanged.pop(j, None)
 
 

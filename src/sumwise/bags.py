@@ -394,13 +394,13 @@ class Bags:
         return _derived, (self.values, self.offsets, self.given_weights, self.ids, self.features, self.levels)
 
 
-def as_bags(given: Any) -> Bags:
+def as_bags(value: Any) -> Bags:
     """Return bags; anything else is refused, with how to build them."""
-    if not isinstance(given, Bags):
+    if not isinstance(value, Bags):
         raise DataError(
-            f"bags is of type {type(given).__name__}.", hint="build it with Bags.from_arrays or Bags.from_frame."
+            f"bags is of type {type(value).__name__}.", hint="build it with Bags.from_arrays or Bags.from_frame."
         )
-    return given
+    return value
 
 
 def rows_of(offsets: np.ndarray, chosen: np.ndarray) -> np.ndarray:
@@ -464,18 +464,18 @@ def _matrix(x: Any) -> np.ndarray:
     return checks.finite(checks.dense(x), "values", ndim=2, allow_bool=True, allow_nan=True, keep_float32=True)
 
 
-def _plain_array(given: Any, name: str) -> np.ndarray:
+def _plain_array(value: Any, name: str) -> np.ndarray:
     try:
-        return np.asarray(given)
+        return np.asarray(value)
     except ValueError as error:
         raise DataError(f"{name} can't be read as an array: {error}.") from None
 
 
-def _row_weights(given: Any, offsets: np.ndarray, ids: np.ndarray) -> np.ndarray | None:
+def _row_weights(value: Any, offsets: np.ndarray, ids: np.ndarray) -> np.ndarray | None:
     n_rows = int(offsets[-1])
-    if given is None:
+    if value is None:
         return None
-    weights = checks.counts(given, "weights", ndim=1)
+    weights = checks.counts(value, "weights", ndim=1)
     if len(weights) != n_rows:
         raise DataError(f"There are {len(weights)} weights for {n_rows} rows.")
     if (weights == 1.0).all():  # the same as none
@@ -487,9 +487,9 @@ def _row_weights(given: Any, offsets: np.ndarray, ids: np.ndarray) -> np.ndarray
     return weights
 
 
-def _checked_levels(given: dict[Any, Any] | None, features: tuple[Any, ...], values: np.ndarray) -> dict[Any, Any]:
+def _checked_levels(value: dict[Any, Any] | None, features: tuple[Any, ...], values: np.ndarray) -> dict[Any, Any]:
     out = {}
-    for name, levels in ({} if given is None else checks.mapping(given, "levels")).items():
+    for name, levels in ({} if value is None else checks.mapping(value, "levels")).items():
         checks.known(name, features, "feature")
         out[name] = checks.unique(checks.listing(levels, f"The levels of {name!r}"), f"The levels of {name!r}")
         codes = values[:, features.index(name)]

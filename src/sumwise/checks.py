@@ -154,7 +154,7 @@ def frozen(array: np.ndarray) -> np.ndarray:
     return view
 
 
-def listing(given: Any, what: str, hint: str = "give a list.") -> list:
+def listing(value: Any, what: str, hint: str = "give a list.") -> list:
     """Return a sequence as a list; a text, a mapping, a set, a frame or a single value is not a sequence.
 
     Examples
@@ -163,14 +163,14 @@ def listing(given: Any, what: str, hint: str = "give a list.") -> list:
     >>> listing(("a", "b"), "features")
     ['a', 'b']
     """
-    flat = getattr(given, "ndim", 1) == 1 and not hasattr(given, "columns")
-    if isinstance(given, (str, bytes, Mapping, set, frozenset)) or not flat or not isinstance(given, Iterable):
-        shown = repr(given) if isinstance(given, (str, bytes, int, float, type(None))) else f"a {type(given).__name__}"
+    flat = getattr(value, "ndim", 1) == 1 and not hasattr(value, "columns")
+    if isinstance(value, (str, bytes, Mapping, set, frozenset)) or not flat or not isinstance(value, Iterable):
+        shown = repr(value) if isinstance(value, (str, bytes, int, float, type(None))) else f"a {type(value).__name__}"
         raise DataError(f"{what} is {shown}.", hint=hint)
-    return [plain(x) for x in given]
+    return [plain(x) for x in value]
 
 
-def mapping(given: Any, what: str) -> dict:
+def mapping(value: Any, what: str) -> dict:
     """Return a mapping as a dict.
 
     Examples
@@ -179,12 +179,12 @@ def mapping(given: Any, what: str) -> dict:
     >>> mapping({"a": 1}, "levels")
     {'a': 1}
     """
-    if not isinstance(given, Mapping):
-        raise DataError(f"{what} is of type {type(given).__name__}.", hint="give a dict.")
-    return dict(given)
+    if not isinstance(value, Mapping):
+        raise DataError(f"{what} is of type {type(value).__name__}.", hint="give a dict.")
+    return dict(value)
 
 
-def name_of_column(given: Any, what: str) -> Any:
+def name_of_column(value: Any, what: str) -> Any:
     """Return the name of a column, or None; anything but text, a whole number or a tuple of them is refused.
 
     Examples
@@ -193,10 +193,10 @@ def name_of_column(given: Any, what: str) -> Any:
     >>> name_of_column("puma", "bag")
     'puma'
     """
-    given = plain(given)
-    if given is not None and (isinstance(given, bool) or not isinstance(given, (str, int, tuple))):
-        raise DataError(f"{what} is of type {type(given).__name__}.", hint="give the name of a column.")
-    return given
+    value = plain(value)
+    if value is not None and (isinstance(value, bool) or not isinstance(value, (str, int, tuple))):
+        raise DataError(f"{what} is of type {type(value).__name__}.", hint="give the name of a column.")
+    return value
 
 
 def same_length(**sized: Any) -> int:
@@ -259,7 +259,7 @@ def same_totals(rows: np.ndarray, cols: np.ndarray, units: Sequence | np.ndarray
     )
 
 
-def names(given: Iterable | None, n: int, what: str, default: str) -> tuple:
+def names(value: Iterable | None, n: int, what: str, default: str) -> tuple:
     """Return `n` distinct names (str or int), or `default0`, `default1`, ... where none are given.
 
     Examples
@@ -268,9 +268,9 @@ def names(given: Iterable | None, n: int, what: str, default: str) -> tuple:
     >>> checks.names(None, 2, "features", "x")
     ('x0', 'x1')
     """
-    if given is None:
+    if value is None:
         return tuple(f"{default}{i}" for i in range(n))
-    out = tuple(listing(given, what, f"give a list of {n} names."))
+    out = tuple(listing(value, what, f"give a list of {n} names."))
     if len(out) != n:
         raise DataError(f"{what} has {len(out)} names for {n} columns.")
     for x in out:
@@ -315,7 +315,7 @@ def unique(items: Sequence, what: str) -> tuple:
     return tuple(items)
 
 
-def identifiers(given: Any, n: int, what: str) -> np.ndarray:
+def identifiers(value: Any, n: int, what: str) -> np.ndarray:
     """Return `n` distinct ids as a read-only array, or 0, 1, ... where none are given.
 
     Examples
@@ -324,9 +324,9 @@ def identifiers(given: Any, n: int, what: str) -> np.ndarray:
     >>> checks.identifiers(["a", "b"], 2, "units").tolist()
     ['a', 'b']
     """
-    if given is None:
+    if value is None:
         return frozen(np.arange(n))
-    array = _as_ids(listing(given, what, f"give a sequence of {n} ids."), what)
+    array = _as_ids(listing(value, what, f"give a sequence of {n} ids."), what)
     if len(array) != n:
         raise DataError(f"{what} has {len(array)} entries for {n} units.")
     nothing = ("NoneType", "NAType", "NaTType")
@@ -336,7 +336,7 @@ def identifiers(given: Any, n: int, what: str) -> np.ndarray:
     return frozen(array)
 
 
-def bag_weights(bags: Any, given: Any) -> np.ndarray:
+def bag_weights(bags: Any, value: Any) -> np.ndarray:
     """How much each bag counts, (n_bags,): as given, or 1.
 
     Examples
@@ -346,9 +346,9 @@ def bag_weights(bags: Any, given: Any) -> np.ndarray:
     >>> bag_weights(Bags.from_arrays([[1.0], [2.0]]), [2, 0.5])
     array([2. , 0.5])
     """
-    if given is None:
+    if value is None:
         return np.ones(len(bags))
-    weights = counts(bags.align(given, "sample_weight"), "sample_weight", ndim=1, labels=[bags.ids])
+    weights = counts(bags.align(value, "sample_weight"), "sample_weight", ndim=1, labels=[bags.ids])
     same_length(bags=bags, sample_weight=weights)
     if not weights.any():
         raise DataError("All bags have sample_weight 0.", hint="give at least one bag some weight.")
@@ -585,7 +585,7 @@ def _place(index: Sequence, labels: Any) -> str:
     return f"position ({', '.join(shown)})" if len(shown) > 1 else f"position {shown[0]}"
 
 
-def dense(given: Any) -> Any:
+def dense(value: Any) -> Any:
     """Return a sparse matrix of SciPy's as an array; anything else as it is.
 
     Examples
@@ -596,10 +596,10 @@ def dense(given: Any) -> Any:
     array([[1., 0.],
            [0., 1.]])
     """
-    if not (hasattr(given, "toarray") and hasattr(given, "nnz")):
-        return given
-    allocation("The sparse matrix as an array", given.shape, hint="give fewer columns or rows.")
-    return given.toarray()
+    if not (hasattr(value, "toarray") and hasattr(value, "nnz")):
+        return value
+    allocation("The sparse matrix as an array", value.shape, hint="give fewer columns or rows.")
+    return value.toarray()
 
 
 def allocation(what: str, *shapes: Sequence[int], hint: str, itemsize: int = 8) -> None:

@@ -162,18 +162,18 @@ class Contests:
         if self.parties is None:
             return None
         self._known(self.parties, "parties")
-        return {key: self._party_of_each(key, given) for key, given in self.parties.items()}
+        return {key: self._party_of_each(key, parties) for key, parties in self.parties.items()}
 
-    def _party_of_each(self, key: Any, given: Any) -> tuple[Any, ...]:
+    def _party_of_each(self, key: Any, parties: Any) -> tuple[Any, ...]:
         names = self.contests[key].col_names
-        if isinstance(given, Mapping):
-            unknown = [name for name in given if name not in names]
+        if isinstance(parties, Mapping):
+            unknown = [name for name in parties if name not in names]
             if unknown:
                 raise UnknownName(
                     f"The parties of contest {key!r} name {unknown[0]!r}, which is not one of its outcomes.",
                     hint=f"its outcomes are {', '.join(map(str, names))}.",
                 )
-        party = tuple(given.get(name) for name in names) if isinstance(given, Mapping) else tuple(given)
+        party = tuple(parties.get(name) for name in names) if isinstance(parties, Mapping) else tuple(parties)
         if len(party) != len(names):
             raise DataError(
                 f"Contest {key!r} has {len(names)} outcomes and {len(party)} parties.",
@@ -199,9 +199,9 @@ class Contests:
             )
         return dict(self.elections)
 
-    def _known(self, given: Any, what: str) -> None:
-        if not isinstance(given, Mapping):
-            raise DataError(f"{what} is of type {type(given).__name__}.", hint="give a mapping of contest ids.")
-        unknown = [key for key in given if key not in self.contests]
+    def _known(self, value: Any, what: str) -> None:
+        if not isinstance(value, Mapping):
+            raise DataError(f"{what} is of type {type(value).__name__}.", hint="give a mapping of contest ids.")
+        unknown = [key for key in value if key not in self.contests]
         if unknown:
             raise UnknownName(f"{what} names the contest {unknown[0]!r}, which isn't there.", hint="check the ids.")

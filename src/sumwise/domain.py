@@ -80,13 +80,13 @@ class Domain:
         for name in self.spec:
             if not isinstance(name, str):
                 raise DataError(f"Attribute {name!r} is not text.", hint="attributes are named by text.")
-        spec = {name: _levels(name, given) for name, given in self.spec.items()}
+        spec = {name: _levels(name, levels) for name, levels in self.spec.items()}
         for name in checks.listing(self.learned, "learned", "give attributes."):
             checks.known(name, spec, "attribute")
             levels = spec[name]
             spec[name] = LearnedLevels(range(levels) if isinstance(levels, int) else levels)
         object.__setattr__(self, "spec", spec)
-        object.__setattr__(self, "learned", tuple(n for n, given in spec.items() if isinstance(given, LearnedLevels)))
+        object.__setattr__(self, "learned", tuple(n for n, levels in spec.items() if isinstance(levels, LearnedLevels)))
 
     @classmethod
     def from_frame(cls, frame: Any, columns: Sequence[str] | None = None) -> Domain:
@@ -116,8 +116,8 @@ class Domain:
     def levels(self, attribute: str) -> tuple[Any, ...]:
         """Return the levels of one attribute, in order."""
         checks.known(attribute, self.spec, "attribute")
-        given = self.spec[attribute]
-        return tuple(range(given)) if isinstance(given, int) else given
+        levels = self.spec[attribute]
+        return tuple(range(levels)) if isinstance(levels, int) else levels
 
     def size(self, attributes: str | Iterable[str] | None = None) -> int:
         """Return the number of cells of the full table over `attributes` (default: all)."""
@@ -157,8 +157,8 @@ class Domain:
 
     def __getitem__(self, attribute: str) -> int:
         checks.known(attribute, self.spec, "attribute")
-        given = self.spec[attribute]
-        return given if isinstance(given, int) else len(given)
+        levels = self.spec[attribute]
+        return levels if isinstance(levels, int) else len(levels)
 
     def __contains__(self, attribute: object) -> bool:
         return isinstance(attribute, str) and attribute in self.spec
@@ -190,17 +190,17 @@ def _listed(attributes: str | Iterable[str]) -> list[Any]:
     return [attributes] if isinstance(attributes, str) else checks.listing(attributes, "attributes")
 
 
-def _levels(name: str, given: Any) -> int | tuple[Any, ...]:
-    if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
-        if given < 1:
-            raise DataError(f"Attribute {name!r} has {given} levels; it needs at least one.")
-        return int(given)
-    if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
+def _levels(name: str, spec: Any) -> int | tuple[Any, ...]:
+    if isinstance(spec, (int, np.integer)) and not isinstance(spec, bool):
+        if spec < 1:
+            raise DataError(f"Attribute {name!r} has {spec} levels; it needs at least one.")
+        return int(spec)
+    if isinstance(spec, (str, bytes)) or not isinstance(spec, Iterable):
         raise DataError(
-            f"Attribute {name!r} has the levels {given!r}.", hint="give a number of levels or a list of them."
+            f"Attribute {name!r} has the levels {spec!r}.", hint="give a number of levels or a list of them."
         )
     hint = "give a number of levels or a list of them."
-    levels = tuple(checks.listing(given, f"The levels of attribute {name!r}", hint))
+    levels = tuple(checks.listing(spec, f"The levels of attribute {name!r}", hint))
     if not levels:
         raise DataError(f"Attribute {name!r} has no levels; it needs at least one.")
     for x in levels:
@@ -209,4 +209,4 @@ def _levels(name: str, given: Any) -> int | tuple[Any, ...]:
                 f"Attribute {name!r} has the level {x!r}.", hint="levels are text, numbers, booleans or None."
             )
     levels = checks.unique(levels, f"Attribute {name!r}")
-    return LearnedLevels(levels) if isinstance(given, LearnedLevels) else levels
+    return LearnedLevels(levels) if isinstance(spec, LearnedLevels) else levels

@@ -84,8 +84,8 @@ class Estimate:
         if self.values is None:
             raise DataError("The values are None.", hint="give the estimates.")
         arrays = {n: getattr(self, n) for n in ARRAYS if getattr(self, n) is not None}
-        for name, given in arrays.items():
-            array = checks.finite(given, name, allow_nan=True)
+        for name, value in arrays.items():
+            array = checks.finite(value, name, allow_nan=True)
             object.__setattr__(self, name, checks.frozen(array))
             if array.shape != self.values.shape:
                 raise DataError(f"{name} has shape {array.shape}; the values have {self.values.shape}.")
@@ -100,11 +100,11 @@ class Estimate:
             checks.fraction(self.level, "level")
         shape = self.values.shape
         axes = checks.names(self.axes, len(shape), "axes", "axis")
-        given = [range(n) for n in shape] if self.labels is None else self.labels
-        labels = checks.listing(given, "labels", "give a list of names per axis.")
+        value = [range(n) for n in shape] if self.labels is None else self.labels
+        labels = checks.listing(value, "labels", "give a list of names per axis.")
         if len(labels) != len(shape):
             raise DataError(f"There are labels for {len(labels)} axes; the values have {len(shape)}.")
-        names = tuple(checks.names(given, n, f"labels of {a!r}", str(a)) for given, n, a in zip(labels, shape, axes))
+        names = tuple(checks.names(names, n, f"labels of {a!r}", str(a)) for names, n, a in zip(labels, shape, axes))
         checks.unique([*map(str, axes), str(self.name), *ARRAYS[1:]], "The columns of an estimate")
         object.__setattr__(self, "axes", axes)
         object.__setattr__(self, "labels", names)
@@ -124,10 +124,10 @@ class Estimate:
     def covers(self, truth: Any) -> np.ndarray:
         """Return for each number whether its interval holds the truth."""
         low, high = self.interval
-        given = checks.finite(truth, "truth")
-        if given.shape != self.shape:
-            raise DataError(f"The truth has shape {given.shape}; the estimate has {self.shape}.")
-        return (low <= given) & (given <= high)
+        expected = checks.finite(truth, "truth")
+        if expected.shape != self.shape:
+            raise DataError(f"The truth has shape {expected.shape}; the estimate has {self.shape}.")
+        return (low <= expected) & (expected <= high)
 
     def to_frame(self) -> pd.DataFrame:
         """Return a pandas frame with one row per number."""

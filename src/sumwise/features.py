@@ -192,25 +192,25 @@ class Features:
         gap = bool(self.missing[self.columns.index(name)])
         return (len(self.levels[name]) if name in self.levels else 1) + gap
 
-    def rows(self, given: Any) -> Bags:
+    def rows(self, data: Any) -> Bags:
         """Rows of bags, of a frame or of a matrix as bags with these columns in this order.
 
         Columns of frames are found by their names; others are left out. A matrix, and bags whose columns have no
         names, are taken by position. A frame or matrix is one bag.
         """
-        if isinstance(given, Bags):
-            return self._ordered(given)
-        if frames.is_frame(given):
-            return self._from_frame(given)
-        values = checks.finite(checks.dense(given), "X", allow_nan=True, allow_bool=True)
+        if isinstance(data, Bags):
+            return self._ordered(data)
+        if frames.is_frame(data):
+            return self._from_frame(data)
+        values = checks.finite(checks.dense(data), "X", allow_nan=True, allow_bool=True)
         if values.ndim != 2:
             raise DataError(f"X has shape {values.shape}.", hint="one row per individual: (n_rows, n_features).")
         self._same_number(values.shape[1])
         return Bags(values, np.array([0, len(values)]), None, None, self.columns, self.levels)
 
-    def design(self, given: Any) -> Bags:
+    def design(self, data: Any) -> Bags:
         """The same bags with the numbers that enter the model as values."""
-        bags = self.rows(given)
+        bags = self.rows(data)
         plain = self.unchanged and not bags.levels and not np.isnan(bags.values).any()
         if plain:
             return bags
@@ -218,13 +218,13 @@ class Features:
         checks.allocation("The design matrix", (n, width), hint="merge rare levels, or give fewer rows.")
         return bags.with_values(self._numbers(bags), self.names)
 
-    def matrix(self, given: Any) -> np.ndarray:
+    def matrix(self, data: Any) -> np.ndarray:
         """The numbers that enter the model, (n_rows, n_columns of `names`).
 
         A level that training didn't have has no indicator. More than one row in a hundred with such a level is worth
         a warning; a column without any known level is refused.
         """
-        return self.design(given).values
+        return self.design(data).values
 
     def _numbers(self, bags: Bags) -> np.ndarray:
         values = np.asarray(bags.values, dtype=np.float64)
@@ -247,15 +247,15 @@ class Features:
     def _codes(self, bags: Bags, j: int, gone: np.ndarray) -> np.ndarray:
         """Codes of one column in the levels of training; -1 where there is none."""
         name, known = self.columns[j], self.levels[self.columns[j]]
-        given = bags.levels.get(name)
+        present = bags.levels.get(name)
         codes = np.where(gone, -1, bags.values[:, j]).astype(np.int64)
-        if given is None:
-            given = np.unique(bags.values[~gone, j]).tolist()
-            codes = np.where(gone, -1, np.searchsorted(given, np.where(gone, 0.0, bags.values[:, j])))
-        if tuple(given) != tuple(known):
-            codes = recode(codes, given, known)
+        if present is None:
+            present = np.unique(bags.values[~gone, j]).tolist()
+            codes = np.where(gone, -1, np.searchsorted(present, np.where(gone, 0.0, bags.values[:, j])))
+        if tuple(present) != tuple(known):
+            codes = recode(codes, present, known)
         unseen = (codes < 0) & ~gone if self.missing[j] else codes < 0
-        report_unseen(name, unseen, given, known)
+        report_unseen(name, unseen, present, known)
         return codes
 
     def _warn_of_new_gaps(self, gone: np.ndarray, j: int) -> None:
@@ -304,7 +304,7 @@ class Features:
         return table_rows(table, self.levels)
 
 
-def recode(codes: np.ndarray, given: Sequence, known: Sequence) -> np.ndarray:
+def recode(codes: np.ndarray, present: Sequence, known: Sequence) -> np.ndarray:
     """Turn codes of the levels `given` into codes of `known`; a new level is "(other)" where that is known, else -1.
 
     Examples
@@ -316,16 +316,16 @@ def recode(codes: np.ndarray, given: Sequence, known: Sequence) -> np.ndarray:
     """
     place = {level_text(level): k for k, level in enumerate(known)}
     new = place.get(OTHER, -1)
-    return np.array([*(place.get(level_text(level), new) for level in given), -1])[codes]
+    return np.array([*(place.get(level_text(level), new) for level in present), -1])[codes]
 
 
-def report_unseen(name: Any, unseen: np.ndarray, given: Sequence, known: Sequence) -> None:
+def report_unseen(name: Any, unseen: np.ndarray, present: Sequence, known: Sequence) -> None:
     """Warn of more than one row in a hundred with a level that training didn't have; refuse if all are such rows."""
     share = float(unseen.mean()) if unseen.size else 0.0
     if share <= FEW_UNSEEN:
         return
     texts = {level_text(x) for x in known}
-    new = [level_text(x) for x in given if level_text(x) not in texts][:3]
+    new = [level_text(x) for x in present if level_text(x) not in texts][:3]
     shown = f" First: {', '.join(map(repr, new))}." if new else ""
     message = f"Feature {name!r} has a level that training didn't have in {share:.1%} of {unseen.size} rows.{shown}"
     if share == 1.0 and unseen.size >= LEAST:

@@ -149,17 +149,17 @@ def codes_and_levels(column: Any, name: str, levels: Sequence | None = None) -> 
     if levels is not None:
         return _codes_in(column, name, levels), tuple(levels)
     if isinstance(column.dtype, pd.CategoricalDtype):
-        found = tuple(checks.plain(x) for x in column.cat.categories)
-        return column.cat.codes.to_numpy().astype(np.int64), found
+        levels = tuple(checks.plain(x) for x in column.cat.categories)
+        return column.cat.codes.to_numpy().astype(np.int64), levels
     try:
-        codes, found = pd.factorize(column, sort=True)
+        codes, levels = pd.factorize(column, sort=True)
     except TypeError:
         kinds = sorted({kind.__name__ for kind in set(map(type, column))})
         raise DataError(
             f"Column {name!r} holds values of kinds that have no common order ({', '.join(kinds)}).",
             hint="convert it to text.",
         ) from None
-    return codes.astype(np.int64), tuple(checks.plain(x) for x in found.tolist())
+    return codes.astype(np.int64), tuple(checks.plain(x) for x in levels.tolist())
 
 
 def scalars_only(column: Any, name: str) -> None:
@@ -191,8 +191,8 @@ def _codes_in(column: Any, name: str, levels: Sequence) -> np.ndarray:
     position = {level: i for i, level in enumerate(levels)}
     import pandas as pd
 
-    codes, found = pd.factorize(column)
-    lookup = np.array([position.get(checks.plain(x), -1) for x in found] or [-1], dtype=np.int64)
+    codes, distinct = pd.factorize(column)
+    lookup = np.array([position.get(checks.plain(x), -1) for x in distinct] or [-1], dtype=np.int64)
     out = np.where(codes >= 0, lookup[codes], position.get(None, -1))
     bad = out < 0
     if bad.any():
@@ -227,7 +227,7 @@ def column_values(column: Any) -> np.ndarray:
     return column.to_numpy()
 
 
-def in_one_order(given: dict[str, Any]) -> tuple[dict[str, Any], list | None]:
+def in_one_order(inputs: dict[str, Any]) -> tuple[dict[str, Any], list | None]:
     """Put pandas objects with the same labels into the order of the first whose index isn't just 0, 1, ...
 
     Arrays are matched by position, and so are frames and series with a default index next to labelled ones. Labels
@@ -235,11 +235,11 @@ def in_one_order(given: dict[str, Any]) -> tuple[dict[str, Any], list | None]:
 
     Parameters
     ----------
-    given : dict of name to array, frame, series or None
+    inputs : dict of name to array, frame, series or None
 
     Returns
     -------
-    given : dict
+    inputs : dict
     labels : list or None
         Those of the order, where they are text or whole numbers and distinct.
 
@@ -252,25 +252,25 @@ def in_one_order(given: dict[str, Any]) -> tuple[dict[str, Any], list | None]:
     >>> out["cols"].tolist(), labels
     ([3, 4], ['north', 'south'])
     """
-    indexed = {name: x.index for name, x in given.items() if hasattr(x, "index") and hasattr(x, "iloc")}
+    indexed = {name: x.index for name, x in inputs.items() if hasattr(x, "index") and hasattr(x, "iloc")}
     first = next((name for name, index in indexed.items() if not _plain(index)), None)
     if first is None:
-        return given, None
-    out = dict(given)
+        return inputs, None
+    out = dict(inputs)
     for name, index in indexed.items():
         order = _order(index, indexed[first], name, first)
-        out[name] = given[name] if order is None else given[name].iloc[order]
+        out[name] = inputs[name] if order is None else inputs[name].iloc[order]
     labels = [checks.plain(x) for x in indexed[first].tolist()]
     named = all(isinstance(x, (str, int)) for x in labels) and len(set(labels)) == len(labels)
     return out, labels if named else None
 
 
-def by_names(given: Any, names: Sequence[Any], what: str) -> np.ndarray:
+def by_names(table: Any, names: Sequence[Any], what: str) -> np.ndarray:
     """Return the columns of a frame called `names`, in that order; an array, or a frame for unnamed columns, as it is.
 
     Parameters
     ----------
-    given : array or data frame
+    table : array or data frame
     names : sequence
         What the columns were called when a model was fitted; col0, col1, ... of any prefix are no names.
     what : str
@@ -283,17 +283,17 @@ def by_names(given: Any, names: Sequence[Any], what: str) -> np.ndarray:
     >>> by_names(pd.DataFrame({"b": [2], "a": [1]}), ["a", "b"], "groups")
     array([[1., 2.]])
     """
-    if not hasattr(given, "columns") or not is_frame(given):
-        return checks.finite(given, what, ndim=2)
-    present = column_names(given)
+    if not hasattr(table, "columns") or not is_frame(table):
+        return checks.finite(table, what, ndim=2)
+    present = column_names(table)
     if set(present).isdisjoint(names) and unnamed(names):
-        return numeric(given, present, what)
+        return numeric(table, present, what)
     if absent := [n for n in names if n not in present]:
         raise DataError(
             f"{what} lacks {len(absent)} of {len(names)} columns, first {absent[0]!r}.",
             hint=f"give the columns {', '.join(map(str, names))}, or an array in that order.",
         )
-    return numeric(to_pandas(given, names, what), names, what)
+    return numeric(to_pandas(table, names, what), names, what)
 
 
 def unnamed(names: Sequence[Any]) -> bool:

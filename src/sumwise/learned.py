@@ -104,7 +104,7 @@ def _same(axis: str, n: int, sizes: dict[str, int]) -> bool:
     """Whether an axis has its length; a name that is new takes it."""
     if axis in ("*", "+"):
         return n >= (axis == "+")
-    found = AXIS.fullmatch(axis)
-    assert found is not None, axis
-    added = int(found["add"] or 0)
-    return n == added if found["name"] is None else sizes.setdefault(found["name"], n - added) == n - added
+    match = AXIS.fullmatch(axis)
+    assert match is not None, axis
+    added = int(match["add"] or 0)
+    return n == added if match["name"] is None else sizes.setdefault(match["name"], n - added) == n - added

@@ -306,12 +306,12 @@ class Margins:
 
     def _align(self) -> None:
         """Put pandas frames and series into one order by their index, which also names the units."""
-        given = {name: getattr(self, name) for name in BY_UNIT}
-        if not any(hasattr(x, "iloc") for x in given.values()):
+        per_unit = {name: getattr(self, name) for name in BY_UNIT}
+        if not any(hasattr(x, "iloc") for x in per_unit.values()):
             return
         from sumwise.frames import in_one_order
 
-        aligned, labels = in_one_order(given)
+        aligned, labels = in_one_order(per_unit)
         for name, value in aligned.items():
             self._set(name, value)
         if self.units is None and labels is not None:
@@ -322,12 +322,12 @@ class Margins:
             if self.covariate_names is not None:
                 raise DataError("covariate_names are given without covariates.")
             return
-        given = self.covariate_names if self.covariate_names is not None else _names_of(self.covariates)
+        names = self.covariate_names if self.covariate_names is not None else _names_of(self.covariates)
         array = checks.finite(_array_of(self.covariates), "covariates")
         array = checks.finite(array[:, None] if array.ndim == 1 else array, "covariates", ndim=2)
         checks.same_length(units=units, covariates=array)
         self._set("covariates", checks.frozen(array))
-        self._set("covariate_names", checks.names(given, array.shape[1], "covariate_names", "z"))
+        self._set("covariate_names", checks.names(names, array.shape[1], "covariate_names", "z"))
 
 
 def _derived(*fields: Any) -> Margins:
@@ -338,10 +338,10 @@ def _derived(*fields: Any) -> Margins:
     return part
 
 
-def _unit_weights(given: Any, n: int, units: np.ndarray) -> np.ndarray:
-    if given is None:
+def _unit_weights(value: Any, n: int, units: np.ndarray) -> np.ndarray:
+    if value is None:
         return np.broadcast_to(np.float64(1.0), n)
-    weights = checks.counts(given, "weights", ndim=1)
+    weights = checks.counts(value, "weights", ndim=1)
     checks.same_length(units=units, weights=weights)
     if not weights.sum() > 0:
         raise DataError("All unit weights are zero.", hint="give at least one unit a weight above zero.")

@@ -550,6 +550,6 @@ def check_fits(noise: Any, shape: tuple[int, ...]) -> None:
                 "Geometric(scale), or an object with log_density and gradient.",
             )
     for field in fields(noise) if isinstance(noise, Noise) else ():
-        given = np.shape(getattr(noise, field.name))
-        if given and given != shape:
-            raise DataError(f"The noise has a {field.name} of shape {given} for a table of shape {shape}.")
+        shape_of_field = np.shape(getattr(noise, field.name))
+        if shape_of_field and shape_of_field != shape:
+            raise DataError(f"The noise has a {field.name} of shape {shape_of_field} for a table of shape {shape}.")

@@ -107,7 +107,7 @@ def choices(names: Sequence) -> list[int]:
     return [c for c, away in enumerate(no_candidates(names)) if not away]
 
 
-def no_candidates(names: Sequence, given: Any = None) -> list[bool]:
+def no_candidates(names: Sequence, abstention: Any = None) -> list[bool]:
     """Which outcomes are not candidates: those given, or those whose name says so.
 
     Beside "yes votes", "no votes" are votes against, not people who stayed at home.
@@ -118,10 +118,10 @@ def no_candidates(names: Sequence, given: Any = None) -> list[bool]:
     >>> no_candidates(["A", "B", "NoVote"]), no_candidates(["A", "B", "rest"], "rest")
     ([False, False, True], [False, False, True])
     """
-    if given is None:
+    if abstention is None:
         against = {YES.sub(r"\1no", str(name)).lower() for name in names if YES.search(str(name))}
         return [is_abstention(name) and str(name).lower() not in against for name in names]
-    away = [given] if isinstance(given, str) else list(given)
+    away = [abstention] if isinstance(abstention, str) else list(abstention)
     unknown = [name for name in away if name not in names]
     if unknown:
         raise UnknownName(

@@ -48,16 +48,16 @@ class Promise:
         Where releases protect different neighbours (one and three rows of a person), all of them are named: together
         they promise only what each of them does.
         """
-        given = list(releases)
-        if not any("of" not in r for r in given) or not all("epsilon" in r for r in given):
+        parts = list(releases)
+        if not any("of" not in r for r in parts) or not all("epsilon" in r for r in parts):
             return None
-        names = dict.fromkeys(str(r.get("mechanism", "unnamed")) for r in given)
+        names = dict.fromkeys(str(r.get("mechanism", "unnamed")) for r in parts)
         return cls(
             tuple(names),
-            math.fsum(r["epsilon"] for r in given),
-            math.fsum(r.get("delta", 0.0) for r in given),
-            "; and ".join(dict.fromkeys(str(r.get("neighbours", "not stated")) for r in given)),
-            "; and ".join(dict.fromkeys(str(r.get("unit of privacy", "a person")) for r in given)),
+            math.fsum(r["epsilon"] for r in parts),
+            math.fsum(r.get("delta", 0.0) for r in parts),
+            "; and ".join(dict.fromkeys(str(r.get("neighbours", "not stated")) for r in parts)),
+            "; and ".join(dict.fromkeys(str(r.get("unit of privacy", "a person")) for r in parts)),
         )
 
     def describe(self) -> dict[str, Any]:

@@ -69,9 +69,9 @@ def spark_session(master: str | None = None, connect: bool = False) -> Any:
     _require_java()
     folder = tempfile.mkdtemp(prefix="sumwise-spark-")
     try:
-        given = environment_settings()
-        master = master or given.get("spark.master") or "local[*]"
-        session = _started(pyspark, master, folder, given)
+        settings = environment_settings()
+        master = master or settings.get("spark.master") or "local[*]"
+        session = _started(pyspark, master, folder, settings)
     except Exception as error:
         shutil.rmtree(folder, ignore_errors=True)
         lines = [line.strip().lstrip(": ") for line in str(error).strip().split("\n")]
@@ -102,7 +102,7 @@ def environment_settings() -> dict[str, str]:
     return dict(pyspark.SparkConf().getAll())
 
 
-def _started(pyspark: Any, master: str, folder: str, given: dict[str, str]) -> Any:
+def _started(pyspark: Any, master: str, folder: str, settings: dict[str, str]) -> Any:
     """Start a session with our defaults for whatever the environment leaves open."""
     local = master.startswith("local") or "//127.0.0.1:" in master
     defaults = {"spark.app.name": "sumwise", "spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
@@ -112,11 +112,11 @@ def _started(pyspark: Any, master: str, folder: str, given: dict[str, str]) -> A
         defaults |= {"spark.sql.warehouse.dir": f"{folder}/warehouse"}
     builder = pyspark.SparkSession.builder.master(master)
     for name, value in defaults.items():
-        if name not in given:
+        if name not in settings:
             builder = builder.config(name, value)
     session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR" if local else "WARN")  # a cluster's operator wants to see its warnings
-    if local and "PYSPARK_PYTHON" not in os.environ and "spark.pyspark.python" not in given:
+    if local and "PYSPARK_PYTHON" not in os.environ and "spark.pyspark.python" not in settings:
         session.sparkContext.pythonExec = sys.executable  # else the first python3 on the path, which may lack sumwise
     return session
 

@@ -280,15 +280,15 @@ def _added_sums(places: np.ndarray, sums: Any, size: int) -> np.ndarray | None:
     return np.stack([_added(places, s, size) for s in (sums.T if isinstance(sums, np.ndarray) else sums)], axis=-1)
 
 
-def _checked_shape(given: Any, attributes: tuple[str, ...]) -> tuple[int, ...]:
-    shape = tuple(checks.listing(given, "shape", "give the number of levels of each attribute."))
+def _checked_shape(value: Any, attributes: tuple[str, ...]) -> tuple[int, ...]:
+    shape = tuple(checks.listing(value, "shape", "give the number of levels of each attribute."))
     if len(shape) != len(attributes):
         raise DataError(f"The shape of {title(attributes)} is {shape}.", hint="give one number per attribute.")
     return tuple(int(checks.at_least(s, "A number of levels", 1)) for s in shape)
 
 
-def _checked_cells(given: Any, size: int, what: str) -> np.ndarray:
-    cells = np.asarray(given)
+def _checked_cells(value: Any, size: int, what: str) -> np.ndarray:
+    cells = np.asarray(value)
     if not cells.size:
         cells = cells.astype(np.int64)
     if cells.ndim != 1 or cells.dtype.kind not in "iu":
@@ -302,9 +302,9 @@ def _checked_cells(given: Any, size: int, what: str) -> np.ndarray:
     return cells
 
 
-def _checked_sums(given: Any, counts: np.ndarray, cells: np.ndarray, table: SparseTable) -> np.ndarray:
+def _checked_sums(value: Any, counts: np.ndarray, cells: np.ndarray, table: SparseTable) -> np.ndarray:
     what = f"The label sums of {title(table.attributes)}"
-    sums = checks.counts(given, what)
+    sums = checks.counts(value, what)
     if sums.ndim not in (1, 2) or len(sums) != len(counts) or (sums.ndim == 2 and sums.shape[1] < 2):
         raise DataError(
             f"{what} have shape {sums.shape}; there are {len(counts)} cells.",

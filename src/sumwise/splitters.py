@@ -157,20 +157,20 @@ class SpatialBagKFold(BagKFold):
         yield from super().split(X, y)
 
     def _located(self, bags: Any, groups: Any) -> np.ndarray:
-        given = groups if self.coordinates is None else self.coordinates
-        if given is None:
+        places = groups if self.coordinates is None else self.coordinates
+        if places is None:
             raise DataError("The bags have no places.", hint="coordinates=(n_bags, 2) array, or names of features.")
-        if isinstance(given, (list, tuple)) and all(isinstance(name, str) for name in given):
-            for name in given:
+        if isinstance(places, (list, tuple)) and all(isinstance(name, str) for name in places):
+            for name in places:
                 checks.known(name, bags.features, "feature")
-            return _means(bags, [list(bags.features).index(name) for name in given])
-        if np.asarray(given).dtype.kind in "OSU":
+            return _means(bags, [list(bags.features).index(name) for name in places])
+        if np.asarray(places).dtype.kind in "OSU":
             raise DataError(
                 "coordinates are names, not numbers.",
                 hint="for features of the bags give a list of names; to hold out whole regions by their names take "
                 "scikit-learn's GroupKFold with groups=names.",
             )
-        places = checks.finite(given, "coordinates")
+        places = checks.finite(places, "coordinates")
         places = places[:, None] if places.ndim == 1 else places
         if places.shape[0] != len(bags) or places.ndim != 2:
             raise DataError(
@@ -228,10 +228,10 @@ def _balanced(sizes: np.ndarray, n_folds: int, rng: np.random.Generator) -> np.n
 
 def _along(bags: Any, counts: Any) -> np.ndarray:
     """One number per bag, by which alike shares are near."""
-    given = np.asarray(counts)
-    if given.dtype.names is not None:
-        given = 0.5 * (given["low"] + given["high"])
-    array = checks.finite(given, "counts")
+    array = np.asarray(counts)
+    if array.dtype.names is not None:
+        array = 0.5 * (array["low"] + array["high"])
+    array = checks.finite(array, "counts")
     checks.same_length(bags=bags, counts=array)
     if array.ndim == 1:
         return array / np.maximum(bags.sizes if isinstance(bags, Bags) else 1.0, 1)

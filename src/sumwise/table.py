@@ -238,11 +238,11 @@ class Table:
         return {"attributes": self.attributes, "shape": self.shape, "total": self.total, "noise": self.noise}
 
 
-def attribute_names(given: Any) -> tuple[str, ...]:
+def attribute_names(value: Any) -> tuple[str, ...]:
     """Return one or several attribute names as a tuple of distinct ones."""
-    names = (given,) if isinstance(given, str) else given
+    names = (value,) if isinstance(value, str) else value
     if not isinstance(names, (tuple, list)) or not names or not all(isinstance(a, str) for a in names):
-        raise DataError(f"The attributes are {given!r}.", hint="give a name, or a sequence of names.")
+        raise DataError(f"The attributes are {value!r}.", hint="give a name, or a sequence of names.")
     return checks.unique(tuple(names), "attributes")
 
 
@@ -251,12 +251,12 @@ def title(attributes: Sequence[str]) -> str:
     return " x ".join(repr(a) for a in attributes)
 
 
-def _label_sums(given: Any, table: Table) -> np.ndarray | None:
-    if given is None:
+def _label_sums(value: Any, table: Table) -> np.ndarray | None:
+    if value is None:
         return None
     counts, what = table.counts, f"The label sums of {title(table.attributes)}"
     read = checks.counts if isinstance(table.noise, (Exact, Poisson)) else checks.finite
-    sums = read(given, what, allow_nan=True)
+    sums = read(value, what, allow_nan=True)
     if sums.shape != counts.shape and sums.shape[:-1] != counts.shape:
         raise DataError(
             f"{what} have shape {sums.shape}; the counts have {counts.shape}.",
@@ -282,12 +282,12 @@ def check_exact_sums(counts: np.ndarray, sums: np.ndarray, name: str, cell: Any 
     )
 
 
-def _cell_bounds(given: Any, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
-    if given is None:
+def _cell_bounds(value: Any, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray] | None:
+    if value is None:
         return None
-    if not isinstance(given, (tuple, list)) or len(given) != 2:
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise DataError("bounds must be a pair of arrays (low, high).")
-    low, high = (_bound(b) for b in given)
+    low, high = (_bound(b) for b in value)
     if low.shape != counts.shape or high.shape != counts.shape:
         raise DataError(f"bounds have shapes {low.shape} and {high.shape}; the counts have {counts.shape}.")
     withheld = np.isnan(counts)
@@ -298,9 +298,9 @@ def _cell_bounds(given: Any, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray
     return checks.frozen(low), checks.frozen(high)
 
 
-def _bound(given: Any) -> np.ndarray:
+def _bound(value: Any) -> np.ndarray:
     try:
-        array = np.asarray(given)
+        array = np.asarray(value)
         if array.dtype.kind in "iuf":
             return array.astype(float)
     except ValueError:
@@ -311,8 +311,8 @@ def _bound(given: Any) -> np.ndarray:
 def _map_noise(noise: Any, turn: Any) -> Any:
     """Return the noise with its per-cell parameter rearranged like the counts."""
     for name in ("rate", "scale"):
-        if np.ndim(given := getattr(noise, name, 0.0)):
-            return type(noise)(turn(given))
+        if np.ndim(value := getattr(noise, name, 0.0)):
+            return type(noise)(turn(value))
     return noise
 
 

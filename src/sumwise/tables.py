@@ -273,14 +273,14 @@ def _check_on_domain(table: Any, i: int, domain: Domain) -> None:
         )
 
 
-def _population(tables: tuple[Table, ...], given: Any) -> float | None:
+def _population(tables: tuple[Table, ...], value: Any) -> float | None:
     exact = [t for t in tables if isinstance(t.noise, Exact) and t.complete]
-    if given is not None:
-        given = float(checks.at_least(given, "n", 0, whole_number=False))
-    reference = given if given is not None else (exact[0].total if exact else None)
+    if value is not None:
+        value = float(checks.at_least(value, "n", 0, whole_number=False))
+    reference = value if value is not None else (exact[0].total if exact else None)
     for t in exact:
         if reference is not None and abs(t.total - reference) > RTOL * max(t.total, reference):
-            source = "n" if given is not None else f"the table over {title(exact[0].attributes)}"
+            source = "n" if value is not None else f"the table over {title(exact[0].attributes)}"
             raise DataError(
                 f"Exact tables disagree on the total: {title(t.attributes)} has {t.total:.10g}, {source} has "
                 f"{reference:.10g}.",
@@ -309,16 +309,16 @@ def _check_label_totals(tables: tuple[Table, ...]) -> None:
             )
 
 
-def _classes(tables: tuple[Table, ...], given: Any) -> tuple[Any, ...] | None:
+def _classes(tables: tuple[Table, ...], value: Any) -> tuple[Any, ...] | None:
     counts = {t.n_classes for t in tables if t.n_classes is not None}
     if len(counts) > 1:
         raise DataError(f"Tables have label sums of {sorted(counts)} classes.", hint="use one label for all.")
     if not counts:
-        if given is not None:
+        if value is not None:
             raise DataError("classes are named, but no table has label sums.")
         return None
     k = counts.pop()
-    classes = tuple(range(k)) if given is None else tuple(checks.plain(c) for c in given)
+    classes = tuple(range(k)) if value is None else tuple(checks.plain(c) for c in value)
     if len(classes) != k:
         raise DataError(f"There are {len(classes)} class names for {k} classes.")
     if any(isinstance(c, (tuple, list, dict)) for c in classes):
