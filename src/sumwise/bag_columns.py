@@ -88,7 +88,7 @@ class Masks(Positions):
 class EditableBags(Bags):
     """A copy of bags whose columns can be replaced; made by `Bags.copy` and `Bags.take`."""
 
-    __slots__ = ("exchanged", "copied")
+    __slots__ = ("copied", "exchanged")
     copied: np.ndarray  # the values before any column was replaced
     exchanged: (
         dict  # columns of other bags that were assigned, by position: bags of other sizes don't hold them exactly
