@@ -150,7 +150,7 @@ def test_strips_show_what_a_finding_has_and_stay_inside():
     assert whole.count('class="axis"') == 2  # the line, and zero
     assert "truth" not in whole
     assert 'class="truth"' in str(strip({**base, "truth": 0.2}))
-    assert str(strip({"kind": "number", "value": 3.0})) == ""  # one number has no scale
+    assert str(strip({"kind": "number", "value": 3.0})) == ""  # a number has no scale
     places = [float(x) for x in re.findall(r'(?:x1|x2|cx|x)="([-\d.]+)"', str(strip({"kind": "share", "value": 1.7})))]
     assert min(places) >= 0
     assert max(places) <= 260
@@ -166,8 +166,10 @@ def test_tables_link_to_files_that_lie_beside_the_page():
     assert linked.count('class="xlsx"') == linked.count('class="csv"') == 1
 
 
-def test_the_scale_of_a_count_starts_at_zero():
-    assert strip_ends(finding("Birds", 30.0, "count", ends=(14.0, 53.0), lower_bound=0.0, upper_bound=112.0))[0] == 0.0
+def test_only_kinds_that_have_ends_are_drawn_on_a_strip():
+    count = finding("Birds", 30.0, "count", ends=(14.0, 53.0), lower_bound=0.0, upper_bound=112.0)
+    assert (strip_ends(count), str(strip(count))) == (None, "")
+    assert strip_ends(finding("x", 1.2, ends=(-0.1, 1.3))) == (-0.1, 1.3)
 
 
 def test_names_that_run_from_right_to_left_leave_the_order_of_a_sentence():

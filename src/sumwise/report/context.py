@@ -78,7 +78,7 @@ class Context:
             pairs["why this method"] = self.why
         if fit is not None:
             pairs |= {"converged": bool(fit.converged), "iterations": fit.n_iter}
-            if fit.gap is not None and fit.objective:
+            if fit.gap is not None and np.isfinite(fit.gap) and fit.objective:
                 pairs["gap to the optimum"] = f"at most {abs(fit.gap / fit.objective):.0e} of the objective"
         summary.add("certainty", facts(pairs, "Computation"))
         curve = None if fit is None else _curve(fit)

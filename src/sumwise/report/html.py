@@ -195,8 +195,7 @@ def defined(text: str, columns: Iterable[Mapping[str, Any]]) -> Any:
     return out + escape(text[place:])
 
 
-STRIP = 260.0  # units across
-ROUNDING = 1e-6  # a share may exceed 0 and 1 by that much
+SCALES = {"share": (0.0, 1.0), "points": (-1.0, 1.0)}  # kinds of values that have ends to be seen between
 MARKS = ("value", "low", "high", "lower_bound", "upper_bound", "truth")  # of a strip
 
 
@@ -216,10 +215,10 @@ def strip(found: dict[str, Any]) -> Any:
     if ends is None:
         return Markup("")
     low, high = ends
-    at = {k: 6 + (STRIP - 12) * (v - low) / (high - low) for k, v in marks.items() if v is not None}
-    parts = [f'<line x1="6" x2="{STRIP - 6:g}" y1="8" y2="8" class="axis"/>']
-    if low < 0 < high:
-        zero = 6 - (STRIP - 12) * low / (high - low)
+    at = {k: 6 + 248 * (v - low) / (high - low) for k, v in marks.items() if v is not None}
+    parts = ['<line x1="6" x2="254" y1="8" y2="8" class="axis"/>']
+    if low < 0:
+        zero = 6 - 248 * low / (high - low)
         parts.append(f'<line x1="{zero:.1f}" x2="{zero:.1f}" y1="1" y2="15" class="axis"/>')
     if "lower_bound" in at and "upper_bound" in at:
         width = max(at["upper_bound"] - at["lower_bound"], 1.5)
@@ -231,12 +230,12 @@ def strip(found: dict[str, Any]) -> Any:
     if "truth" in at:
         x = at["truth"]
         parts.append(f'<path d="M{x - 4:.1f} 4l8 8m0 -8l-8 8" class="truth"/>')
-    shown = f'<svg class="strip" viewBox="0 0 {STRIP:g} 16" aria-hidden="true">{"".join(parts)}</svg>'
+    shown = f'<svg class="strip" viewBox="0 0 260 16" aria-hidden="true">{"".join(parts)}</svg>'
     return Markup(shown)  # noqa: S704  made of numbers
 
 
 def strip_ends(found: Mapping[str, Any]) -> tuple[float, float] | None:
-    """The values at the ends of a finding's strip; None if it has none.
+    """The values at the ends of a finding's strip: 0 and 100%, -100 and 100 points, or beyond; None of other kinds.
 
     Examples
     --------
@@ -244,21 +243,8 @@ def strip_ends(found: Mapping[str, Any]) -> tuple[float, float] | None:
     >>> strip_ends({"kind": "share", "value": 0.5, "low": 0.4, "high": 0.6})
     (0.0, 1.0)
     """
-    known = [found[k] for k in MARKS if found.get(k) is not None]
-    if len(known) < 2 and found["kind"] != "share":
+    if found["kind"] not in SCALES:
         return None
-    low, high = _ends(found["kind"], known)
-    if len(known) < 3 and found["kind"] not in ("share", "points"):  # no interval: a tenth of the value is the scale
-        return low - 0.1 * abs(low), high + 0.1 * abs(high)
-    return low, high
-
-
-def _ends(kind: str, known: list[float]) -> tuple[float, float]:
-    """The ends of a strip: 0 to 100%, -100 to 100 points (where all marks lie inside), else the marks themselves."""
-    low, high = min(known), max(known)
-    if kind == "share" and low >= -ROUNDING and high <= 1 + ROUNDING:
-        return 0.0, 1.0
-    if kind == "points" and low >= -1 - ROUNDING and high <= 1 + ROUNDING:
-        return -1.0, 1.0
-    edge = 0.08 * ((high - low) or abs(high) or 1.0)
-    return (max(low - edge, 0.0) if low >= 0 else low - edge), high + edge  # a count's scale has nothing below zero
+    low, high = SCALES[found["kind"]]
+    marks = [round(found[k], 6) for k in MARKS if found.get(k) is not None]  # rounding errors are not beyond
+    return min(low, *marks), max(high, *marks)

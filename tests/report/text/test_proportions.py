@@ -121,3 +121,15 @@ def test_of_two_classes_the_one_that_is_no_denial_is_reported():
     pairs = [["college", "no college"], ["no", "yes"], ["D", "R"], ["yes", "Not yet"], ["south", "north"]]
     titles = [report(model, data, classes=pair, groups=options["groups"]).title for pair in pairs]
     assert titles == [f"Share of {name} by sex" for name in ("college", "yes", "R", "yes", "north")]
+
+
+def test_other_methods_are_compared_level_by_level_whatever_the_order_of_levels():
+    data, _, options = case()
+    ages = data[0].values[:, 0]
+    thirds = np.array(["up to -0.4", "-0.4 to 0.4", "above 0.4"])[np.digitize(ages, [-0.4, 0.4])]  # sorted otherwise
+    model = CardinalityClassifier(penalty=1.0).fit(*data)
+    other = CardinalityClassifier(penalty=2.0).fit(*data)
+    found = report(model, data, compare=[other], classes=options["classes"], groups={"age": thirds})
+    tables = [b for s in found.summary["sections"] for b in s["blocks"] if b["kind"] == "table"]
+    row = next(t["rows"][0] for t in tables if t["title"] == "Other methods on the same data")
+    assert max(row[1:]) < 0.1

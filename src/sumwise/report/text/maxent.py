@@ -53,7 +53,8 @@ def write(context: Context) -> Summary:
     names = [str(c) for c in model.classes_]
     focus = names[1] if len(names) == 2 else names[-1]
     given, shown = tables.label or "the label", context.names
-    label = shown.get(f"{given} = {focus}", f"{shown.get(given, given)} = {focus}")
+    fallback = f"{shown.get(given, given)} = {focus}" if tables.label else f"class {focus}"
+    label = shown.get(f"{given} = {focus}", fallback)
     title = context.titled(f"Predicting {shown.get(given, given)} from {listed(_attributes(context))}")
     summary = Summary(title, "maxent", context.method)
     people = float(model.n_) if tables.n is None else tables.n  # noisy tables state no total
@@ -71,20 +72,30 @@ def write(context: Context) -> Summary:
     legible = frame if _exact(tables) else _legible(frame, tables)
     if legible["share"].notna().any():
         _add_levels(context, summary, legible, (focus, label, share), tables)
-    title = "Class shares at every level: counted, and by the model" if "share by model" in frame else "Class shares"
-    about = "count: people at the level; share: the part of them in the class."
-    if "share by model" in frame:
+    _table(context, summary, legible, (focus, label), tables)
+    _certainty(context, summary, tables)
+    assumed = ASSUMED.get(context.method, ["Given the features, the label follows the fitted classifier."])
+    summary.add("assumptions", bullets(assumed, f"{context.method} assumes"), bullets(RISKS, "What could go wrong"))
+    return summary
+
+
+def _table(context: Context, summary: Summary, frame: Any, of: tuple[str, str], tables: Tables) -> None:
+    """The shares of every level; of two classes those of one, since the other has the rest."""
+    focus, label = of
+    two, modelled = frame["class"].nunique() == 2, "share by model" in frame
+    title = f"Share of {label}" if two else "Class shares"
+    title += " at every level: counted, and by the model" if modelled else ""
+    about = f"count: people at the level; share: the part of them {f'with {label}' if two else 'in the class'}."
+    if modelled:
         about += " By the model: what the fitted distribution implies for the same."
     if not _exact(tables):
         about += (
             f" Shares are left out where noise and sampling leave them open by {100 * OPEN:g} points or more (one "
             "standard error), and cut to 0% to 100% elsewhere; estimates.csv has all of them as they were released."
         )
-    summary.add("estimates", table(_named(context, legible), title, KINDS, "estimates.csv", about=about))
-    _certainty(context, summary, tables)
-    assumed = ASSUMED.get(context.method, ["Given the features, the label follows the fitted classifier."])
-    summary.add("assumptions", bullets(assumed, f"{context.method} assumes"), bullets(RISKS, "What could go wrong"))
-    return summary
+    rows = _named(context, frame)
+    rows = rows[rows["class"] == focus].drop(columns="class") if two else rows
+    summary.add("estimates", table(rows, title, KINDS, "estimates.csv", about=about))
 
 
 def _verdict(context: Context, size: tuple[int, float], share: float, label: str, scores: Any) -> str:

@@ -256,12 +256,15 @@ def _figures(context: Context, summary: Summary, frame: Any, one: str, unknown: 
     drawn = len(numbers["names"]) - sum(numbers["headings"])
     if (n := int((frame["class"] == one).sum()) if one else len(frame)) > drawn:
         caption += f" The {drawn} largest of {n} are drawn; the table below has all."
-    data = table(frame, "Shares of subgroups", KINDS)
+    shown, title = (frame, "Shares of subgroups")
+    if one:  # the other class has the rest
+        shown, title = frame[frame["class"] == one].drop(columns="class"), f"Share of “{one}” in subgroups"
+    data = table(shown, title, KINDS)
     summary.add("found", figure("subgroups", numbers, caption, data, title=_title(summary.findings)))
     about = (
         f"low, high: the {context.percent} interval of the share, if the method has one. people: the subgroup's size."
     )
-    summary.add("estimates", table(frame, "Shares of subgroups", KINDS, "estimates.csv", about=about))
+    summary.add("estimates", table(shown, title, KINDS, "estimates.csv", about=about))
 
 
 def _coefficients(context: Context, summary: Summary, bags: Bags, classes: list[str]) -> None:
@@ -392,11 +395,13 @@ def _held_out(
 def _other_methods(context: Context, summary: Summary, bags: Bags, frame: Any, classes: list[str]) -> None:
     from sumwise.proportions import subgroups
 
-    groups = [np.full(bags.n_rows, "all", dtype=object), *(context.groups or {}).values()]
+    keys, ours = ["group", "level", "class"], frame.set_index(["group", "level", "class"])["share"]
+    groups = {"everybody": np.full(bags.n_rows, "all", dtype=object), **(context.groups or {})}
     rows = []
     for name, other in context.compare.items():
-        parts = [subgroups(other, bags, by={"level": np.asarray(t)}, classes=classes).to_frame() for t in groups]
-        gap = np.abs(pd.concat(parts)["share"].to_numpy() - frame["share"].to_numpy())
+        fits = ((g, subgroups(other, bags, by={"level": np.asarray(t)}, classes=classes)) for g, t in groups.items())
+        theirs: Any = pd.concat([shares.to_frame().assign(group=group) for group, shares in fits])
+        gap = np.abs(theirs.set_index(keys)["share"].reindex(ours.index).to_numpy() - ours.to_numpy())
         rows.append({"method": name, "mean difference": gap.mean(), "largest difference": gap.max()})
     if rows:
         kinds = dict.fromkeys(("mean difference", "largest difference"), "distance")

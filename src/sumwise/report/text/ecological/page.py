@@ -111,13 +111,9 @@ def _verdict(context: Context, found: list[dict[str, Any]], of_voters: bool) -> 
     if not best:
         return f"{known} {context.method} was fitted, but none of its estimates is credible: the findings are bounds."
     phrase = " and ".join(in_words(f) for f in best)
-    widest = max((f["high"] - f["low"] for f in best), default=0.0)
-    if len(best) == 1:
-        sure = f"The {context.percent} interval is {100 * widest:.0f} percentage points wide."
-    elif widest < 0.15:
-        sure = f"Their {context.percent} intervals are at most {100 * widest:.0f} percentage points wide."
-    else:
-        sure = f"Their {context.percent} intervals are wide: up to {100 * widest:.0f} percentage points."
+    widest = 100 * max((f["high"] - f["low"] for f in best), default=0.0)
+    which = "interval of this share is" if len(best) == 1 else "intervals of these two shares are at most"
+    sure = f"The {context.percent} {which} {widest:.0f} percentage points wide."
     of = ""
     if of_voters and len(chosen) > 1:
         of = f" Shares are of {voters_meant(m)}; each finding adds the share of the whole group."
