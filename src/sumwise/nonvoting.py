@@ -185,10 +185,14 @@ def members(group: object, noun: str = "people") -> str:
     >>> from sumwise.nonvoting import members
     >>> [members(name, "voters") for name in ("Black", "women", "Democrats", "18 to 24", "b")]
     ['Black voters', 'women', 'Democrats', 'voters in “18 to 24”', 'voters in “b”']
+    >>> members("other")
+    'people of other groups'
     """
     name = str(group)
     if PEOPLE.search(name):
         return name
+    if name.casefold() in ("other", "others", "rest"):
+        return f"{noun} of other groups"
     return f"{name} {noun}" if WORD.fullmatch(name) and len(name) > 2 else f"{noun} in “{name}”"
 
 

@@ -28,11 +28,6 @@ def test_words_never_contradict_the_probability():
     assert len(set(order)) == sum(a != b for a, b in itertools.pairwise(order)) + 1
 
 
-def test_an_interval_as_wide_as_the_bounds_is_said_to_add_nothing():
-    assert "100% of what is possible" in certainty(0.99, width=0.6, possible=0.6)
-    assert "possible" not in certainty(0.99, width=0.1, possible=0.6)
-
-
 @pytest.mark.parametrize("probability", [-0.1, 1.1, np.nan])
 def test_what_is_no_probability_is_refused(probability):
     with pytest.raises(DataError):

@@ -1,4 +1,4 @@
-"""One statement of certainty per finding: a probability and an interval's width in words."""
+"""One statement of certainty per finding: a probability in words."""
 
 from __future__ import annotations
 
@@ -20,18 +20,13 @@ SCALE = (
 )
 
 
-def certainty(probability: float, width: float | None = None, possible: float | None = None) -> str:
+def certainty(probability: float) -> str:
     """Return the words for how sure a finding is.
 
     Parameters
     ----------
     probability : float in [0, 1]
         That the finding is true, from the same draws as the estimate.
-    width : float, optional
-        Width of the interval of the quantity that the finding is about.
-    possible : float, optional
-        Width of the range that it would have whatever the model (its bounds). An interval that is as wide says that
-        the data add nothing, and the words say so.
 
     Examples
     --------
@@ -40,8 +35,6 @@ def certainty(probability: float, width: float | None = None, possible: float | 
     'extremely likely (probability 0.97)'
     >>> certainty(0.9999)
     'virtually certain (probability above 0.99)'
-    >>> certainty(0.8, width=0.5, possible=0.55)
-    'likely (probability 0.80), but the interval covers 91% of what is possible whatever the model'
     """
     probability = float(checks.finite(probability, "probability"))
     checks.at_least(probability, "probability", 0, whole_number=False)
@@ -50,7 +43,4 @@ def certainty(probability: float, width: float | None = None, possible: float | 
     shown = f"{probability:.2f}"
     if probability > 0.99 or probability < 0.01:  # two decimals would say 1.00 or 0.00
         shown = "above 0.99" if probability > 0.5 else "below 0.01"
-    if width is None or possible is None or possible <= 0 or width < possible / 2:
-        return f"{words} (probability {shown})"
-    part = min(width / possible, 1.0)
-    return f"{words} (probability {shown}), but the interval covers {part:.0%} of what is possible whatever the model"
+    return f"{words} (probability {shown})"

@@ -14,7 +14,7 @@ def test_fit_says_what_was_found_and_where_to_look(tmp_path, capsys):
     assert main(["fit", str(path), "--out", str(tmp_path / "r")]) == 0
     told = capsys.readouterr()
     assert "young people who chose" in told.out
-    assert " That it is the group's largest share is virtually certain" in told.out
+    assert " That it is the group's first choice is virtually certain" in told.out
     assert told.out.count("The interval takes the model as true.") == 2  # beside each share
     assert f"The report: {tmp_path / 'r' / 'report.html'}" in told.out
     assert "fit Goodman" in told.err

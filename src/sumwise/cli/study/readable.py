@@ -11,8 +11,9 @@ from sumwise.schema import Schema
 
 CODES = {  # census abbreviations, and words that are written with a capital
     "bvap": "Black", "wvap": "white", "hvap": "Hispanic", "lvap": "Latino", "avap": "Asian", "nvap": "Native American",
+    "ovap": "other", "natam": "Native American", "aian": "Native American", "nhpi": "Pacific Islander",
     "blk": "Black", "wht": "white", "hisp": "Hispanic", "black": "Black", "asian": "Asian", "hispanic": "Hispanic",
-    "latino": "Latino", "latina": "Latina", "latinx": "Latinx",
+    "latino": "Latino", "latina": "Latina", "latinx": "Latinx", "novote": "no vote",
 }  # fmt: skip
 BEFORE = re.compile(
     r"^(?:pct|percent|perc|prop|share|votes?|num|cnt|count|total|tot|pop|vap|cvap)[_ ]+(?:for[_ ]+)?", re.I

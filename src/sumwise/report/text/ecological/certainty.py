@@ -16,7 +16,6 @@ from sumwise.report.text.ecological.figures import MOST_LINES, MOST_MAPPED, add_
 from sumwise.report.text.ecological.wording import (
     CONTEXT,
     COVERED,
-    CURVED,
     POOLING,
     ROW_ERROR,
     SHARES,
@@ -268,9 +267,13 @@ def add_context_effects(context: Context, summary: Summary) -> list[str]:
     )
     if not (adjusted < 0.01).any():
         return []
+    if context.method == "Bounds":
+        answer = "the bounds allow for it"
+    elif context.model.interval_kind == "contextual":
+        answer = "the intervals are wider for it"
+    else:
+        answer = f"{context.method} assumes that it does not"
     return [
         "Read with caution: group behaviour appears to vary with the composition of units "
-        f"(p below 0.05 in {int((p < 0.05).sum())} of {plural(len(frame), 'test')}); "
-        + ("the bounds allow for it." if context.method == "Bounds" else f"{context.method} assumes that it does not.")
-        + (f" {CURVED}" if context.method == "EcologicalEM" and context.model.interval_kind == "contextual" else "")
+        f"(p below 0.05 in {int((p < 0.05).sum())} of {plural(len(frame), 'test')}); {answer}."
     ]

@@ -22,7 +22,7 @@ MOST_GROUPS = 5  # with a finding of their own
 ALIKE_COMPOSITION = 0.01  # a group's share of a unit, less its mean: all below this say next to nothing
 
 
-def findings(context: Context, curved: bool, voters: Turnout | None) -> list[dict[str, Any]]:
+def findings(context: Context, voters: Turnout | None) -> list[dict[str, Any]]:
     """The largest share of the largest groups, then the difference between the two largest."""
     est = context.model
     low, high = est.interval(context.level)
@@ -44,14 +44,7 @@ def findings(context: Context, curved: bool, voters: Turnout | None) -> list[dic
         if context.method == "Bounds" or doubtful:
             out.append(finding(what, None, **ends, because=None if context.method == "Bounds" else doubtful))
             continue
-        because = _certainty(context, r, c, real, curved)
-        if doubt and doubt[r]["bounds settle"]:
-            because += " The totals alone settle that no other outcome has a larger share of the group."
-        elif doubt and np.isfinite(doubt[r]["tipping"]):
-            because += (
-                f" If {100 * doubt[r]['tipping']:.0f}% of the difference between groups were between places, another "
-                "outcome would draw level."
-            )
+        because = _certainty(context, r, c, real, doubt[r] if doubt else {})
         of = _of_voters(context, voters, r, c, real, because) if voters is not None and len(real) > 1 else None
         if of is not None:
             out.append(of)
@@ -119,14 +112,12 @@ def _difference(context: Context, order: np.ndarray, real: list[int], of_voters:
     return finding(what, value, "points", (low, high), context.level, because, **ends)
 
 
-def _certainty(context: Context, r: int, c: int, real: list[int], curved: bool) -> str:
+def _certainty(context: Context, r: int, c: int, real: list[int], doubt: dict[str, Any]) -> str:
     """How sure it is that an outcome is a group's first, in one statement, and what speaks against it."""
     est = context.model
     against = ["The interval takes the model as true."] if est.interval_kind == "model only" else []
     others = [m.shares_[r, c] for m in context.compare.values() if hasattr(m, "shares_")]
     apart = max((abs(s - est.shares_[r, c]) for s in others), default=0.0)
-    if curved:
-        against.append("Behaviour appears to vary with composition.")
     if apart > 0.1:
         against.append(f"Other methods differ by up to {100 * apart:.0f} percentage points.")
     if _fewer_units_than_cells(context):
@@ -134,11 +125,17 @@ def _certainty(context: Context, r: int, c: int, real: list[int], curved: bool) 
         against.append(f"{n} few for {est.shares_.size} shares: the model decides much of it.")
     if len(real) < 2:
         return " ".join(against)
+    word = "first choice" if chose(est.col_names_, c).startswith("chose") else "largest share"
+    if doubt.get("bounds settle"):
+        return " ".join([f"The totals alone settle that it is the group's {word}.", *against])
     drawn = est.draws(2000, context.random_state).values[:, r]
     first = float(np.mean(drawn[:, real].argmax(axis=1) == real.index(c)))
-    low, high = (float(end[r, c]) for end in est.interval(context.level))
-    sure = certainty(first, high - low, float(est.upper_bound_[r, c] - est.lower_bound_[r, c]))
-    return " ".join([f"That it is the group's largest share is {sure}, given the model.", *against])
+    if np.isfinite(doubt.get("tipping", np.nan)):
+        against.append(
+            f"Another outcome would draw level if {100 * doubt['tipping']:.0f}% of the difference between groups were "
+            "between places."
+        )
+    return " ".join([f"That it is the group's {word} is {certainty(first)}, given the model.", *against])
 
 
 def _too_narrow(est: Any, r: int, c: int, width: float, level: float) -> bool:

@@ -68,7 +68,7 @@ def write(context: Context) -> Summary:
     away = no_candidates(m.col_names)
     some_voted = any(away) and not all(away) and context.method != "Bounds" and min(est.shares_.shape) > 1
     voters = turnout(est, level=context.level, random_state=context.random_state) if some_voted else None
-    summary.findings = findings(context, bool(curved), voters)
+    summary.findings = findings(context, voters)
     summary.lead = [_verdict(context, summary.findings, voters is not None), *cautions]
     add_main_figure(context, summary, voters)
     _estimates(context, summary, voters)

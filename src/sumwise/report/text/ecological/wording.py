@@ -29,7 +29,6 @@ COVERED = (
     "contests with slopes of 0.5 they covered 88% where groups differ in them and 62% where a place moves all of "
     "its groups alike, which totals can't show."
 )
-CURVED = "Its intervals are wider for it."
 ROW_ERROR = {
     "classical": (
         "The counts by group carry a stated error (row_sd), taken as classical: the truth plus noise. Estimates were "
