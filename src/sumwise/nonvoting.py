@@ -189,10 +189,10 @@ def members(group: object, noun: str = "people") -> str:
     'people of other groups'
     """
     name = str(group)
+    if name.casefold() in ("other", "others", "all others", "rest"):
+        return f"{noun} of other groups"
     if PEOPLE.search(name):
         return name
-    if name.casefold() in ("other", "others", "rest"):
-        return f"{noun} of other groups"
     return f"{name} {noun}" if WORD.fullmatch(name) and len(name) > 2 else f"{noun} in “{name}”"
 
 

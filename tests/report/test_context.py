@@ -19,12 +19,6 @@ def test_numbers_take_their_noun():
     assert plural(1200, "person", "people") == "1,200 people"
 
 
-def test_titles_are_given_or_made_of_the_data():
-    assert Context(None, None, title="Given").titled("made") == "Given"
-    assert Context(None, None, source="votes").titled("made") == "votes: made"
-    assert Context(None, None).titled("made") == "made"
-
-
 @pytest.mark.parametrize(("values", "words"), [([3.0, 1.0], "lower is better"), ([1.0, 3.0], "higher is better")])
 def test_an_objective_has_a_direction(values, words):
     curve = _curve(Fit(history={"objective": values}))

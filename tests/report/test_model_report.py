@@ -90,7 +90,7 @@ PROBLEMS = {
 
 
 def without_provenance(summary):
-    """All but the sections and facts that say where the data came from and why the method was chosen."""
+    """All but the sections and facts that say where the data came from and how the method was computed."""
     parts = [dict(s) for s in summary["sections"] if s["key"] != "provenance"]
     for part in parts:
         part["blocks"] = [b for b in part["blocks"] if b.get("title") != "Computation"]

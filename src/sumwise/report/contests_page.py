@@ -12,10 +12,10 @@ from sumwise.nonvoting import people_who
 from sumwise.report.context import plural
 from sumwise.report.model_report import Report
 from sumwise.report.rounding import span
-from sumwise.report.summary import Summary, figure, finding, links, matrix, table, text
+from sumwise.report.summary import Summary, finding, links, matrix, table, text
+from sumwise.report.text.ecological.findings import SURE
 
-MOST_CARDS, MOST_LINES = 3, 24
-SURE = 0.95  # the probability from which a candidate of choice is a finding
+MOST_CARDS = 3
 SHARES = dict.fromkeys(
     ("cohesion", "cohesion low", "cohesion high", "crossover", "crossover low", "crossover high", "overlap"), "share"
 ) | {"gap": "points", "units": "count", "people": "count"}
@@ -80,7 +80,6 @@ def contests_overview(
         summary.add(
             "estimates",
             table(_with_intervals(patterns, level), "All contests", kinds, "contests.csv", about=POLARISED),
-            _figure(patterns, level),
         )
     if left:
         summary.add("found", text(f"Not in this table: {'; '.join(left)}"))
@@ -96,13 +95,20 @@ def contests_overview(
     return Report(summary.to_dict(), {"contests": together})
 
 
+VERDICTS = {"yes": "polarised", "no": "not polarised"}
+
+
+def _is_sure(row: Mapping[Any, Any]) -> bool:
+    """Whether a group's candidate of choice is a finding."""
+    return row["probability"] == ">0.99" or float(str(row["probability"]).lstrip("<>")) >= SURE
+
+
 def _matrix(patterns: pd.DataFrame, level: float) -> dict[str, Any]:
     """Contests by groups: the candidate of choice, its share of the group's voters, polarised or not, won or lost."""
     cells = {}
     for row in patterns.to_dict("records"):
-        sure = row["probability"] == ">0.99" or float(str(row["probability"]).lstrip("<>")) >= SURE
-        marks = [{"yes": "polarised", "no": "not polarised"}.get(row["polarised"], "polarised: undetermined")]
-        marks.append("won" if row["candidate won"] else "lost")
+        sure, marks = _is_sure(row), [VERDICTS.get(row["polarised"], "polarised: undetermined")]
+        marks += [] if not sure else ["won" if row["candidate won"] else "lost"]
         why = "" if sure else f"candidate of choice not determined (probability {row['probability']})"
         ends = {"share": row["cohesion"], "low": row["cohesion low"], "high": row["cohesion high"]}
         cell = {"name": str(row["candidate of choice"]), **ends, "open": why, "marks": marks}
@@ -128,12 +134,10 @@ def _with_intervals(found: pd.DataFrame, level: float) -> pd.DataFrame:
 
 
 def _findings(found: pd.DataFrame, level: float, own: Mapping[Any, list[dict[str, Any]]]) -> list[dict[str, Any]]:
-    """The groups whose choice differs most from that of all others, a card each."""
-    clear = found.sort_values("gap", ascending=False, kind="stable").head(MOST_CARDS)
-    return [_card(row, level, own.get(row["contest"], [])) for row in clear.to_dict("records") if row["gap"] > 0]
-
-
-POLARISED_WORDS = {"yes": "Voting was polarised.", "no": "Voting was not polarised."}
+    """The groups whose known choice differs most from that of all others, a card each."""
+    rows = found.sort_values("gap", ascending=False, kind="stable").to_dict("records")
+    clear = [row for row in rows if row["gap"] > 0 and _is_sure(row)][:MOST_CARDS]
+    return [_card(row, level, own.get(row["contest"], [])) for row in clear]
 
 
 def _card(row: dict[Any, Any], level: float, own: list[dict[str, Any]]) -> dict[str, Any]:
@@ -144,28 +148,12 @@ def _card(row: dict[Any, Any], level: float, own: list[dict[str, Any]]) -> dict[
     share = float(row["cohesion"])
     same = (f for f in own if f["what"] in phrases and f["value"] is not None and abs(f["value"] - share) < 1e-6)
     known = next(same, {})
-    verdict = POLARISED_WORDS.get(row["polarised"], "Whether voting was polarised is undetermined.")
+    verdict = VERDICTS.get(row["polarised"])
+    verdict = f"Voting was {verdict}." if verdict else "Whether voting was polarised is undetermined."
     words = [f"Of all others, {100 * row['crossover']:.0f}% chose the same.", verdict, known.get("because") or ""]
     ends, because = (row["cohesion low"], row["cohesion high"]), " ".join(words).strip()
     more = {key: known[key] for key in ("lower_bound", "upper_bound") if key in known}
     return finding(f"{row['contest']}: {what}", share, "share", ends, level, because=because, **more)
-
-
-def _figure(found: pd.DataFrame, level: float) -> dict[str, Any] | None:
-    """Cohesion of every group in every contest, where they fit on a screen."""
-    if len(found) > MOST_LINES:
-        return None
-    parts = zip(found["contest"], found["group"], found["candidate of choice"])
-    names = [f"{contest}, {group}: {candidate}" for contest, group, candidate in parts]
-    ends = {"share": found["cohesion"], "low": found["cohesion low"], "high": found["cohesion high"]}
-    numbers = {"names": names, **{k: v.to_numpy() for k, v in ends.items()}, "truth": None, "level": level}
-    caption = (
-        "Cohesion: the share of each group for its candidate of choice in every contest, with its "
-        f"{100 * level:g}% interval."
-    )
-    shown = found[["contest", "group", "candidate of choice", "cohesion", "cohesion low", "cohesion high"]]
-    kinds = dict.fromkeys(("cohesion", "cohesion low", "cohesion high"), "share")
-    return figure("subgroups", {**numbers, "label": "share of the group"}, caption, table(shown, "Cohesion", kinds))
 
 
 def _facts(name: Any, est: Any, folder: str | None) -> dict[str, Any]:
@@ -188,7 +176,8 @@ def _lead(facts: pd.DataFrame, voting: list[pd.DataFrame]) -> str:
     units = plural(sizes[0], "unit") if len(sizes) == 1 else f"{sizes[0]:,} to {sizes[-1]:,} units"
     words = f"{plural(len(facts), 'contest')}, {units} each." if len(facts) > 1 else f"One contest, {units}."
     if len(facts) > 1:
-        words += f" {pooled} of them borrow from others." if pooled else " No contest borrows from another."
+        which = "All" if pooled == len(facts) else f"{pooled} of them"
+        words += f" {which} borrow from the others of their election." if pooled else " Each was estimated by itself."
     if voting:
         patterns = pd.concat(voting, ignore_index=True)
         polarised = patterns.loc[patterns["polarised"] == "yes", "contest"].nunique()

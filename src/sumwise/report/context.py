@@ -39,8 +39,6 @@ class Context:
     cautions: Sequence[str] = ()  # what a reader must know before the numbers
     shapes: Any = None  # (ecological) the shape of every unit, for maps: `plots.unit_shapes`
     head_counts: bool = True  # (ecological) whether totals are numbers of people; else units count alike
-    why: str | None = None  # why this method
-    source: str | None = None  # the name of the data, for the title
     step: Callable[[str, Callable[[], Any]], Any] = lambda _, compute: compute()
     frames: dict[str, Any] = field(default_factory=dict)  # tables of the result, by file name without ending
 
@@ -64,18 +62,10 @@ class Context:
         level = name[len(column) + 1 :]
         return f"{self.names.get(column, column)} = {self.names.get(f'{column} = {level}', level)}"
 
-    def titled(self, fallback: str) -> str:
-        """The title that was given, or one made of the data."""
-        if self.title:
-            return self.title
-        return f"{self.source}: {fallback}" if self.source else fallback
-
     def convergence(self, summary: Summary) -> None:
         """Add how the estimates were computed, and the course of the objective."""
         fit = getattr(self.model, "fit_", None)
         pairs: dict[str, Any] = {"method": self.method}
-        if self.why:
-            pairs["why this method"] = self.why
         if fit is not None:
             pairs |= {"converged": bool(fit.converged), "iterations": fit.n_iter}
             if fit.gap is not None and np.isfinite(fit.gap) and fit.objective:

@@ -189,8 +189,8 @@ def report(
         ``outlines`` (collective: GeoJSON that maps show), ``names`` (maxent: what columns are called, and levels by
         "COLUMN = LEVEL"), ``notes`` (what was done to the data), ``cautions`` (what a reader must know before the
         numbers), ``shapes`` (ecological: of `plots.unit_shapes`, for maps), ``head_counts`` (ecological:
-        False where totals are not numbers of people, so that none is shown), ``why`` (this method), ``source``
-        (the name of the data), ``step`` (a function that runs what takes long).
+        False where totals are not numbers of people, so that none is shown), ``step`` (a function
+        that runs what takes long).
 
     Returns
     -------

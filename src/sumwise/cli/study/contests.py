@@ -156,7 +156,7 @@ def fit_together(problem: Problem, problems: Mapping[str, Problem], work: Cached
     for name, study in studies.items():
         with _named(name):
             study.read()
-    some = [name for name, study in studies.items() if study.choose()[0] == "EcologicalEM"]
+    some = [name for name, study in studies.items() if study.choose() == "EcologicalEM"]
     elections = {str(e.get("name", k)): e.get("election") for k, e in enumerate(problem.values["contest"], start=1)}
     some = comparable({name: studies[name].margins for name in some}, elections)
     if not some:

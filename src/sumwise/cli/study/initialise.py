@@ -12,7 +12,7 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.cli.study.families import FAMILIES, study_class, study_of
-from sumwise.cli.study.readable import readable_names
+from sumwise.cli.study.readable import readable_contests, readable_names
 from sumwise.errors import DataError, SumwiseError, visible
 from sumwise.io.formats.files import Opening
 from sumwise.io.writer import write_text
@@ -119,6 +119,7 @@ def suggest_problem(
         seen = {**dict(zip(("file", "second_file"), names)), **seen}
     schema = replace(schema, data=seen)
     schema = replace(schema, names={**readable_names(schema), **schema.names})
+    schema = replace(schema, contests=tuple(readable_contests(schema)))
     text = problem_lines(schema, path.name, given)
     suggestion = Suggestion(schema, path, text, given)
     if not schema.questions:

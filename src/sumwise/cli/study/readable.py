@@ -57,12 +57,37 @@ def _readable(column: str, side: str) -> str:
     """A column's name as a person writes it."""
     if column.lower() in CODES:
         return CODES[column.lower()]
-    if is_abstention(column) or is_rest(column):
+    if is_abstention(column):
         return column
     bare = AFTER.sub("", BEFORE.sub("", column))
     bare = NUMBERED.sub(r"\1", bare).replace("_", " ").strip()
     if bare == bare.lower():
         bare = " ".join(CODES.get(word, word) for word in bare.split())
-    if side == "outcomes" and re.fullmatch(r"[a-z]{3,}", bare) and bare not in WORDS:
-        return bare.capitalize()
+    rest, name = re.fullmatch(r"((?:not|all other) |)(.*)", bare).groups()
+    if side == "outcomes" and re.fullmatch(r"[a-z]{3,}", name) and name not in WORDS:
+        return rest + name.capitalize()
     return bare or column
+
+
+def readable_contests(schema: Schema) -> list[dict[str, Any]]:
+    """The contests, those that are called by their columns ("pct_hardy2 / pct_not_hardy2") by their candidates.
+
+    Examples
+    --------
+    >>> from sumwise.cli.study.readable import readable_contests
+    >>> from sumwise.schema import Schema
+    >>> contests = [{"name": "pct_hardy2 / pct_not_hardy2", "outcomes": ["pct_hardy2", "pct_not_hardy2"]}]
+    >>> names = {"pct_hardy2": "Hardy", "pct_not_hardy2": "not Hardy"}
+    >>> readable_contests(Schema("ecological", {}, {}, contests=contests, names=names))[0]["name"]
+    'Hardy'
+    """
+    out, called = [dict(contest) for contest in schema.contests], []
+    for contest in out:
+        columns, name = contest.get("outcomes", ()), contest.get("name")
+        if columns and name == f"{columns[0]} / {columns[-1]}":
+            candidates = [schema.names.get(c, c) for c in columns if not is_abstention(c) and not is_rest(c)]
+            name = ", ".join(candidates) or name
+        called.append(name)
+    if len(set(called)) < len(called):
+        return out
+    return [contest | ({} if name is None else {"name": name}) for contest, name in zip(out, called)]

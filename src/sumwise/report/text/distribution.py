@@ -59,7 +59,7 @@ def write(context: Context) -> Summary:
     )
     classes = _classes(context, y)
     response = context.response or "response"
-    title = context.titled(f"Predicting {response} from samples in {plural(len(bags), 'bag')}")
+    title = context.title or f"Predicting {response} from samples in {plural(len(bags), 'bag')}"
     summary = Summary(title, "distribution", context.method)
     if classes is None:
         about = _regression(context, summary, y, predicted)

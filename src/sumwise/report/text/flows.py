@@ -62,7 +62,7 @@ def write(context: Context) -> Summary:
     moves = flows.loc[flows["from"] != flows["to"]].sort_values("count", ascending=False, kind="stable")
     context.frames |= {"estimates": flows, "places": places}
     times = _called(model.times_[0], context.time_name, model.times_[-1])
-    title = context.titled(f"Movement between {plural(len(model.places_), 'place')}, {times}")
+    title = context.title or f"Movement between {plural(len(model.places_), 'place')}, {times}"
     summary = Summary(title, "flows", context.method)
     stay = _staying(model, context.level)
     summary.record = _record(model)

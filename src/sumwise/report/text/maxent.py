@@ -55,7 +55,7 @@ def write(context: Context) -> Summary:
     given, shown = tables.label or "the label", context.names
     fallback = f"{shown.get(given, given)} = {focus}" if tables.label else f"class {focus}"
     label = shown.get(f"{given} = {focus}", fallback)
-    title = context.titled(f"Predicting {shown.get(given, given)} from {listed(_attributes(context))}")
+    title = context.title or f"Predicting {shown.get(given, given)} from {listed(_attributes(context))}"
     summary = Summary(title, "maxent", context.method)
     people = float(model.n_) if tables.n is None else tables.n  # noisy tables state no total
     summary.record = {"tables": len(tables), "people": people, "attributes": len(model.domain_), "classes": names}

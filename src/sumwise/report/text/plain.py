@@ -19,7 +19,7 @@ def write(context: Context) -> Summary:
     model = context.model
     data = context.data[0] if isinstance(context.data, tuple) else context.data
     size = plural(len(data), "unit") if hasattr(data, "__len__") else "the data"
-    summary = Summary(context.titled(f"{context.method} on {size}"), family_of(model), context.method)
+    summary = Summary(context.title or f"{context.method} on {size}", family_of(model), context.method)
     purpose = (type(model).__doc__ or "").strip().split("\n")[0]
     summary.lead = [f"{context.method} was fitted to {size}. {purpose}".strip(), *context.cautions]
     fit = getattr(model, "fit_", None)

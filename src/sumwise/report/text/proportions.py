@@ -61,7 +61,7 @@ def write(context: Context) -> Summary:
         frame = frame.assign(truth=_true_shares(frame, bags, labels, context.groups or {}, classes))
     focus = _focus(classes, counts)
     by = f"by {listed(list(context.groups))}" if context.groups else f"among {plural(bags.n_rows, 'individual')}"
-    summary = Summary(context.titled(f"Share of {focus} {by}"), "proportions", context.method)
+    summary = Summary(context.title or f"Share of {focus} {by}", "proportions", context.method)
     known = _identifiability(context, summary, bags)
     contrasts = _contrasts(context, frame, focus, bags, known)
     summary.findings = _findings(context, frame, focus, [c for c in contrasts if c[-1]])

@@ -198,11 +198,6 @@ def test_relative_abundance_is_not_called_individuals(tmp_path):
     assert "relative abundance" in made.report().summary["lead"][0]
 
 
-def test_the_reason_names_times_and_places_not_rows_and_columns(tmp_path):
-    made = study(tmp_path, flocks(5), TEXT, fit=False)
-    assert made.choose()[1].startswith(f"5 times and {flocks(5)['site'].nunique()} places:")
-
-
 def test_times_in_columns_and_places_in_columns_are_read_as_rows_are(tmp_path):
     frame = flocks(11)
     wanted = study(tmp_path, frame, LONG + XY, fit=False)

@@ -30,19 +30,16 @@ class Study(Reading):
         self.work = CachedSteps() if work is None else work
         self.warnings = self.work.warnings
         self.model: Any = None
-        self.chosen, self.why = self.former.get(problem.method, problem.method), "named in the problem file"
+        self.chosen = self.former.get(problem.method, problem.method)
         problem.check_keys(("court",), problem.values.get("court", {}), CASE)
         with problem.blamed(("method",)):
             checks.known(self.chosen, ["auto", *self.methods], "method")
 
     # what a family supplies
 
-    def choose(self) -> tuple[str, str]:
-        """Which method "auto" is here, and why: as the family decides."""
-        family = import_module(f"sumwise.{self.family}")
-        if not hasattr(family, "default_method"):
-            return self.methods[0], "It is the default for such data."
-        return family.default_method(*(self.data if isinstance(self.data, tuple) else (self.data,)))
+    def choose(self) -> str:
+        """Which method "auto" is here."""
+        return self.methods[0]
 
     def make(self, method: str) -> Any:
         """An estimator of that name, with its defaults."""
@@ -65,7 +62,7 @@ class Study(Reading):
     def fit(self, model: Any = None) -> None:
         """Choose the method, fit it (or take the `model` that is fitted to the data already), keep it."""
         if self.chosen == "auto":
-            self.chosen, self.why = self.choose()
+            self.chosen = self.choose()
         if model is not None:
             self.model = model
             return
@@ -97,9 +94,7 @@ class Study(Reading):
                 level=self.problem.level,
                 random_state=self.problem.seed,
                 notes=list(dict.fromkeys([*self.problem.remarks, *self.notes])),  # contests are read twice
-                cautions=self.cautions,
-                why=self.why,
-                source=self.files()[0].name.removesuffix(".gz").rpartition(".")[0] if self.files() else None,
+                cautions=list(dict.fromkeys(self.cautions)),
                 step=self.work.step,
                 **self.details,
             )

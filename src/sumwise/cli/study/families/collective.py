@@ -75,11 +75,6 @@ class Collective(SeriesReading, Study):
             f"{seen:,} counts are observed, at {len(self.times)} times and {frame['place'].nunique()} places."
         )
 
-    def choose(self) -> tuple[str, str]:
-        """Which method "auto" is: by the numbers of times and places, not of rows and columns."""
-        n_places = self.data["place"].nunique()
-        return "FlowModel", f"{len(self.times)} times and {n_places} places: the flows between them are unknown."
-
     def _with_places(self) -> pd.DataFrame:
         """The counts, and where their places are."""
         frame = self.counted()

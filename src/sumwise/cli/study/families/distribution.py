@@ -33,11 +33,9 @@ class Distribution(ResponsesReading, Study):
 
     # --- fit
 
-    def choose(self) -> tuple[str, str]:
+    def choose(self) -> str:
         """The average of several methods; of fewer than four bags, which can't be left out, the means."""
-        if len(self.bags) < 4:
-            return "means", f"{len(self.bags)} bags are too few to compare methods."
-        return "stacking", "Several methods are averaged with the weights that predict held-out bags best."
+        return "means" if len(self.bags) < 4 else "stacking"
 
     def make(self, method: str) -> Any:
         """A regressor or classifier of bags."""

@@ -69,23 +69,21 @@ class Ecological(MarginsReading, Study):
 
     # --- fit
 
-    def choose(self) -> tuple[str, str]:
+    def choose(self) -> str:
         """EcologicalEM; for a court the method that courts know; bounds where no regression over units is possible."""
         m = self.margins
         full = int((m.totals > 0).sum())
         if full == 0:
             raise DataError("All units are empty.", hint="check the columns that were read.")
         if min(m.n_rows, m.n_cols) < 2:
-            return "Bounds", "With a single group or outcome, no model adds anything to the bounds."
+            return "Bounds"
         if full <= m.n_rows:
             units = "There is 1 unit" if full == 1 else f"There are {full} units"
-            return "Bounds", f"{units} for {m.n_rows} groups: the totals imply bounds, and no regression is possible."
+            self.cautions.append(f"{units} for {m.n_rows} groups, so no regression over units is possible.")
+            return "Bounds"
         if self.problem.values.get("court"):
-            why = "The problem file has a [court]: the report leads with the method that courts know, and shows others."
-            return ("King" if (m.n_rows, m.n_cols) == (2, 2) else "MultinomialDirichlet"), why
-        return "EcologicalEM", (
-            f"{full} units, {m.n_rows} groups and {m.n_cols} outcomes: shares of groups are estimated over all units."
-        )
+            return "King" if (m.n_rows, m.n_cols) == (2, 2) else "MultinomialDirichlet"
+        return "EcologicalEM"
 
     def make(self, method: str) -> Any:
         """An estimator on margins."""

@@ -14,7 +14,7 @@ from sumwise.nonvoting import choices, people_who
 from sumwise.plots.share_heatmap import turned
 from sumwise.report.context import Context
 from sumwise.report.summary import Summary, figure, table
-from sumwise.report.text.ecological.findings import in_words, not_quoted, voters_bounds, voters_meant
+from sumwise.report.text.ecological.findings import SURE, in_words, not_quoted, voters_bounds, voters_meant
 from sumwise.report.text.ecological.wording import BOUNDS, SHARES
 from sumwise.voting import Turnout, voting_patterns
 
@@ -46,7 +46,7 @@ def shares_shown(context: Context) -> pd.DataFrame:
 
 def add_main_figure(context: Context, summary: Summary, voters: Turnout | None = None) -> None:
     """The picture of the findings, of voters where turnout is known; then that of everybody, with the estimates."""
-    clauses = [in_words(f) for f in summary.findings if f.get("clause")][:MOST_NAMED]
+    clauses = [in_words(f) for f in summary.findings if f.get("probability", 0.0) >= SURE][:MOST_NAMED]
     title = f"{clauses[0][0].upper()}{'; '.join(clauses)[1:]}" if clauses else None
     numbers = plots.interval_numbers(context.model, context.level)
     data = table(shares_shown(context), "Shares of every group", SHARES)

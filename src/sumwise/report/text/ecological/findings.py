@@ -19,6 +19,7 @@ from sumwise.voting.turnout_by_group import among_voters
 
 FEWEST_PEOPLE, SMALLEST_GROUP = 30, 0.0005  # of a group that gets a finding
 MOST_GROUPS = 5  # with a finding of their own
+SURE = 0.95  # the probability from which a first choice is a finding that a title or a matrix may state
 ALIKE_COMPOSITION = 0.01  # a group's share of a unit, less its mean: all below this say next to nothing
 
 
@@ -44,15 +45,17 @@ def findings(context: Context, voters: Turnout | None) -> list[dict[str, Any]]:
         if context.method == "Bounds" or doubtful:
             out.append(finding(what, None, **ends, because=None if context.method == "Bounds" else doubtful))
             continue
-        because = _certainty(context, r, c, real, doubt[r] if doubt else {})
+        first, because = _certainty(context, r, c, real, doubt[r] if doubt else {})
         of = _of_voters(context, voters, r, c, real, because) if voters is not None and len(real) > 1 else None
         if of is not None:
-            out.append(of)
+            out.append({**of, "probability": first})
             continue
         if context.truth is not None:
             ends["truth"] = float(context.truth[r, c])
         ends["clause"] = f"{members(est.row_names_[r])} {chose(est.col_names_, c)}"
-        out.append(finding(what, everybody[0], "share", everybody[1:], context.level, because, **ends))
+        out.append(
+            finding(what, everybody[0], "share", everybody[1:], context.level, because, probability=first, **ends)
+        )
     if len(order) > 1 and all(f["value"] is not None for f in out[:2]):
         of_voters = voters is not None and len(real) > 1
         out.append(_difference(context, order, real, of_voters))
@@ -112,8 +115,8 @@ def _difference(context: Context, order: np.ndarray, real: list[int], of_voters:
     return finding(what, value, "points", (low, high), context.level, because, **ends)
 
 
-def _certainty(context: Context, r: int, c: int, real: list[int], doubt: dict[str, Any]) -> str:
-    """How sure it is that an outcome is a group's first, in one statement, and what speaks against it."""
+def _certainty(context: Context, r: int, c: int, real: list[int], doubt: dict[str, Any]) -> tuple[float, str]:
+    """The probability that an outcome is a group's first, one statement of it, and what speaks against it."""
     est = context.model
     against = ["The interval takes the model as true."] if est.interval_kind == "model only" else []
     others = [m.shares_[r, c] for m in context.compare.values() if hasattr(m, "shares_")]
@@ -124,10 +127,10 @@ def _certainty(context: Context, r: int, c: int, real: list[int], doubt: dict[st
         n = plural(len(counted_units(context.data)), "unit is", "units are")
         against.append(f"{n} few for {est.shares_.size} shares: the model decides much of it.")
     if len(real) < 2:
-        return " ".join(against)
+        return 1.0, " ".join(against)
     word = "first choice" if chose(est.col_names_, c).startswith("chose") else "largest share"
     if doubt.get("bounds settle"):
-        return " ".join([f"The totals alone settle that it is the group's {word}.", *against])
+        return 1.0, " ".join([f"The totals alone settle that it is the group's {word}.", *against])
     drawn = est.draws(2000, context.random_state).values[:, r]
     first = float(np.mean(drawn[:, real].argmax(axis=1) == real.index(c)))
     if np.isfinite(doubt.get("tipping", np.nan)):
@@ -135,7 +138,7 @@ def _certainty(context: Context, r: int, c: int, real: list[int], doubt: dict[st
             f"Another outcome would draw level if {100 * doubt['tipping']:.0f}% of the difference between groups were "
             "between places."
         )
-    return " ".join([f"That it is the group's {word} is {certainty(first)}, given the model.", *against])
+    return first, " ".join([f"That it is the group's {word} is {certainty(first)}, given the model.", *against])
 
 
 def _too_narrow(est: Any, r: int, c: int, width: float, level: float) -> bool:

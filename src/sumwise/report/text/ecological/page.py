@@ -16,6 +16,7 @@ from sumwise.margins import Margins
 from sumwise.nonvoting import choices, is_nonvoting, no_candidates
 from sumwise.report import unit_tables
 from sumwise.report.context import Context, listed, plural
+from sumwise.report.rounding import finding_digits, span
 from sumwise.report.summary import Summary, bullets, facts, note, table
 from sumwise.report.text.ecological.certainty import add_certainty, add_context_effects
 from sumwise.report.text.ecological.figures import add_main_figure, add_polarisation, shares_shown
@@ -44,7 +45,7 @@ def write(context: Context) -> Summary:
     about = f"{listed(chosen)} by {listed(groups)}"
     if len(about) > LONG_TITLE:
         about = f"{plural(len(chosen), 'outcome')} by {plural(len(groups), 'group')}"
-    summary = Summary(context.titled(about), "ecological", context.method)
+    summary = Summary(context.title or about, "ecological", context.method)
     low, high = est.interval(context.level)
     summary.record = {
         "units": m.n_units,
@@ -110,17 +111,16 @@ def _verdict(context: Context, found: list[dict[str, Any]], of_voters: bool) -> 
     best = [f for f in found if f["value"] is not None and f["kind"] == "share"][:2]
     if not best:
         return f"{known} {context.method} was fitted, but none of its estimates is credible: the findings are bounds."
-    phrase = " and ".join(in_words(f) for f in best)
-    widest = 100 * max((f["high"] - f["low"] for f in best), default=0.0)
-    which = "interval of this share is" if len(best) == 1 else "intervals of these two shares are at most"
-    sure = f"The {context.percent} {which} {widest:.0f} percentage points wide."
+    ends = [span(f["low"], f["high"], "share", finding_digits(f)) for f in best]
+    ends[0] = f"{context.percent} interval {ends[0]}"
+    phrase = " and ".join(f"{in_words(f)} ({end})" for f, end in zip(best, ends))
     of = ""
     if of_voters and len(chosen) > 1:
         of = f" Shares are of {voters_meant(m)}; each finding adds the share of the whole group."
     elif everyone:
         voted = "they voted" if at_home else "their vote was valid"
         of = f" Shares are of everybody in a group, whether {voted} or not."
-    return f"{known} {context.method} estimates that {phrase}.{of} {sure}"
+    return f"{known} {context.method} estimates that {phrase}.{of}"
 
 
 def _estimates(context: Context, summary: Summary, voters: Turnout | None) -> None:
