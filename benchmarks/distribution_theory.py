@@ -27,7 +27,6 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-import real_regions
 from distribution.methods import Vectors, as_bags, embedding
 from distribution.similarity import MEANS, SPREADS, similarity
 from scipy.optimize import brentq
@@ -192,13 +191,9 @@ def dimensions(_given):
 def data(_given):
     """Bags, rows and columns of the data at hand (Sun 2019, Table 4.3)."""
     clouds = datasets.modelnet10()
-    adults, _ = real_regions.joined()
-    people = adults.groupby("region").size()
-    columns = len([*real_regions.CODES, *real_regions.NUMBERS])
     named = {
         "statistics": (f"{2**7} to {2**16}", ROWS, "2 or 32"),
         "ModelNet10": (len(clouds.bags), clouds.bags.sizes.max(), clouds.bags.values.shape[1]),
-        "real regions": (len(people), f"{people.min()} to {people.max()}", columns),
     }
     return [dict(zip(("data", "bags", "rows", "columns"), map(str, (k, *v)))) for k, v in named.items()]
 

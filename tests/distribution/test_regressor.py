@@ -146,3 +146,15 @@ def test_predictions_far_beyond_the_responses_are_worth_a_warning():
     model = BagRidge(LinearEmbedding()).fit(bags, np.arange(10.0))
     with pytest.warns(ModelWarning, match=r"1 of 30 predictions lie farther .* bag 0 has 40, training had 0 to 9"):
         model.predict(Bags.from_arrays([[40.0], *([5.0] for _ in range(29))]))
+
+
+def test_copies_of_bags_are_worth_a_warning_unless_they_are_left_out_together():
+    rng = np.random.default_rng(0)
+    parts, y = list(rng.normal(size=(12, 4, 1))), rng.normal(size=12)
+    twice = np.tile(np.arange(12), 2)
+    bags = Bags.from_arrays([parts[k] for k in twice])
+    with pytest.warns(ModelWarning, match="12 of 24 bags are copies of others"):
+        BagRidge(LinearEmbedding()).fit(bags, y[twice])
+    grouped = BagRidge(LinearEmbedding()).fit(bags, y[twice], groups=twice)
+    once = BagRidge(LinearEmbedding()).fit(bags[np.arange(12)], y)
+    np.testing.assert_allclose(np.sort(grouped.residuals_[:12, 0]), np.sort(once.residuals_[:, 0]), atol=1e-9)

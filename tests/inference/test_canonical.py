@@ -88,3 +88,11 @@ def test_bags_are_sorted_by_share_and_columns_by_what_they_hold():
     flipped = bags.with_values(bags.values[:, ::-1])
     order = column_order(bags, count_facts(bags, counts))
     np.testing.assert_array_equal(column_order(flipped, count_facts(bags, counts)), 1 - order)
+
+
+def test_columns_of_one_row_bags_have_an_order_of_their_own():
+    rows = np.random.default_rng(0).normal(size=(9, 4))  # each column has every rank once
+    first = column_order(Bags(rows, np.arange(10)))
+    turned = [2, 0, 3, 1]
+    second = column_order(Bags(rows[:, turned], np.arange(10)))
+    assert [turned[j] for j in second] == first.tolist()

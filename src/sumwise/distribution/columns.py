@@ -18,6 +18,7 @@ from sumwise.learned import check_learned
 
 __all__ = ["Columns", "check_bags"]
 
+ROUNDING = 1e-12  # differences of standardised values up to this are rounding error
 UNSEEN = "(unseen)"  # a level that training didn't have: a share of no known one
 
 
@@ -115,7 +116,7 @@ class Columns:
         centre[numeric] = moments
         spread = segment_means(bags.values, bags.offsets, weights, centre, 2)
         scale = np.sqrt(spread.mean(axis=0)[numeric])
-        constant = scale <= 1e-12 * np.maximum(np.abs(moments), 1e-300)
+        constant = scale <= ROUNDING * np.maximum(np.abs(moments), 1e-300)
         if constant.any():
             named = ", ".join(repr(bags.features[j]) for j in numeric[constant][:3])
             if constant.all() and not bags.levels:

@@ -9,11 +9,11 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.bags import Bags
+from sumwise.distribution.columns import ROUNDING
 from sumwise.distribution.embedding import Embedding, moment_range
 from sumwise.distribution.kernels.segments import segment_moments
 
 ROWS = 2**18  # scaled at once
-NOISE = 1e-12  # differences of standardised values that are rounding error
 
 
 @dataclass(eq=False, repr=False)
@@ -65,7 +65,7 @@ class MomentEmbedding(Embedding):
         self.mean_, self.range_ = raw.mean(axis=0), moment_range(raw)
         self.range_[:, : self.columns_.dimension] = [[-np.inf], [np.inf]]  # means
         spread = raw.std(axis=0)
-        least = np.maximum(1e-12 * np.abs(raw).max(axis=0), self._rounding(raw.shape[1]))
+        least = np.maximum(ROUNDING * np.abs(raw).max(axis=0), self._rounding(raw.shape[1]))
         self.spread_ = np.where(spread > least, spread, 1.0)
 
     def _rounding(self, n_moments: int) -> np.ndarray:
@@ -75,8 +75,8 @@ class MomentEmbedding(Embedding):
         held-out bag whose rows differ would be an outlier of 1e30 standard deviations.
         """
         powers = np.repeat(np.arange(1, int(self.order) + 1), self.columns_.dimension)
-        least = np.full(n_moments, NOISE)  # covariances: rounding in one column times the spread of the other
-        least[: len(powers)] = NOISE**powers
+        least = np.full(n_moments, ROUNDING)  # covariances: rounding in one column times the spread of the other
+        least[: len(powers)] = ROUNDING**powers
         return least
 
     def _raw(self, bags: Bags) -> np.ndarray:

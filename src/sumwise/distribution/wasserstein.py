@@ -11,6 +11,7 @@ import numpy as np
 from sumwise import checks, extras
 from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel
+from sumwise.distribution.columns import ROUNDING
 from sumwise.distribution.embedding import fresh
 from sumwise.distribution.kernels.quantiles import line_distances
 from sumwise.distribution.quantile import draw_slices, grid_quantiles
@@ -135,8 +136,12 @@ class WassersteinKernel(BagKernel):
         if not self.columns_.dimension:
             return self.columns_.shares(bags)
         cells = grid_quantiles(bags, self.columns_, int(self.n_quantiles or 0), self.directions_)
-        spread = [np.log(cells.std(axis=2) + NARROW_BAG)] if self.spread else []
-        return np.hstack([cells.reshape(len(bags), -1), *spread, self.columns_.shares(bags)])
+        parts = [cells.reshape(len(bags), -1)]
+        if self.spread:
+            deviation = cells.std(axis=2)  # of a bag of one row rounding error, which is no difference of bags
+            deviation[deviation <= ROUNDING * np.abs(cells).max(axis=2)] = 0.0
+            parts.append(np.log(deviation + NARROW_BAG))
+        return np.hstack([*parts, self.columns_.shares(bags)])
 
     def distances(self, a: Any, b: Any) -> np.ndarray:
         if self.n_quantiles is None:

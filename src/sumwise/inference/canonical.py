@@ -80,7 +80,11 @@ def column_order(bags: Bags, facts: Sequence[np.ndarray] = ()) -> np.ndarray:
 
 def _column_order(contents: list[np.ndarray], bags: Bags, facts: Sequence[np.ndarray]) -> np.ndarray:
     of_row = np.repeat(_fact_hash(facts, len(bags)), bags.sizes)
-    return np.argsort([_hash(_sums(_hash(c + of_row), bags)).sum(dtype=np.uint64) for c in contents], kind="stable")
+    keys = [[_hash(_sums(_hash(c + of_row), bags)).sum(dtype=np.uint64) for c in contents]]
+    if len(set(keys[0])) < len(contents):  # in bags of one row all columns without ties have the same ranks
+        together = _hash(np.sum([_hash(c) for c in contents], axis=0, dtype=np.uint64) + of_row)
+        keys.insert(0, [_hash(_sums(_hash(c + together), bags)).sum(dtype=np.uint64) for c in contents])
+    return np.lexsort(keys)
 
 
 def content_sorted(
