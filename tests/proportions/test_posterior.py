@@ -79,14 +79,44 @@ def test_a_model_that_is_not_linear_says_so_and_nearly_covers_subgroups(tmp_path
     np.testing.assert_array_equal(again.predict_interval(bags.values[:5]), clf.predict_interval(bags.values[:5]))
 
 
-def test_bags_with_effects_of_their_own_are_warned_of():
-    bags, _, counts, _ = world(1, n_bags=80, own=1.0)
+def test_effects_of_bags_are_part_of_the_posterior():
+    def widths_and_effects(own):
+        bags, _, counts, coef = world(1, n_bags=80, own=own)
+        clf = CardinalityClassifier("linear").fit(bags, counts)
+        low, high = clf.draws().interval(0.99)
+        assert ((low[0, :-1] < coef) & (coef < high[0, :-1])).all()
+        (task,) = clf.posterior_
+        return (high - low).mean(), sum(c["weight"] * c["effects"] for c in task)
+
+    (narrow, none), (broad, one) = widths_and_effects(0.0), widths_and_effects(1.0)
+    assert broad > 1.5 * narrow
+    assert none < 0.4
+    assert one == pytest.approx(1.0, abs=0.3)
+
+
+def test_effects_of_new_bags_are_drawn_and_of_people_averaged():
+    bags, _, counts, _ = world(1, n_bags=80, own=1.5)
     clf = CardinalityClassifier("linear").fit(bags, counts)
+    alone, together = (subgroups(clf, rows, n_draws=200).draws.values[:, 0, 1].std() for rows in (bags.values, bags))
+    assert together > 1.2 * alone  # 80 bags have effects of their own; 1,600 people of no bag average them out
+    low, high = clf.count_draws(bags, 200).interval(0.9)
+    assert (high - low)[:, 1].mean() > 1.5 * 2 * 1.645 * np.sqrt(20 * 0.2)
+
+
+def test_classes_that_vary_more_than_their_members_explain_are_warned_of():
+    bags, _, counts, _ = world(1, n_bags=80, own=1.5)
+    three = np.column_stack([20 - counts, counts // 2, counts - counts // 2])
+    clf = CardinalityClassifier("linear").fit(bags, three)
     assert clf.dispersion_ > 2
     for ask in (clf.draws, lambda: clf.predict_interval(bags.values[:3])):
         with pytest.warns(ModelWarning, match="vary .* times as much as their members explain"):
             ask()
-    CardinalityClassifier("linear", random_intercept=True).fit(bags, counts).draws()  # no warning
+
+
+def test_bags_of_one_member_have_no_effects():
+    bags, _, counts, _ = world(2, n_bags=300, size=1)
+    clf = CardinalityClassifier("linear").fit(bags, counts)
+    assert {c["effects"] for task in clf.posterior_ for c in task} == {0.0}
 
 
 @pytest.mark.parametrize("seed", range(4))

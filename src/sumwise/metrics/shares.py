@@ -139,7 +139,7 @@ def bag_calibration(bags: Bags, counts: Any, probabilities: Any, bins: int = 10)
     pandas.DataFrame
         ``n`` bags, ``predicted`` and ``observed`` share, the standard ``error`` of the observed one, and
         ``dispersion``: the mean of squared differences over what independent labels would give. About 1 is right; far
-        above it, bags differ beyond their members, and ``random_intercept=True`` or ``kind="sandwich"`` is needed.
+        above it, bags differ beyond their members.
 
     Examples
     --------

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
-from sumwise.proportions.averaged import N_STEPS, ROUGH, STEP, Candidate
+from sumwise.proportions.averaged import Candidate
 from sumwise.proportions.feature_rows import Rows
 from sumwise.proportions.fourier import N_FREQUENCIES, FourierFeatures
 from sumwise.proportions.likelihood import BagLikelihood
-from sumwise.proportions.linear import LOGISTIC, LinearProblem, constant_table, maximise, reference_shape
-from sumwise.proportions.posterior import MOST_PARAMETERS, gaussian, information, width_weights
+from sumwise.proportions.linear import LOGISTIC, LinearProblem, constant_table, reference_shape
+from sumwise.proportions.normal_mixture import normal_mixture
 
 
 @dataclass(eq=False)
@@ -56,15 +56,23 @@ class BagModel:
     def start(self, problem: LinearProblem) -> np.ndarray:
         """Parameters that give every row the overall shares."""
         theta = constant_table(self.shares, problem.width).ravel()
-        return np.append(theta, np.log(0.3)) if self.random_intercept else theta
+        return np.append(theta, 0.0) if problem.random_intercept else theta
 
-    def problem(self, basis: str, likelihood: BagLikelihood, deviation: float) -> LinearProblem:
+    @property
+    def with_effects(self) -> bool:
+        """Whether the posterior has effects of bags: they are integrated out of exact counts of two classes, and of
+        bags of one member nothing is known of them."""
+        exact = self.shares.size == 2 and self.likelihood.observed.exact
+        return exact and bool(np.diff(self.likelihood.offsets).max() > 1)
+
+    def problem(self, basis: str, likelihood: BagLikelihood, deviation: float, **effects: Any) -> LinearProblem:
         """The fit under which log-odds of any two classes have this prior deviation."""
         rows = self.joint if basis == "fourier" else self.scaled[0]
         n_classes = likelihood.observed.n_classes
         variance = deviation**2 / (1.0 if n_classes == 2 else 2.0)  # of one of the two logits of a softmax
         penalty = np.full(rows.values.shape[1], 1.0 / variance)
-        return LinearProblem(rows, likelihood, penalty, n_classes, self.random_intercept)
+        effects = effects or {"random_intercept": self.random_intercept}
+        return LinearProblem(rows, likelihood, penalty, n_classes, **effects)
 
     def penalty(self, candidates: list[Candidate]) -> np.ndarray:
         """The penalty on coefficients of the prior in the middle of the linear candidates, else of all."""
@@ -92,65 +100,35 @@ class BagModel:
         shift = np.einsum("j,cj...->c...", self.centre, table[:, : len(self.centre)])
         return np.concatenate([table[:, :-1], (table[:, -1] - shift)[:, None]], axis=1)
 
-    def given(self, likelihood: BagLikelihood, penalty: Any) -> LinearProblem:
+    def given(self, likelihood: BagLikelihood, penalty: Any, **effects: Any) -> LinearProblem:
         """The linear fit with a penalty on the columns as they are."""
-        return LinearProblem(self.rows, likelihood, penalty, likelihood.observed.n_classes, self.random_intercept)
+        effects = effects or {"random_intercept": self.random_intercept}
+        return LinearProblem(self.rows, likelihood, penalty, likelihood.observed.n_classes, **effects)
 
     def components(self, candidates: list[Candidate]) -> list[dict[str, Any]]:
         """The posterior of the linear model and, if it has any weight, of the one with Fourier features."""
         out = []
         for basis in dict.fromkeys(("linear", *(c.basis for c in candidates))):
-            weight = sum(c.weight for c in candidates if c.basis == basis)
-            out += self._of_basis(basis, max(weight, 1e-12), candidates)
+            own = [c for c in candidates if c.basis == basis]
+            best = max(own, key=lambda c: c.weight) if own else None
+            deviation, weight = best.deviation if best else LOGISTIC, max(sum(c.weight for c in own), 1e-12)
+            problem = self.problem(basis, self.likelihood, deviation)
+            theta = problem.coefficients(best.solution.theta if best else self.start(problem))
+            make = partial(self.problem, basis, self.likelihood)
+            for one in normal_mixture(make, theta, deviation, self.with_effects):
+                parts = {part: self.back(basis, one[part]) for part in ("mean", "root")}
+                out.append({"model": basis} | one | parts | {"weight": weight * one["weight"]})
         return out
 
-    def component(self, basis: str, problem: LinearProblem, theta: np.ndarray) -> dict[str, Any] | None:
-        """The posterior under one prior; None where there are too many parameters."""
-        if problem.n_params > MOST_PARAMETERS:
-            return None
-        matrix, scale = information(problem, theta)
-        mean, root, _ = gaussian(problem, theta, matrix)
-        return {"model": basis, "weight": 1.0, "mean": mean, "root": np.sqrt(scale) * root, "dispersion": scale}
+    def component(self, problem: LinearProblem, theta: np.ndarray) -> list[dict[str, Any]]:
+        """The posterior under one prior, of columns as they are."""
+        shape = problem.n_logits, problem.width
 
-    def _of_basis(self, basis: str, weight: float, candidates: list[Candidate]) -> list[dict[str, Any]]:
-        """Normal components for each width of the prior, walking from the best candidate's until none matters."""
-        own = [c for c in candidates if c.basis == basis]
-        begin = max(own, key=lambda c: c.weight).deviation if own else LOGISTIC
-        first = self.problem(basis, self.likelihood, begin)
-        if first.n_params > MOST_PARAMETERS:
-            return []
-        fits: dict[int, tuple] = {}
+        def make(_deviation: float, **effects: Any) -> LinearProblem:
+            return self.given(self.likelihood, problem.penalty, **effects)
 
-        def visit(step: int, theta: np.ndarray) -> None:
-            problem = self.problem(basis, self.likelihood, begin * float(np.exp(step * STEP)))
-            solution = maximise(problem, theta, ROUGH, 300)
-            matrix, scale = information(problem, solution.theta)
-            fits[step] = (solution, *gaussian(problem, solution.theta, matrix), scale)
-
-        visit(0, max(own, key=lambda c: c.weight).solution.theta if own else self.start(first))
-        scale = fits[0][4]
-
-        def weights() -> dict[int, float]:
-            steps = sorted(fits)
-            evidence = [fits[k][0].objective - 0.5 * fits[k][3] for k in steps]
-            deviations = [begin * float(np.exp(k * STEP)) for k in steps]
-            n_coefs = first.n_logits * (first.width - 1)
-            return dict(zip(steps, width_weights(evidence, deviations, n_coefs, scale)))
-
-        for direction in (1, -1):
-            step = 0
-            while abs(step) < 2 * N_STEPS and weights()[step] >= 0.01 * max(weights().values()):
-                visit(step + direction, fits[step][0].theta)
-                step += direction
-        shares = {k: w for k, w in weights().items() if w >= 0.01}
-        total = sum(shares.values())
-        return [
-            {
-                "model": basis,
-                "weight": weight * w / total,
-                "mean": self.back(basis, fits[k][1]),
-                "root": self.back(basis, np.sqrt(scale) * fits[k][2]),
-                "dispersion": scale,
-            }
-            for k, w in shares.items()
-        ]
+        out = []
+        for one in normal_mixture(make, problem.coefficients(theta), None, self.with_effects):
+            parts = {part: self.uncentred(one[part].reshape(*shape, *one[part].shape[1:])) for part in ("mean", "root")}
+            out.append({"model": "linear"} | one | parts)
+        return out

@@ -164,17 +164,9 @@ class BagClassifier(Estimator):
     def _chances(self, bags: Bags) -> np.ndarray:
         logits = self._logits(bags)
         if logits.ndim == 1:
-            one = self._average(logits)
+            one = average_chance(logits, self.intercept_scale() or 0.0)
             return np.column_stack([1.0 - one, one])
         return np.exp(_log_softmax(logits))
-
-    def _average(self, logits):
-        """Probability of class 1; with random intercepts, averaged over that of a new bag."""
-        scale = self.intercept_scale()
-        if scale is None:
-            return expit(logits)
-        weights = NODE_WEIGHTS / NODE_WEIGHTS.sum()
-        return sum(w * expit(logits + scale * b) for b, w in zip(NODES, weights))
 
     def predict_log_proba(self, X: Any) -> np.ndarray:
         """Logarithms of the class probabilities, (n_rows, n_classes)."""
@@ -271,6 +263,13 @@ class BagClassifier(Estimator):
         likelihood = self._likelihood(bags, counts)
         log_prob = likelihood.evaluate(self._logits(bags), self.intercept_scale()).log_prob
         return float(np.average(log_prob, weights=weights))
+
+
+def average_chance(logits: np.ndarray, scale: float) -> np.ndarray:
+    """Probability of class 1, averaged over normal effects of bags of this deviation."""
+    if scale == 0.0:
+        return expit(logits)
+    return sum(w * expit(logits + scale * b) for b, w in zip(NODES, NODE_WEIGHTS / NODE_WEIGHTS.sum()))
 
 
 def _log_softmax(logits: np.ndarray) -> np.ndarray:

@@ -79,8 +79,8 @@ class CardinalityClassifier(PosteriorClassifier):
         Counts add up to the bag (its rows, or the sum of its weights); or are scaled to it, keeping shares; or
         leave a rest that becomes a last class (those who didn't vote).
     random_intercept : bool, default False
-        Whether bags have an intercept of their own, normal with a scale that is learned: for counts that vary more
-        than their members explain.
+        Whether predictions come from a model in which bags have an intercept of their own, normal with a scale that
+        is learned. Intervals of two classes account for effects of bags in any case.
     max_iter : int >= 1, default 500
     tol : float > 0, default 1e-4
         Distance to a stationary point, in standard errors of the parameters, at which the fit stops.
@@ -257,17 +257,13 @@ class CardinalityClassifier(PosteriorClassifier):
         problem = task.given(likelihood, penalty)
         shares = likelihood.observed.shares(np.diff(likelihood.offsets))
         start = mean_embedding_start(task.rows.values, likelihood.offsets, shares, penalty, shares.shape[1])
-        start = np.append(start, np.log(0.3)) if self.random_intercept else start
+        start = np.append(start, 0.0) if self.random_intercept else start
         solution = self._climb(task, problem, start, None)
         if np.ndim(penalty) == 0 and penalty == 0.0:
             _refuse_separable(problem, solution)
         shape = problem.n_logits, problem.width
         table = task.uncentred(solution.theta[: problem.n_logits * problem.width].reshape(shape))
-        component = None if self.sample_weighted_ else task.component("linear", problem, solution.theta)
-        posterior = [] if component is None else [component]
-        for one in posterior:
-            parts = {part: one[part].reshape(*shape, *one[part].shape[1:]) for part in ("mean", "root")}
-            one.update({name: task.uncentred(part) for name, part in parts.items()})
+        posterior = [] if self.sample_weighted_ else task.component(problem, solution.theta)
         return _Fitted(table, problem.split(solution.theta)[2], [solution], [], penalty, posterior)
 
     def _climb(

@@ -21,7 +21,9 @@ WIDE = 1500  # parameters per class from which only the diagonal of the informat
 ROUND = 60  # steps between new coordinates
 # Log-odds of the standard logistic distribution have this deviation: prior probabilities are then about uniform.
 LOGISTIC = np.pi / np.sqrt(3.0)
-SMALLEST_SCALE, LARGEST_SCALE = -6.0, 2.0  # of the log of the random intercept's deviation
+# Deviation of the half-normal prior of the deviation of bags' effects: its maximum likelihood, the root mean square of
+# 14 deviations measured where labels of individuals are known (benchmarks/results/proportions.json, "effects").
+TYPICAL_EFFECT = 0.54
 
 
 @dataclass
@@ -117,24 +119,38 @@ class LinearProblem:
     n_classes : int
         2 gives one logit, more give one per class.
     random_intercept : bool
-        Whether a last parameter is the log of the deviation of the bags' intercepts.
+        Whether bags have intercepts of their own, normal with a deviation whose log is the last parameter.
+    intercept_scale : float or None
+        Their deviation, if it is not a parameter.
     """
 
-    def __init__(self, values, likelihood, penalty, n_classes=2, random_intercept=False):
+    def __init__(
+        self,
+        values: Any,
+        likelihood: Any,
+        penalty: Any,
+        n_classes: int = 2,
+        random_intercept: bool = False,
+        intercept_scale: float | None = None,
+    ):
         self.rows = Rows.of(values)
         self.values = self.rows.values
         self.likelihood: Likelihood = likelihood
         self.penalty = np.asarray(penalty, dtype=np.float64)
         self.n_classes, self.n_logits = n_classes, 1 if n_classes == 2 else n_classes
-        self.random_intercept = random_intercept
+        self.random_intercept, self.intercept_scale = random_intercept, intercept_scale
         self.width = self.values.shape[1] + 1
         self.n_params = self.n_logits * self.width + int(random_intercept)
 
     def split(self, theta):
         """Coefficients (n_logits, n_features), intercepts (n_logits,), and the intercept's deviation or None."""
         table = theta[: self.n_logits * self.width].reshape(self.n_logits, self.width)
-        scale = np.exp(theta[-1]) if self.random_intercept else None
+        scale = float(np.exp(theta[-1])) if self.random_intercept else self.intercept_scale
         return table[:, :-1], table[:, -1], scale
+
+    def coefficients(self, theta):
+        """Coefficients and intercepts alone, as one vector."""
+        return theta[: self.n_logits * self.width]
 
     def settled(self, theta):
         """The same model with intercepts that sum to zero: softmax doesn't see what all classes share."""
@@ -186,8 +202,10 @@ class LinearProblem:
         pull = self.pull(coef)
         table[:, :-1] -= pull
         table[:, -1] = residual.sum(axis=0)
+        if scale is not None:
+            total += np.log(scale) - 0.5 * (scale / TYPICAL_EFFECT) ** 2
         if self.random_intercept:
-            gradient[-1] = value.scale_slope
+            gradient[-1] = value.scale_slope + 1.0 - (scale / TYPICAL_EFFECT) ** 2
         return total - 0.5 * float((pull * coef).sum()), gradient
 
     def information(self, theta):
@@ -265,10 +283,6 @@ def maximise(problem: LinearProblem, theta, tol=1e-4, max_iter=500, factors=None
             return -total, -frame.gradient(gradient)
 
         steps = min(ROUND, max_iter - n_iter)
-        bounds = None
-        if problem.random_intercept:
-            last = theta[-1]
-            bounds = [(None, None)] * (problem.n_params - 1) + [(SMALLEST_SCALE - last, LARGEST_SCALE - last)]
         options = {"maxiter": steps, "maxcor": 20, "gtol": tol, "ftol": 0.0, "maxls": 40, "maxfun": 4 * steps + 40}
         try:
             found = minimise(
@@ -276,18 +290,14 @@ def maximise(problem: LinearProblem, theta, tol=1e-4, max_iter=500, factors=None
                 np.zeros(problem.n_params),
                 jac=True,
                 method="L-BFGS-B",
-                bounds=bounds,
                 callback=lambda intermediate_result: history.append(-float(intermediate_result.fun)),
                 options=options,
             )
         except FloatingPointError:
             return Solution(problem.settled(frame.theta(best[1])), -best[0], np.inf, n_iter + 1, False, history)
         theta = frame.theta(found.x)
-        gradient = np.asarray(found.jac)
-        if bounds is not None and not SMALLEST_SCALE < theta[-1] < LARGEST_SCALE:
-            gradient = gradient[:-1]  # the deviation is at its bound
         stalled = stalled + 1 if found.nit < 2 else 0
-        change, objective = float(np.abs(gradient).max()), -float(found.fun)
+        change, objective = float(np.abs(found.jac).max()), -float(found.fun)
         n_iter += max(int(found.nit), 1)
     return Solution(problem.settled(theta), objective, change, n_iter, change <= tol, history)
 
@@ -296,7 +306,14 @@ class ShiftedProblem(LinearProblem):
     """A problem with a linear term added, ``slope @ theta``."""
 
     def __init__(self, problem: LinearProblem, slope):
-        super().__init__(problem.rows, problem.likelihood, problem.penalty, problem.n_classes, problem.random_intercept)
+        super().__init__(
+            problem.rows,
+            problem.likelihood,
+            problem.penalty,
+            problem.n_classes,
+            problem.random_intercept,
+            problem.intercept_scale,
+        )
         self.slope = slope
 
     def value_and_gradient(self, theta):

@@ -7,111 +7,17 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from scipy.linalg import block_diag, cho_factor, solve_triangular
-from scipy.special import expit, logsumexp, softmax
+from scipy.special import softmax
 
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.draws import Draws
 from sumwise.errors import DataError, ModelWarning
 from sumwise.features import level_text
-from sumwise.proportions.base import BagClassifier
-from sumwise.proportions.kernels.poisson_binomial_information import weighted_sums
-from sumwise.proportions.likelihood import BagLikelihood
-from sumwise.proportions.linear import Coordinates, LinearProblem
+from sumwise.proportions.base import BagClassifier, average_chance
+from sumwise.proportions.normal_mixture import MOST_PARAMETERS
 
-WIDE = (
-    5.0  # deviation of the half-normal prior of the deviation of log-odds: intervals must not exclude what bags can't
-)
 LEAST_BAGS = 4  # per coefficient, below which the prior of widths decides intervals of coefficients and people
-DIFFERENCE = 1e-2  # of gradients, in standard errors: finer ones show rounding
-MOST_PARAMETERS = 700  # whose covariance is computed with the fit: it takes seconds beyond
-
-
-def whitened(problem: LinearProblem, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Derivatives of expected counts and residuals of counts, both times Cov(count)^-1/2.
-
-    Returns
-    -------
-    slopes, residuals : arrays of shape (n_bags, n_logits, n_logits * width) and (n_bags, n_logits)
-    """
-    n, likelihood, logits = problem.n_logits, problem.likelihood, problem.logits(theta)
-    chance = expit(logits)[:, None] if n == 1 else softmax(logits, axis=1)
-    pairs = [chance[:, c] * ((c == d) - chance[:, d]) for c in range(n) for d in range(n)]
-    slopes = np.stack([weighted_sums(problem.values, likelihood.offsets, problem.counted(w)) for w in pairs], axis=1)
-    variance, scale = slopes[:, :, -1].reshape(-1, n, n), problem.split(theta)[2]
-    if scale is not None:
-        variance = variance + scale**2 * variance @ variance
-    roots, vectors = np.linalg.eigh(variance)
-    possible = roots > 1e-12 * np.maximum(roots[:, -1:], 1e-300)  # counts of all classes add up: one root is zero
-    half = np.where(possible, 1.0 / np.sqrt(np.where(possible, roots, 1.0)), 0.0)[:, None, :] * vectors
-    half = np.swapaxes(half, 1, 2)
-    value = likelihood.evaluate(logits)
-    off = (value.posterior - expit(logits))[:, None] if n == 1 else value.posterior - value.prior
-    residuals = np.add.reduceat(problem.counted_columns(off), likelihood.offsets[:-1])
-    return half @ slopes.reshape(len(slopes), n, n * problem.width), (half @ residuals[:, :, None])[:, :, 0]
-
-
-def information(problem: LinearProblem, theta: np.ndarray) -> tuple[np.ndarray, float]:
-    """Information of the counts and of the prior, over all logits, and the dispersion of counts.
-
-    Of exact counts it is the expected one, sum_b D_b' Cov(count_b)^-1 D_b + P, where D_b are the derivatives of the
-    expected counts of bag b; of noisy counts and ranges it is the curvature. The dispersion is how many times as much
-    counts vary as the model says, each bag weighted by its leverage, at least 1 (MacKinnon and White 1985, HC2).
-    """
-    size, likelihood = problem.n_logits * problem.width, problem.likelihood
-    assert isinstance(likelihood, BagLikelihood)
-    prior = np.kron(np.eye(problem.n_logits), problem.penalty_block)
-    ends = np.arange(problem.n_logits) * problem.width + problem.width - 1
-    exact = likelihood.observed.exact
-    slopes, residuals = whitened(problem, theta)
-    rows = slopes.reshape(-1, size)
-    expected = rows.T @ rows
-    tiny = 1e-10 * float(np.trace(expected + prior)) / size
-    if problem.n_logits > 1:  # softmax doesn't see what all intercepts share
-        prior[np.ix_(ends, ends)] += float(np.trace(expected)) / size
-    matrix = (expected if exact else _curvature(problem, theta)) + prior + tiny * np.eye(size)
-    if not exact or problem.random_intercept:
-        return matrix, 1.0
-    solved = np.linalg.solve(matrix, rows.T).T.reshape(slopes.shape)
-    leverage = np.einsum("bcp,bdp->bcd", slopes, solved)
-    spent = np.trace(leverage, axis1=1, axis2=2)
-    left = np.maximum(1.0 - spent / max(problem.n_logits - 1, 1), 0.1)
-    squares = np.einsum("bc,bcd,bd->b", residuals, leverage, residuals) / left
-    return matrix, max(1.0, float(squares.sum() / max(spent.sum(), 1e-12)))
-
-
-def _curvature(problem: LinearProblem, theta: np.ndarray) -> np.ndarray:
-    """Minus the second derivatives of the log-likelihood, by differences of its gradient; negative roots are zero."""
-    size, frame = problem.n_logits * problem.width, Coordinates(problem, theta)
-    moves = np.zeros(problem.n_params)
-    out = np.empty((size, size))
-    for j in range(size):
-        sides = []
-        for step in (DIFFERENCE, -DIFFERENCE):
-            moves[j] = step
-            sides.append(frame.gradient(problem.value_and_gradient(frame.theta(moves))[1])[:size])
-        moves[j] = 0.0
-        out[j] = (sides[1] - sides[0]) / (2.0 * DIFFERENCE)
-    lower = np.asarray(block_diag(*frame.factors))
-    known = lower @ (0.5 * (out + out.T)) @ lower.T - np.kron(np.eye(problem.n_logits), problem.penalty_block)
-    roots, vectors = np.linalg.eigh(known)
-    return (vectors * np.clip(roots, 0.0, None)) @ vectors.T
-
-
-def gaussian(problem: LinearProblem, theta: np.ndarray, matrix: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
-    """The mean and a root of the inverse of the information, and the log-determinant of the information."""
-    size = problem.n_logits * problem.width
-    lower, _ = cho_factor(matrix, lower=True)
-    root = solve_triangular(np.tril(lower), np.eye(size), lower=True, trans=1)
-    return theta[:size], root, 2.0 * float(np.log(np.diag(lower)).sum())
-
-
-def width_weights(evidence: list[float], deviations: list[float], n_coefs: int, scale: float) -> np.ndarray:
-    """Weights of prior widths on an even grid of their logarithms: Laplace's evidence, tempered, and the hyperprior."""
-    s = np.array(deviations)
-    logs = (np.array(evidence) - n_coefs * np.log(s)) / scale + np.log(s) - 0.5 * (s / WIDE) ** 2
-    return np.exp(logs - np.asarray(logsumexp(logs)))
 
 
 class PosteriorClassifier(BagClassifier):
@@ -123,8 +29,10 @@ class PosteriorClassifier(BagClassifier):
     candidates_: list
     n_units_: int
 
-    def _parameter_draws(self, n_draws: int, random_state: Any, linear: bool = False) -> np.ndarray:
-        """Draws (n, n_logits, n_columns + n_fourier + 1) of the parameters of the logits, in mirrored pairs."""
+    def _parameter_draws(self, n_draws: int, random_state: Any, linear: bool = False) -> tuple[np.ndarray, np.ndarray]:
+        """Draws, in mirrored pairs, of the parameters of the logits, (n, n_logits, n_columns + n_fourier + 1), and of
+        the deviations of the effects of bags, (n, n_logits).
+        """
         self._fitted()
         if not vars(self).get("posterior_"):
             raise DataError(
@@ -132,10 +40,10 @@ class PosteriorClassifier(BagClassifier):
                 hint="CardinalityClassifier('linear').fit(bags, counts) has one.",
             )
         rng, n_half = checks.generator(random_state), (checks.at_least(n_draws, "n_draws", 2) + 1) // 2
-        parts = []
-        for task in self.posterior_:
-            parts.append(_drawn([c for c in task if not linear or c["model"] == "linear"] or task, n_half, rng))
-        return np.concatenate(parts, axis=1)
+        tasks = [[c for c in task if not linear or c["model"] == "linear"] or task for task in self.posterior_]
+        parts = [_drawn(task, n_half, rng) for task in tasks]
+        tables, effects = zip(*parts)
+        return np.concatenate(tables, axis=1), np.concatenate(effects, axis=1)
 
     def _why_none(self) -> str:
         if not isinstance(vars(self).get("classifier", "auto"), str):
@@ -155,14 +63,20 @@ class PosteriorClassifier(BagClassifier):
         )
 
     def _warn_of_dispersion(self) -> None:
-        """Warn where counts vary more than the model says: its coefficients are pulled towards zero then."""
+        """Warn where counts vary more than the model says: its coefficients are pulled towards zero then.
+
+        Not where effects of bags are part of the posterior, as they are of two classes.
+        """
+        if any(c["effects"] for task in self.posterior_ for c in task):
+            return
         found = vars(self).get("dispersion_", 1.0)
         n_coefs = len(self.features_.names)
         # of held-out bags as the model: 1 and the error of the coefficients, give or take the error of a variance
         if found > 1.0 + n_coefs / self.n_units_ + 3.0 * np.sqrt(2.0 / self.n_units_):
             warnings.warn(
                 f"Counts of bags vary {found:.2g} times as much as their members explain. Coefficients are then too "
-                "near to zero, and intervals too narrow. Hint: random_intercept=True gives bags effects of their own.",
+                "near to zero, and intervals too narrow. Hint: fit one class against the rest, whose intervals account "
+                "for effects of bags.",
                 ModelWarning,
                 stacklevel=3,
             )
@@ -171,7 +85,9 @@ class PosteriorClassifier(BagClassifier):
         """Draws of the coefficients of the linear model: log-odds per unit, of levels against a reference.
 
         The reference of a column of levels is its first level, whose effect is part of the intercept; of classes it is
-        the first one. Draws are integrated over the width of the prior, so that intervals account for shrinkage.
+        the first one. Draws are integrated over the width of the prior, so that intervals account for shrinkage, and
+        with two classes over effects of bags, so that they account for counts that vary more than members' labels do.
+        Coefficients are then those within bags, further from zero than ``coef_``.
 
         Parameters
         ----------
@@ -203,7 +119,7 @@ class PosteriorClassifier(BagClassifier):
                 stacklevel=2,
             )
         self._warn_of_dispersion()
-        theta = self._parameter_draws(n_draws, random_state, linear=True)
+        theta, _ = self._parameter_draws(n_draws, random_state, linear=True)
         d = len(self.features_.names)
         table = np.concatenate([theta[..., :d], theta[..., -1:]], axis=2)
         names = list(self.classes_)
@@ -225,10 +141,11 @@ class PosteriorClassifier(BagClassifier):
             raise DataError(why, hint="give more bags or fewer features; subgroups(...) still has intervals.")
         self._warn_of_dispersion()
         bags, tail = self.design(X), 0.5 * (1.0 - checks.fraction(level, "level"))
-        theta = self._parameter_draws(n_draws, random_state)
+        theta, effects = self._parameter_draws(n_draws, random_state)
         n_classes, ends = self.n_classes_, []
         for begin in range(0, bags.n_rows, BLOCK):
-            chance = self._drawn_chances(self._columns(np.asarray(bags.values[begin : begin + BLOCK], float)), theta)
+            columns = self._columns(np.asarray(bags.values[begin : begin + BLOCK], float))
+            chance = np.stack([self._chance(columns @ t[:, :-1].T + t[:, -1], e) for t, e in zip(theta, effects)])
             ends.append(np.quantile(chance, [tail, 1.0 - tail], axis=0))
         low, high = np.concatenate(ends, axis=1)
         return (low[:, 1], high[:, 1]) if n_classes == 2 else (low, high)
@@ -255,35 +172,36 @@ class PosteriorClassifier(BagClassifier):
             out, [list(design.ids), list(self.classes_)], ["bag", "class"], "count", np.zeros_like(totals), totals
         )
 
-    def drawn_probabilities(self, design: Bags, counts: Any, n_draws: int, rng: np.random.Generator) -> Iterator:
+    def drawn_probabilities(
+        self, design: Bags, counts: Any, n_draws: int, rng: np.random.Generator, in_bags: bool = True
+    ) -> Iterator:
         """Probabilities (n_rows, n_classes) of rows of `design`, under one set of parameters after the other.
 
-        With `counts` they are given the counts of the bags; without, each bag has an intercept of its own where the
-        model has random ones.
+        With `counts` they are given the counts of the bags. Without, every bag has an effect of its own, drawn anew;
+        rows of no bag are averaged over it.
         """
-        theta = self._parameter_draws(n_draws, rng)
+        theta, effects = self._parameter_draws(n_draws, rng)
         columns = self._columns(np.asarray(design.values, dtype=np.float64))
-        if counts is None:
-            return (self._drawn_chances(columns, one[None], rng, design)[0] for one in theta)
-        likelihood = self._likelihood(design, counts)
-        logits = (self._joined(columns @ one[:, :-1].T + one[:, -1]) for one in theta)
-        return (likelihood.evaluate(drawn).soft_labels for drawn in logits)
-
-    def _drawn_chances(self, columns: np.ndarray, theta: np.ndarray, rng: Any = None, bags: Any = None) -> np.ndarray:
-        """Probabilities (n_draws, n_rows, n_classes) with parameters drawn, and with `rng` intercepts of new bags."""
-        out = np.empty((len(theta), len(columns), self.n_classes_))
-        for k, one in enumerate(theta):
-            logits = columns @ one[:, :-1].T + one[:, -1]
-            scale = self.intercept_scale()
-            if scale is not None and rng is not None:
-                logits = logits + (scale * rng.standard_normal(len(bags)))[bags.bag_index][:, None]
-            joined = self._joined(logits)
-            if joined.ndim == 1:
-                chance = self._average(joined) if rng is None else expit(joined)
-                out[k] = np.column_stack([1.0 - chance, chance])
+        likelihood = None if counts is None else self._likelihood(design, counts)
+        for table, scale in zip(theta, effects):
+            logits = columns @ table[:, :-1].T + table[:, -1]
+            if likelihood is not None:  # given the count of a bag, its effect says nothing more about labels
+                yield likelihood.evaluate(self._joined(logits)).soft_labels
+            elif in_bags:
+                own = scale * rng.standard_normal((len(design), len(scale)))
+                yield self._chance(logits + own[design.bag_index], np.zeros(len(scale)))
             else:
-                out[k] = softmax(joined, axis=1)
-        return out
+                yield self._chance(logits, scale)
+
+    def _chance(self, logits: np.ndarray, effects: np.ndarray) -> np.ndarray:
+        """Probabilities (n_rows, n_classes) of logits (n_rows, n_logits), averaged over effects of bags."""
+        if logits.shape[1] == 1:
+            one = average_chance(logits[:, 0], effects[0])
+            return np.column_stack([1.0 - one, one])
+        if self.multiclass_ == "ovr":
+            alone = np.column_stack([average_chance(x, scale) for x, scale in zip(logits.T, effects)])
+            return alone / np.maximum(alone.sum(axis=1, keepdims=True), 1e-300)
+        return softmax(logits, axis=1)
 
     def _columns(self, values: np.ndarray) -> np.ndarray:
         """Columns that the parameters belong to, without the intercept."""
@@ -293,8 +211,10 @@ class PosteriorClassifier(BagClassifier):
 BLOCK = 4096  # rows whose draws are held at once
 
 
-def _drawn(components: list, n_half: int, rng: np.random.Generator) -> np.ndarray:
-    """Draws of a mixture, (2 n_half, n_logits, width): from each component as many as its weight asks for."""
+def _drawn(components: list, n_half: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Draws of a mixture, (2 n_half, n_logits, width), and of the deviation of bags' effects, (2 n_half, n_logits):
+    from each component as many as its weight asks for.
+    """
     weights = np.array([c["weight"] for c in components])
     ends = np.rint(n_half * np.cumsum(weights / weights.sum())).astype(int)
     parts = []
@@ -302,7 +222,10 @@ def _drawn(components: list, n_half: int, rng: np.random.Generator) -> np.ndarra
         mean, root = component["mean"], component["root"]
         step = np.tensordot(rng.standard_normal((k, root.shape[-1])), root, axes=(1, 2))
         parts += [np.stack([mean + step, mean - step], axis=1).reshape(2 * k, *mean.shape)]
-    return rng.permutation(np.concatenate(parts))
+    effects = np.repeat([c["effects"] for c in components], 2 * np.diff(ends, prepend=0))
+    order = rng.permutation(len(effects))
+    tables = np.concatenate(parts)[order]
+    return tables, np.broadcast_to(effects[order, None], tables.shape[:2])
 
 
 def _contrasts(features: Any) -> tuple[np.ndarray, list[str]]:

@@ -201,7 +201,8 @@ def _drawn(model: Any, members: Members, counts: Any, n_draws: int, rng: np.rand
     with_counts = None if counts is None else members.rows.align(counts)
     apart = np.sqrt(np.maximum(members.weights, 1e-300))[:, None]
     out = []
-    for chance in track(model.drawn_probabilities(design, with_counts, n_draws, rng), "Draws", n_draws):
+    drawn = model.drawn_probabilities(design, with_counts, n_draws, rng, isinstance(members.rows, Bags))
+    for chance in track(drawn, "Draws", n_draws):
         edges = np.cumsum(chance, axis=1)[:, :-1]
         labels = np.eye(chance.shape[1])[(rng.random(len(chance))[:, None] > edges).sum(axis=1)]
         off = (labels - chance) / apart  # a row of weight w stands for w people with labels of their own
