@@ -77,7 +77,7 @@ def results():
         ),
         "table": (Table("a", [1, 2]), "total"),
         "estimate": (est.estimate(), "4 estimates of share with 95% intervals"),
-        "patterns": (voting_patterns(est), "The candidate of choice of group 1 is"),
+        "patterns": (voting_patterns(est), "The candidate of choice of "),
         "turnout": (turnout(EcologicalEM().fit(votes)), "Turnout by group: row0 "),
         "plan": (
             plan_release(labelled()),

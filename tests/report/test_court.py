@@ -9,6 +9,7 @@ import pytest
 from sumwise import synthetic
 from sumwise.ecological import Bounds, EcologicalEM, King
 from sumwise.errors import DataError, UnknownName
+from sumwise.nonvoting import members
 from sumwise.report import Report, court_edition, report
 from sumwise.report.summary import bullets
 
@@ -68,7 +69,7 @@ def test_a_method_that_disagrees_stands_beside_the_first_choice_it_contradicts(m
         for s in found.summary["sections"]
     ]
     page = court_edition(Report({**found.summary, "sections": sections}, found.frames), None, est)
-    choice = page.index(f"The candidate of choice of {group} is")
+    choice = page.index(f"The candidate of choice of {members(group)} is")
     assert choice < page.index(words) < page.index("The candidate of choice of", choice + 1)
 
 

@@ -32,7 +32,7 @@ def test_findings_of_polarised_voting():
         found.polarisation.values, [est.shares_[0] - est.shares_[1], est.shares_[1] - est.shares_[0]]
     )
     text = found.to_text()
-    assert "candidate of choice of black is A" in text
+    assert "candidate of choice of black people is A" in text
     assert "Voting is polarised: the probability that the others prefer another candidate is >0.99." in text
 
 

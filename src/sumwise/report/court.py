@@ -8,10 +8,10 @@ from typing import Any
 
 from sumwise import checks
 from sumwise.errors import DataError, visible
-from sumwise.nonvoting import is_rest
+from sumwise.nonvoting import is_rest, members
 from sumwise.report.exports import likely, tables_of
 from sumwise.report.html import ISOLATES, defined, template_text, templates, typographic
-from sumwise.report.rounding import cell
+from sumwise.report.rounding import cell, span
 from sumwise.report.summary import plain, sentences, table
 
 CASE = {
@@ -44,8 +44,8 @@ METHODS = {
     "EcologicalEM": "EcologicalEM finds the shares of every group that need the least distortion, unit by unit, to "
     "reproduce the totals of all units; every unit's estimates add up to both of its totals. Its derivation, its "
     "validation on contests whose cells were counted, its error rate and its limits are in the methods paper in the "
-    "documentation of the software named in Exhibit C (EcologicalEM: a methods paper); the methods that courts know "
-    "are set beside it.",
+    "documentation of the software named in Exhibit C (EcologicalEM: a methods paper); it is compared "
+    "with the methods that courts know.",
     "King": "King's method takes the shares of every unit as draws from one truncated normal distribution and "
     "combines it with the bounds of each unit (King 1997). Its intervals take the model as true: on contests whose "
     "cells were counted, 95% intervals covered 58% to 78% of them.",
@@ -65,19 +65,18 @@ ANALYST = (
 DEFINITIONS = {
     "Unit": "The smallest area with totals, such as a precinct.",
     "Share": "Of the people in a group, the part with an outcome. Estimates are for all units together.",
-    "Interval": "A range that should hold the true share with the stated probability, if the assumptions hold.",
+    "Interval": "A range that should contain the true share with the stated probability, if the assumptions hold.",
     "Bounds": "The range that the totals alone imply. No assumption about behaviour is made. Findings round bounds "
     "outward to whole percentages.",
     "Candidate of choice": "The candidate with the largest share of a group's voters.",
     "Cohesion": "The share of a group's voters for its candidate of choice.",
     "Crossover": "The share of all other voters for that candidate.",
-    "Certainty": "Each finding has one statement: very likely from a probability of 0.90, extremely likely from 0.95, "
-    "virtually certain from 0.99, with the probability beside it. It is conditional on the model.",
+    "Certainty": "Each finding has one statement: likely from a probability of 0.66, very likely from 0.90, extremely "
+    "likely from 0.95, virtually certain from 0.99, with the probability next to it. It is conditional on the model.",
     "Probability": "Conditional on the model; printed >0.99 where it is larger, never as certainty.",
 }
 
 
-VARIES = "Behaviour appears to vary with composition"
 ROWS_ON_ONE_PAGE = 20  # rows of a table that is kept on one page
 
 
@@ -201,7 +200,7 @@ def opinions(pages: Pages, report: Any, model: Any) -> None:
         pages.say(line, warning=True)
     patterns = _patterns(report, model)
     for line, group in patterns:
-        pages.say(line, *_against(report, group))
+        pages.say(line, *_about_group(report, group))
     for found in report.summary["findings"]:
         if patterns and found["what"].startswith("Share of"):
             continue  # said above, among voters, with how sure it is
@@ -235,18 +234,24 @@ def _patterns(report: Any, model: Any) -> list[tuple[str, str]]:
     return list(zip(words.splitlines(), map(str, model.row_names_)))
 
 
-def _against(report: Any, group: str) -> list[str]:
-    """What speaks against a group's first choice: the test of composition, and other methods that converged."""
-    curved = any((f.get("because") or "").startswith(VARIES) for f in report.summary["findings"])
-    caveats = [f"{VARIES}; these probabilities assume that it does not."] if curved else []
+def _about_group(report: Any, group: str) -> list[str]:
+    """What the totals alone imply for a group's choice, and other methods that converged and see another one."""
+    starts = tuple(f"Share of {members(group, noun)} who " for noun in ("voters", "people"))
+    bounds = [
+        f"The totals alone imply {span(f['lower_bound'], f['upper_bound'], 'share', 0, True)}."
+        for f in report.summary["findings"]
+        if f["what"].startswith(starts) and f["lower_bound"] is not None
+    ]
     points = [item for b in _blocks(report, "certainty") if b["kind"] == "bullets" for item in b["items"]]
     words = tuple(f": the {what} of the group “{group}” is " for what in ("largest outcome", "first choice"))
-    return caveats + [item for item in points if any(part in item for part in words)]
+    return bounds + [item for item in points if any(part in item for part in words)]
 
 
 def reservation(pages: Pages) -> None:
     """What all findings rest on."""
-    pages.say("Every finding rests on what is stated under assumptions and limits; the bounds beside it do not.")
+    pages.say(
+        "Every estimate rests on what is stated under assumptions and limits. What the totals alone imply does not."
+    )
 
 
 def data(pages: Pages, report: Any, provenance: Mapping[str, Any] | None) -> None:
@@ -321,7 +326,7 @@ def polarised_table(model: Any, level: float) -> dict[str, Any]:
 
 
 def with_intervals(found: Any, level: float) -> Any:
-    """The columns of `polarised_voting` that are printed, with cohesion and crossover beside their intervals."""
+    """The columns of `polarised_voting` that are printed, cohesion and crossover with their intervals."""
     kept = found[["contest", "group", "candidate of choice", "probability"]].copy()
     for name in ("cohesion", "crossover"):
         kept[f"{name} ({100 * level:g}% interval)"] = [

@@ -111,7 +111,7 @@ def _together(pages: Pages, contests: Mapping[str, ContestResult]) -> None:
         pages.table("Polarised voting in all contests", block["columns"], block["rows"])
     if left:
         pages.say("Not in this table:", items=left)
-    pages.say("Every contest has findings, data and results of its own below.")
+    pages.say("The findings, data and results of every contest follow.")
 
 
 def _times_polarised(times: Mapping[str, int], n: int) -> str:

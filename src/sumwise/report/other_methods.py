@@ -1,4 +1,4 @@
-"""Which other methods are worth comparing with a fitted one, and the comparison; estimates beside their truth."""
+"""Which other methods are worth comparing with a fitted one, and the comparison; estimates and their truth."""
 
 from __future__ import annotations
 

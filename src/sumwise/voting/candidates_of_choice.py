@@ -12,7 +12,7 @@ from sumwise import checks
 from sumwise.display import finding_html
 from sumwise.errors import DataError
 from sumwise.estimate import Estimate
-from sumwise.nonvoting import is_rest, no_candidates
+from sumwise.nonvoting import is_rest, members, no_candidates
 from sumwise.voting.turnout_by_group import among_voters
 
 
@@ -65,12 +65,13 @@ class VotingPatterns:
         """Return the findings as sentences for a report."""
         lines = []
         people, rest = ("group's voters", "all other voters") if self.abstention else ("group", "all others")
+        noun = "voters" if self.abstention else "people"
         for k, row in enumerate(self.choice.to_dict("records")):
             group, candidate, second = row["group"], *(named(row[key]) for key in ("candidate", "runner_up"))
             percent = [100 * float(v[k]) for e in (self.cohesion, self.crossover) for v in (e.values, *e.interval)]
             likely = probability_text(row["probability"])
             lines.append(
-                f"The candidate of choice of {group} is {candidate} (probability {likely}; "
+                f"The candidate of choice of {members(group, noun)} is {candidate} (probability {likely}; "
                 f"next is {second}). An estimated {percent[0]:.0f}% of the {people} chose {candidate} "
                 f"({100 * self.level:g}% interval {percent[1]:.0f}% to {percent[2]:.0f}%), and {percent[3]:.0f}% of "
                 f"{rest} ({percent[4]:.0f}% to {percent[5]:.0f}%). {_verdict(row['others_differ'])}"

@@ -12,7 +12,7 @@ from sumwise.inference import certainty
 from sumwise.margins import Margins
 from sumwise.nonvoting import choices, chose, is_nonvoting, members, no_candidates, people_who, quoted
 from sumwise.report.context import Context, listed, plural
-from sumwise.report.rounding import WIDE, cell, span
+from sumwise.report.rounding import WIDE, cell, finding_digits, span
 from sumwise.report.summary import finding
 from sumwise.voting import Turnout
 from sumwise.voting.turnout_by_group import among_voters
@@ -184,7 +184,7 @@ def alike_units(margins: Any) -> list[str]:
 
 def in_words(found: dict[str, Any]) -> str:
     """A finding on a share as a clause: "69% of white voters chose Kemp"."""
-    return f"{100 * found['value']:.0f}% of {found['clause']}"
+    return f"{cell(found['value'], 'share', finding_digits(found))} of {found['clause']}"
 
 
 def voters_meant(margins: Any) -> str:

@@ -47,9 +47,9 @@ ROW_ERROR = {
     ),
 }
 MODEL_ONLY = (
-    "These intervals allow for chance if the model of {method} is right, and for nothing else. On contests whose cells "
-    "were counted, 95% intervals of King covered 58% to 78% of them. EcologicalEM has intervals that allow for groups "
-    "that behave differently from place to place."
+    "These intervals allow for chance if the model of {method} is right, and for nothing else. King's intervals, "
+    "which are of this kind, covered 58% to 78% of the cells of contests whose cells were counted. EcologicalEM has "
+    "intervals that allow for groups that behave differently from place to place."
 )
 ASSUMED = {
     "EcologicalEM": [
