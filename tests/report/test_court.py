@@ -101,3 +101,10 @@ def test_unknown_keys_and_other_families_are_refused(made):
         court_edition(made[1], {"analist": "A"})
     with pytest.raises(DataError, match="for reports on margins"):
         court_edition(Report({**made[1].summary, "family": "maxent"}))
+
+
+def test_pages_are_headed_by_the_case_whatever_its_letters(made):
+    page = court_edition(made[1], {"case": 'Doe "x" </style> v. Roe', "number": "7"}, made[0])
+    style = page.partition("<style>")[2].partition("</style>")[0]
+    assert "\\000044\\00006f\\000065\\000020\\000022" in style  # Doe "
+    assert style.rstrip().endswith("@page :first { @top-right { content: none; } }")

@@ -38,7 +38,8 @@ HEADERS = {
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; frame-src 'self'; "
 POLICY += "img-src 'self' data:; form-action 'none'; base-uri 'none'; frame-ancestors 'self'"
 REPORT_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; "
-REPORT_POLICY += "form-action 'none'; base-uri 'none'; frame-ancestors 'self'; sandbox allow-scripts allow-downloads"
+REPORT_POLICY += "form-action 'none'; base-uri 'none'; frame-ancestors 'self'; sandbox allow-scripts allow-downloads "
+REPORT_POLICY += "allow-modals"  # to print; the frame on the page of the app forbids them
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError)
 FIRST_PICTURE = re.compile(r"<svg xmlns=.*?</svg>", re.DOTALL)
 STATIC = {"app.js": "text/javascript; charset=utf-8", "app.css": "text/css; charset=utf-8"}

@@ -182,10 +182,20 @@ def edition_page(pages: Pages, case: Mapping[str, Any] | None, title: str) -> st
         case=given,
         cover=cover,
         sections=pages.sections,
-        style=template_text("court.css"),
+        style=template_text("court.css") + _running_head(given["case"], given["number"]),
         script="",
     )
     return visible(text, but=ISOLATES)
+
+
+def _running_head(case: str | None, number: str | None) -> str:
+    """The case and its number at the head of every printed page but the first, which has them on the cover."""
+    rules = ""
+    for side, text in (("top-left", case), ("top-right", number)):
+        letters = "".join(f"\\{ord(letter):06x}" for letter in text or "")  # no letter can end the string
+        rules += f'@page {{ @{side} {{ content: "{letters}"; font: 9pt Georgia, serif; }} }}\n'
+        rules += f"@page :first {{ @{side} {{ content: none; }} }}\n"
+    return rules
 
 
 def _blocks(report: Any, *keys: str) -> list[dict[str, Any]]:
@@ -238,7 +248,7 @@ def _about_group(report: Any, group: str) -> list[str]:
     """What the totals alone imply for a group's choice, and other methods that converged and see another one."""
     starts = tuple(f"Share of {members(group, noun)} who " for noun in ("voters", "people"))
     bounds = [
-        f"The totals alone imply {span(f['lower_bound'], f['upper_bound'], 'share', 0, True)}."
+        f"The totals alone imply {span(f['lower_bound'], f['upper_bound'], 'share', 0, True)} for this share."
         for f in report.summary["findings"]
         if f["what"].startswith(starts) and f["lower_bound"] is not None
     ]

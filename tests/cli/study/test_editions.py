@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from study_cases import votes
-from sumwise.cli.study.editions import write_edition
+from sumwise.cli.study.editions import has_case, write_edition
 from sumwise.cli.study.fitting import fit_problem
 from sumwise.errors import DataError
 
@@ -34,6 +34,7 @@ def test_edition_has_the_case_the_names_and_the_exports(tmp_path):
     votes(12).to_csv(tmp_path / "v.csv", index=False)
     (tmp_path / "p.toml").write_text(TEXT.replace("Bounds", "EcologicalEM"))  # which has a training curve
     fit_problem(tmp_path / "p.toml", tmp_path / "r")
+    assert has_case(tmp_path / "r")
     names = [path.name for path in write_edition(tmp_path / "r")]
     assert names[:4] == ["court.html", "tables.tex", "tables.xlsx", "tables.docx"]
     assert {name.rpartition(".")[2] for name in names[4:]} == {"svg", "pdf"}

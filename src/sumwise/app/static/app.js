@@ -348,6 +348,9 @@ function showResult(facts) {
   if (!there) return;
   const place = base + "/files/" + encodeURIComponent(facts.name) + "/" + facts.root;
   $("open-report").href = place + "report.html";
+  $("print-report").href = place + "report.html#print";
+  $("open-court").href = place + "court.html";
+  $("court").hidden = !facts.result.includes("court.html");
   $("download-all").href = base + "/zip/" + encodeURIComponent(facts.name);
   $("downloads").replaceChildren(...facts.result.map((file) => {
     const item = make("li");

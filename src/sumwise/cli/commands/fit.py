@@ -17,7 +17,9 @@ def command(
     resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
     restart: Annotated[bool, typer.Option("--restart", help=RESTART)] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Replace an earlier result.")] = False,
-    edition: Annotated[str, typer.Option(help="plain, or court: court.html, tables and figures too.")] = "plain",
+    edition: Annotated[
+        str, typer.Option(help="plain, or court: court.html, tables and figures too. Default: court with a [court].")
+    ] = "",
     quiet: output.Quiet = False,
     json: output.Json = False,
 ) -> None:
@@ -35,20 +37,20 @@ def command(
     from sumwise import checks
     from sumwise.cli.entry import interrupted
     from sumwise.cli.output import Stages
-    from sumwise.cli.study.editions import EDITIONS, write_edition
+    from sumwise.cli.study.editions import EDITIONS, has_case, write_edition
     from sumwise.cli.study.fitting import fit_problem
 
-    checks.choice(edition, "edition", EDITIONS)
+    checks.choice(edition or "plain", "edition", EDITIONS)
     flags = {"resume": resume, "restart": restart, "replace": replace}
     given = [f"--{name}" for name, value in flags.items() if value and name != "resume"]
-    given += ["--edition", edition] if edition != "plain" else []
+    given += ["--edition", edition] if edition else []
     typed = shlex.join(["sumwise", "fit", problem, "--out", out, *given])
     try:
         with Stages(quiet) as say:
             result = fit_problem(problem, out, typed, say, **flags)
-            if edition != "plain":
-                say(f"write the {edition} edition")
-                made = write_edition(out, edition)
+            if edition == "court" or (not edition and has_case(out)):
+                say("write the court edition")
+                made = write_edition(out)
                 result["files"] = sorted({*result["files"], *(p.name for p in made)})
     except (KeyboardInterrupt, SystemError) as error:
         if interrupted(error):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 import warnings
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,11 @@ from sumwise.report.model_report import Report
 from sumwise.schema.problem import Problem
 
 EDITIONS = ("plain", "court")
+
+
+def has_case(folder: Any) -> bool:
+    """Whether the problem file of a result has a table ``[court]``, the cover of a court edition."""
+    return "court" in tomllib.loads((Path(folder) / "problem.toml").read_text("utf-8"))
 
 
 def write_edition(folder: Any, edition: str = "court") -> list[Path]:

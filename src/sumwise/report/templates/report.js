@@ -162,6 +162,7 @@
       }, 900);
     });
   });
+  if (location.hash === "#print") { window.addEventListener("load", function () { window.print(); }); }
   window.addEventListener("beforeprint", function () {
     document.querySelectorAll("details.appendix, details:not(.numbers)").forEach(function (d) { d.open = true; });
   });
