@@ -1,6 +1,6 @@
 """Label proportions from few bags: the default beside other methods, twenty draws per setting, paired.
 
-    python benchmarks/proportions_few_bags.py                            # all (about six minutes of CPU time)
+    python benchmarks/proportions_few_bags.py                            # all (about an hour of CPU time)
     python benchmarks/proportions_few_bags.py owner adult --draws 20
     python benchmarks/proportions_few_bags.py --show
     python benchmarks/proportions_few_bags.py --other --draws 30         # cuts that served nowhere else
@@ -40,9 +40,25 @@ from sumwise.features import Features
 
 RESULTS = Path(__file__).parent / "results" / "proportions_few_bags.json"
 FIRST = 100  # draws below were used to choose
+
+
+class OverallShare:
+    """Everybody has the overall share: what an answer without a model reaches."""
+
+    def fit(self, bags, counts):
+        self.share = counts.sum() / bags.n_rows
+        return self
+
+    def predict_proba(self, values):
+        return np.tile([1.0 - self.share, self.share], (len(values), 1))
+
+
 METHODS = {
+    "overall share": OverallShare,
     "cardinality": p.CardinalityClassifier,
     "linear": partial(p.CardinalityClassifier, "linear"),
+    "linear, own intercepts": partial(p.CardinalityClassifier, "linear", random_intercept=True),
+    "network": p.CardinalityNetwork,
     "proportion loss": ProportionLossClassifier,
     "mean embedding": p.MeanEmbeddingClassifier,
     "mean map": p.MeanMap,

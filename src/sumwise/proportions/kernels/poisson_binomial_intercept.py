@@ -7,83 +7,26 @@ Gauss-Hermite quadrature around the integrand's mode.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
+from scipy.special import expit, logsumexp, softmax
 
-from sumwise.inference.kernels.compiled import njit
-from sumwise.inference.kernels.threads import over_bags, writable
-from sumwise.proportions.kernels.poisson_binomial_tilt import sigmoid, softplus
-
-N_NODES = 17
+N_NODES = 11
 
 
-@njit(cache=True, error_model="numpy")
-def _mode(logits: np.ndarray, sizes: np.ndarray, count: float, variance: float) -> tuple[float, float]:
-    """The b that maximises b z - K(b) - b^2 / (2 variance), a concave function, and minus its second derivative."""
-    b = 0.0
-    bend = 1.0 / variance
+def _mode(
+    logits: np.ndarray, bag: np.ndarray, starts: np.ndarray, sizes: np.ndarray, counts: np.ndarray, variance: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """The b of each bag that maximises b z - K(b) - b^2 / (2 variance), concave, and minus its second derivative."""
+    b, curvature = np.zeros(counts.size), np.full(counts.size, 1.0 / variance)
     for _ in range(100):
-        slope = count - b / variance
-        bend = 1.0 / variance
-        for i in range(logits.size):
-            p = sigmoid(logits[i] + b)
-            slope -= sizes[i] * p
-            bend += sizes[i] * p * (1.0 - p)
-        step = slope / bend
-        step = min(max(step, -2.0), 2.0)  # damped: K is flat far from the mode
+        p = expit(logits + b[bag])
+        curvature = 1.0 / variance + np.add.reduceat(sizes * p * (1.0 - p), starts)
+        step = (counts - b / variance - np.add.reduceat(sizes * p, starts)) / curvature
+        step = np.clip(step, -2.0, 2.0)  # damped: K is flat far from the mode
         b += step
-        if abs(step) < 1e-6:
+        if np.abs(step).max() < 1e-6:
             break
-    return b, bend
-
-
-@njit(cache=True, error_model="numpy", nogil=True)
-def _bags(
-    start_bag: int,
-    end_bag: int,
-    logits: np.ndarray,
-    offsets: np.ndarray,
-    sizes: np.ndarray,
-    counts: np.ndarray,
-    variance: float,
-    nodes: np.ndarray,
-    log_weights: np.ndarray,
-    extra: np.ndarray,
-    prior: np.ndarray,
-    second: np.ndarray,
-) -> None:
-    n_nodes = nodes.size
-    values = np.empty(n_nodes)
-    at = np.empty(n_nodes)
-    for bag in range(start_bag, end_bag):
-        eta = logits[offsets[bag] : offsets[bag + 1]]
-        m = sizes[offsets[bag] : offsets[bag + 1]]
-        mode, bend = _mode(eta, m, counts[bag], variance)
-        spread = 1.0 / math.sqrt(bend)
-        for k in range(n_nodes):
-            at[k] = mode + math.sqrt(2.0) * spread * nodes[k]
-            values[k] = log_weights[k] + at[k] * counts[bag] - 0.5 * at[k] * at[k] / variance
-        for i in range(eta.size):
-            base = softplus(eta[i])
-            for k in range(n_nodes):
-                values[k] -= m[i] * (softplus(eta[i] + at[k]) - base)
-        top = values.max()
-        total = 0.0
-        for k in range(n_nodes):
-            values[k] = math.exp(values[k] - top)
-            total += values[k]
-        extra[bag] = top + math.log(total) + math.log(spread) - 0.5 * math.log(math.pi * variance)
-        second[bag] = 0.0
-        for k in range(n_nodes):
-            values[k] /= total
-            second[bag] += values[k] * at[k] * at[k]
-        for i in range(eta.size):
-            p = 0.0
-            for k in range(n_nodes):
-                if values[k] > 1e-18:
-                    p += values[k] * sigmoid(eta[i] + at[k])
-            prior[offsets[bag] + i] = p
+    return b, curvature
 
 
 def intercept_posterior(
@@ -93,7 +36,7 @@ def intercept_posterior(
 
     Parameters
     ----------
-    logits, offsets : as in `count_posterior`.
+    logits, offsets : as in `count_posterior`; no bag is empty.
     sizes : (n_rows,) members that each row stands for.
     counts : (n_bags,) exact counts.
     scale : float above 0
@@ -112,14 +55,18 @@ def intercept_posterior(
     (True, True)
     """
     nodes, weights = np.polynomial.hermite.hermgauss(N_NODES)
-    log_weights = np.log(weights) + nodes**2
-    logits, offsets = writable(logits), np.array(offsets, dtype=np.int64)
-    sizes, counts = writable(sizes), writable(counts)
-    extra, second = np.empty(offsets.size - 1), np.empty(offsets.size - 1)
-    prior = np.empty(logits.size)
-    variance = float(scale) ** 2
-    over_bags(
-        lambda i, j: _bags(i, j, logits, offsets, sizes, counts, variance, nodes, log_weights, extra, prior, second),
-        offsets,
-    )
-    return extra, prior, second
+    variance, starts = float(scale) ** 2, np.asarray(offsets)[:-1]
+    bag = np.repeat(np.arange(starts.size), np.diff(offsets))
+    mode, curvature = _mode(logits, bag, starts, sizes, counts, variance)
+    spread = curvature**-0.5
+    at = mode + np.sqrt(2.0) * spread * nodes[:, None]
+    base = np.logaddexp(0.0, logits)
+    values = (np.log(weights) + nodes**2)[:, None] + at * counts - 0.5 * at**2 / variance
+    for k, b in enumerate(at):
+        values[k] -= np.add.reduceat(sizes * (np.logaddexp(0.0, logits + b[bag]) - base), starts)
+    extra = np.asarray(logsumexp(values, axis=0)) + np.log(spread) - 0.5 * np.log(np.pi * variance)
+    weight = softmax(values, axis=0)
+    prior = np.zeros(logits.size)
+    for w, b in zip(weight, at):
+        prior += w[bag] * expit(logits + b[bag])
+    return extra, prior, (weight * at**2).sum(axis=0)
