@@ -3,7 +3,10 @@
 import numpy as np
 import pytest
 
+from sumwise import Margins
+from sumwise.ecological import EcologicalEM
 from sumwise.ecological.contextual_error import TAU, contextual_error, draw_tables
+from sumwise.errors import ModelWarning
 
 SHARES = np.array([[0.8, 0.2], [0.3, 0.7]])
 
@@ -73,3 +76,18 @@ def test_intervals_cover_slopes_up_to_three_tenths():
         truth = cells.sum(axis=0) / [rows.sum(), (800 - rows).sum()]
         covered.append((low[:, 0] <= truth) & (truth <= high[:, 0]))
     assert np.mean(covered) > 0.87  # .90; .93 where slopes differ between more outcomes
+
+
+def test_draws_of_few_units_have_both_totals_and_the_mean():
+    rng = np.random.default_rng(4)
+    cells = rng.integers(0, 80, (5, 3, 6)) * (rng.random((5, 3, 1)) < 0.7)
+    est = EcologicalEM()
+    with pytest.warns(ModelWarning):
+        est.fit(Margins(cells.sum(axis=2), cells.sum(axis=1)))
+    drawn = est.draws().values
+    np.testing.assert_allclose(drawn.sum(axis=2), 1.0, atol=1e-12)
+    totals = est.total_.sum(axis=0)
+    np.testing.assert_allclose(est.group_sizes_ @ drawn, np.tile(totals, (len(drawn), 1)), atol=1e-6 * totals.sum())
+    assert (drawn >= est.lower_bound_ - 1e-9).all()
+    assert (drawn <= est.upper_bound_ + 1e-9).all()
+    assert np.abs(drawn.mean(axis=0) - est.shares_).max() < 0.01

@@ -267,3 +267,9 @@ def test_covariate_that_follows_from_composition_is_refused():
                 EcologicalEM(covariates="all").fit(margins)
         else:
             EcologicalEM(covariates="all").fit(margins)
+
+
+def test_shares_in_place_of_counts_are_warned_of():
+    m = precincts()[0]
+    with pytest.warns(ModelWarning, match="give counts of people"):
+        EcologicalEM().fit(Margins(m.row_shares, m.col_shares))

@@ -186,3 +186,14 @@ def test_intervals_hold_where_one_unit_has_most_people():
         low, high = est.interval(0.95)
         inside.append((low <= truth) & (truth <= high))
     assert np.mean(inside) > 0.92  # 0.87 with the t distribution of 38 degrees
+
+
+def test_groups_that_units_cannot_identify_start_from_the_overall_shares():
+    m = Margins([[60, 20, 20], [20, 40, 40], [10, 45, 45]], [[70, 30], [30, 70], [20, 80]])  # b and c go together
+    for constrained in (False, True):
+        with pytest.warns(ModelWarning):
+            est = Goodman(constrained=constrained).fit(m)
+        np.testing.assert_allclose(est.shares_.sum(axis=1), 1.0, atol=1e-9)
+        np.testing.assert_allclose(est.shares_[1], est.shares_[2], atol=1e-6)
+        low, high = est.interval(0.95)
+        assert ((low <= est.shares_ + 1e-9) & (est.shares_ <= high + 1e-9)).all()

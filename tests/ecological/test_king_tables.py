@@ -1,5 +1,7 @@
 """The two strategies for larger tables, by themselves."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -109,3 +111,18 @@ def test_an_uncertain_constant_is_told(monkeypatch):
     with pytest.warns(NotConverged, match="The log posterior is known to"):
         est = King(strategy="multivariate", n_draws=10, max_iter=20).fit(drawn_margins(12))
     assert est.integration_error_ > 0
+
+
+def test_iterated_draws_are_tables_about_the_estimate():
+    rng = np.random.default_rng(17)
+    cells = rng.integers(5, 90, (40, 3, 3)) * (rng.random((40, 3, 1)) < 0.8)
+    cells[:6, :, 1:] = 0  # unanimous units, by which the two decompositions disagree
+    m = Margins(cells.sum(axis=2), cells.sum(axis=1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        est = King(n_draws=200).fit(m)
+    np.testing.assert_allclose(est.draws_.sum(axis=2), 1.0, atol=1e-9)
+    np.testing.assert_allclose(est.draws_.mean(axis=0), est.shares_, atol=2e-3)
+    np.testing.assert_allclose(est.draws(400).values.mean(axis=0), est.draws_.mean(axis=0), atol=1e-12)
+    low, high = est.interval(0.95)
+    assert ((low <= est.shares_) & (est.shares_ <= high)).all()

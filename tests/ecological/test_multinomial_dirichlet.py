@@ -123,3 +123,16 @@ def test_rounds_of_chains_are_one_progress(monkeypatch):
         MultinomialDirichlet(n_chains=2, n_draws=20, max_draws=60, r_hat=1 + 1e-12, random_state=0).fit(margins)
     assert [(label, total) for label, _, total in seen] == [("Chains", 6)]
     assert seen[0][1] in (2, 4, 6)
+
+
+def test_groups_that_round_to_nobody_have_overall_shares():
+    rng = np.random.default_rng(3)
+    rows = rng.integers(20, 60, (12, 3)).astype(float)
+    rows[:4, 2] = 0.3
+    cols = rows @ np.array([[0.6, 0.4], [0.2, 0.8], [0.5, 0.5]])
+    with pytest.warns(ModelWarning, match="rounded"):
+        est = MultinomialDirichlet(r_hat=1.5).fit(Margins(rows, cols))
+    np.testing.assert_allclose(est.cells_.sum(axis=2), 1.0, atol=1e-9)
+    np.testing.assert_allclose(est.shares_.sum(axis=1), 1.0, atol=1e-9)
+    np.testing.assert_allclose(est.draws_.sum(axis=2), 1.0, atol=1e-9)
+    np.testing.assert_allclose(est.draws_.mean(axis=0), est.shares_, atol=5e-3)

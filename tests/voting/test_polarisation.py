@@ -85,3 +85,18 @@ def test_outcomes_named_as_no_candidates_are_left_out_of_every_report():
         polarised_voting(fits, abstention="home")
     with pytest.raises(DataError, match="two candidates"):
         decisive_groups(fits["mayor"], abstention=["pct_home", "X"])
+
+
+def test_the_margin_is_that_of_the_votes_counted():
+    rng = np.random.default_rng(5)
+    rows = rng.integers(50, 400, (40, 2))
+    shares = np.array([[0.1, 0.05, 0.85], [0.3, 0.35, 0.35]])  # groups that differ in turnout, and a close contest
+    cols = np.array([sum(rng.multinomial(n, p) for n, p in zip(row, shares)) for row in rows])
+    est = EcologicalEM().fit(Margins(rows, cols, col_names=["A", "B", "NoVote"]))
+    votes = cols[:, :2].sum(axis=0)
+    frame = decisive_groups(est)
+    assert frame.attrs["margin"] == pytest.approx(abs(votes[0] - votes[1]), abs=0.01)
+    winner = "AB"[int(votes.argmax())]
+    assert frame.attrs["winner"] == winner
+    table = polarised_voting({"race": est})
+    np.testing.assert_array_equal(table["candidate won"], table["candidate of choice"] == winner)

@@ -72,3 +72,11 @@ def test_margins_of_voters_have_no_turnout():
     found = turnout(EcologicalEM().fit(m))
     assert found.abstention == ()
     assert found.turnout.values.tolist() == [1.0, 1.0]
+
+
+def test_estimates_are_means_of_the_draws_of_their_intervals():
+    est = EcologicalEM().fit(margins())
+    draws = est.draws(2000, 0).values[..., :2]
+    each = draws / draws.sum(axis=2, keepdims=True)
+    np.testing.assert_allclose(turnout(est).choice.values, each.mean(axis=0), atol=1e-12)
+    np.testing.assert_allclose(voting_patterns(est).voters[0], each.mean(axis=0), atol=1e-12)

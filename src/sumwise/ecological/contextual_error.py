@@ -13,6 +13,7 @@ import numpy as np
 from scipy.special import chdtri
 
 from sumwise.ecological.kernels import contextual_effects as kernel
+from sumwise.ecological.kernels.polytope import moved_inside, scaled_inside
 
 TAU = 0.1  # median over contests of the slopes' deviation: covers 97.2% of their cells; .07 covers 93.6%, .12 98.2%
 TAU_SPREAD = 0.7  # standard deviation of its logarithm: at .4, simulated slopes of .5 are covered in 82%, not in 88%
@@ -20,9 +21,7 @@ CHANCE = 0.5  # EM's standard error over that of a regression: at .7 the mean in
 PRIOR = 0.5  # prior deviation of a share, for what units leave open: at 1 the score with ten units is .477, not .469
 EDGE = 0.01  # shares nearer to 0 or 1 err as much as there: estimates of .003 have a true mean of .007 in contests
 TAUS = TAU * np.exp(TAU_SPREAD * np.linspace(-3.0, 5.0, 17))  # a grid of slopes: from no context to shares that swap
-N_DRAWS = 2000
-RAKES = 3  # alternations of both totals
-N_CENTRES = 8  # steps that move the draws' mean to the estimate; what is left is below their own chance error
+STEPS = 5  # that move the draws' mean to the estimate, each of as many rakings; what is left is below chance error
 
 
 class ContextualError(NamedTuple):
@@ -110,7 +109,7 @@ def draw_tables(
     lower: np.ndarray,
     upper: np.ndarray,
     rng: Any,
-    n_draws: int = N_DRAWS,
+    n_draws: int = 2000,
 ) -> np.ndarray:
     """Draws (n_draws, R, C) of shares with mean `shares`, inside the bounds, whose totals are those of both sides.
 
@@ -126,16 +125,32 @@ def draw_tables(
     (array([[0.9, 0.1],
            [0.2, 0.8]]), np.float64(-0.99))
     """
-    errors = _normal_errors(error, n_draws, rng)
-    centre, target = shares + 0.0, sizes @ shares
-    for _ in range(N_CENTRES):
-        free = centre + errors
-        drawn = _with_totals(np.clip(free, lower, upper), sizes, target, lower, upper, RAKES)
-        moves = np.maximum(((free > lower) & (free < upper)).mean(axis=0), 0.2)  # draws at a bound stay there
-        centre += (shares - drawn.mean(axis=0)) / moves
-    drawn = _with_totals(np.clip(centre + errors, lower, upper), sizes, target, lower, upper, 4 * RAKES)
-    drawn = np.maximum(drawn + shares - drawn.mean(axis=0), 0.0)
-    return np.clip(drawn / drawn.sum(axis=2, keepdims=True), lower, upper)
+    return centred_tables(shares + _normal_errors(error, n_draws, rng), shares, sizes, lower, upper)
+
+
+def centred_tables(
+    free: np.ndarray, shares: np.ndarray, sizes: np.ndarray, lower: np.ndarray, upper: np.ndarray
+) -> np.ndarray:
+    """Draws `free` (n, R, C) moved until their mean is `shares` and each has the bounds and both sides' totals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.ecological.contextual_error import centred_tables
+    >>> shares = np.array([[0.9, 0.1], [0.2, 0.8]])
+    >>> free = 0.5 + 0.1 * np.random.default_rng(0).standard_normal((400, 2, 2))
+    >>> drawn = centred_tables(free, shares, np.array([100.0, 300.0]), np.zeros((2, 2)), np.ones((2, 2)))
+    >>> drawn.mean(axis=0).round(3).tolist(), bool(np.ptp([100, 300] @ drawn, axis=0).max() < 1e-6)
+    ([[0.9, 0.1], [0.2, 0.8]], True)
+    """
+    margins, moved = (sizes, sizes @ shares, lower, upper), np.zeros_like(shares)
+    for _ in range(STEPS):
+        drawn = scaled_inside(free + moved, *margins, STEPS)
+        ahead = free + moved
+        loose = np.maximum(((ahead > lower) & (ahead < upper)).mean(axis=0), 0.2)  # draws at a bound stay there
+        moved += (shares - drawn.mean(axis=0)) / loose
+    drawn = moved_inside(scaled_inside(free + moved, *margins, STEPS), *margins)
+    return moved_inside(drawn + shares - drawn.mean(axis=0), *margins)
 
 
 def _normal_errors(error: ContextualError, n_draws: int, rng: np.random.Generator) -> np.ndarray:
@@ -152,18 +167,6 @@ def _normal_errors(error: ContextualError, n_draws: int, rng: np.random.Generato
         standard[:, r] = standard[:, r] @ _root(zero_sum_correlation(error.scale[r] ** 2)) * error.scale[r]
     standard += rng.standard_normal((half, 1, 1)) * error.shift
     return np.concatenate([standard, -standard])[:n_draws]
-
-
-def _with_totals(
-    drawn: np.ndarray, sizes: np.ndarray, target: np.ndarray, lower: np.ndarray, upper: np.ndarray, times: int
-) -> np.ndarray:
-    """The draws raked to rows that sum to one and to the columns' totals, inside the bounds."""
-    drawn = np.maximum(drawn, 1e-9)
-    for _ in range(times):
-        drawn *= (target / np.maximum(sizes @ drawn, 1e-300))[:, None, :]
-        drawn /= drawn.sum(axis=2, keepdims=True)
-        drawn = np.clip(drawn, np.maximum(lower, 1e-9), upper)
-    return drawn / drawn.sum(axis=2, keepdims=True)
 
 
 def zero_sum_correlation(variances: np.ndarray) -> np.ndarray:

@@ -190,6 +190,15 @@ class EcologicalEM(EcologicalEstimator):
         if isinstance(margins, Contests):
             return self._fit_contests(margins)
         check_identified(margins)
+        typical = float(np.median(margins.totals[margins.totals > 0]))
+        if typical <= 1:
+            warnings.warn(
+                f"A typical unit has {typical:.3g} people. These counts are taken as people, of whom a unit that small "
+                "says next to nothing: estimates are pulled together and can be far off. Hint: give counts of people, "
+                "not shares.",
+                ModelWarning,
+                stacklevel=2,
+            )
         vars(self).pop("slopes_", None)  # refits of groups start from this fit's slopes, never from an earlier one's
         data = self._data(margins)
         expected = self._expected(data)

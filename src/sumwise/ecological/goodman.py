@@ -172,9 +172,9 @@ class Goodman(EcologicalEstimator):
         low, high = self.shares_ - half, self.shares_ + half
         if self.constrained:
             low, high = np.maximum(low, 0.0), np.minimum(high, 1.0)
-        unknown = self.unidentified_[:, None]
-        low, high = np.where(unknown, self.lower_bound_, low), np.where(unknown, self.upper_bound_, high)
-        return low, high
+        unknown = self.unidentified_[:, None]  # a regression may leave the bounds
+        low = np.where(unknown, np.minimum(self.lower_bound_, self.shares_), low)
+        return low, np.where(unknown, np.maximum(self.upper_bound_, self.shares_), high)
 
     def _drawn(self, n_draws: int, rng: np.random.Generator) -> np.ndarray:
         spread = self.residual_covariance_

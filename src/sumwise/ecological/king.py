@@ -10,6 +10,7 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.draws import Draws
+from sumwise.ecological.contextual_error import centred_tables
 from sumwise.ecological.identification import (
     check_identified,
     counted_units,
@@ -19,7 +20,7 @@ from sumwise.ecological.identification import (
 from sumwise.ecological.kernels import king as kernel
 from sumwise.ecological.kernels import king_checks
 from sumwise.ecological.king_tables import fit_iterated, fit_multivariate
-from sumwise.ecological.result import EcologicalEstimator, anywhere
+from sumwise.ecological.result import EcologicalEstimator, anywhere, drawn_again
 from sumwise.errors import DataError, ModelWarning, NotConverged, UnknownName
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.margins import Margins
@@ -254,8 +255,9 @@ class King(EcologicalEstimator):
                     ModelWarning,
                     stacklevel=3,
                 )
-        self.draws_ = done.draws
         self._store(margins, done.cells)
+        limits = self.group_sizes_, self.lower_bound_, self.upper_bound_
+        self.draws_ = centred_tables(done.draws, self.shares_, *limits)  # iterated: 2 x 2 tables that don't add up
         self.fit_ = done.fit
         if done.change >= done.tol:
             hint = "raise max_iter, or tighten the priors."
@@ -310,9 +312,7 @@ class King(EcologicalEstimator):
         return found
 
     def _drawn(self, n_draws: int, rng: np.random.Generator) -> np.ndarray:
-        drawn = self.draws_
-        if n_draws != len(drawn):
-            drawn = drawn[rng.integers(len(drawn), size=n_draws)]
+        drawn = self.draws_ if n_draws == len(self.draws_) else drawn_again(self.draws_, n_draws, rng)
         return anywhere(drawn, self.unidentified_, self.lower_bound_, self.upper_bound_, rng)
 
     def _interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:

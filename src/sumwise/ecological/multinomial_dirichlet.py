@@ -12,8 +12,9 @@ from sumwise import checks
 from sumwise.ecological.identification import check_identified
 from sumwise.ecological.kernels import table_sampler as kernel
 from sumwise.ecological.kernels.entropic_em import RakingProblem, common_shares
+from sumwise.ecological.kernels.polytope import moved_inside
 from sumwise.ecological.kernels.raking import rake
-from sumwise.ecological.result import EcologicalEstimator
+from sumwise.ecological.result import EcologicalEstimator, drawn_again
 from sumwise.errors import DataError, ModelWarning
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.inference.kernels.chain_diagnostics import effective_size, split_r_hat
@@ -103,10 +104,13 @@ class MultinomialDirichlet(EcologicalEstimator):
         self.draws_ = chains.reshape(-1, *chains.shape[2:])
         self.concentrations_ = concentrations
         x = np.broadcast_to(rows[:, :, None], means.shape)
-        cells = np.zeros((margins.n_units, margins.n_rows, margins.n_cols))
-        cells[counted] = np.divide(means, x, out=np.zeros_like(means), where=x > 0)
+        cells = np.tile(self.draws_.mean(axis=0), (margins.n_units, 1, 1))  # where a group has or rounds to nobody
+        np.divide(means, x, out=means, where=x > 0)
+        cells[counted] = np.where(x > 0, means, cells[counted])
         self._store(margins, cells)
-        self.draws_ = np.clip(self.draws_ + self.shares_ - self.draws_.mean(axis=0), 0.0, 1.0)  # one chain's rounds
+        limits = self.lower_bound_, self.upper_bound_  # means are of all rounds but the first; counts may be rounded
+        moved = self.draws_ + self.shares_ - self.draws_.mean(axis=0)
+        self.draws_ = moved_inside(moved, self.group_sizes_, self.total_.sum(axis=0), *limits)
         history = {"r_hat": r_hats}
         self.fit_ = Fit(objective=worst, n_iter=kept.shape[1], converged=self.converged_, history=history)
         if not self.converged_:
@@ -164,7 +168,7 @@ class MultinomialDirichlet(EcologicalEstimator):
         self._need_convergence()
         if n_draws == len(self.draws_):
             return self.draws_
-        return self.draws_[rng.integers(len(self.draws_), size=n_draws)]
+        return drawn_again(self.draws_, n_draws, rng)
 
     def _interval(self, level: float) -> tuple[np.ndarray, np.ndarray]:
         return self.draws(len(self.draws_)).interval(level)

@@ -265,6 +265,11 @@ def anywhere(
     return np.where(unidentified[:, None], found / found.sum(axis=2, keepdims=True), drawn)
 
 
+def drawn_again(draws: np.ndarray, n_draws: int, rng: np.random.Generator) -> np.ndarray:
+    """`n_draws` of the draws in a random order, each as often as any other, so that the mean stays."""
+    return draws[rng.permutation(len(draws))[np.arange(n_draws) % len(draws)]]
+
+
 def inside(shares: np.ndarray) -> np.ndarray:
     """Shares moved off 0 and 1 (and onto the simplex, which regressions can leave), for a density.
 

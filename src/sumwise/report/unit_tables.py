@@ -140,7 +140,8 @@ def first_choices(est: Any, level: float = 0.95, random_state: Any = 0, n_draws:
     low, high = (end[:, real] for end in est.interval(level))
     if 1 < len(real) < len(est.col_names_):
         sizes = np.maximum(sizes * shares.sum(axis=1), 1e-300)  # those who chose
-        shares, drawn = (part / np.maximum(part.sum(axis=-1, keepdims=True), 1e-9) for part in (shares, drawn))
+        drawn = drawn / np.maximum(drawn.sum(axis=-1, keepdims=True), 1e-9)
+        shares = drawn.mean(axis=0)
         low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
     counts, first = shares * sizes[:, None], drawn.argmax(axis=2)
     rows = []

@@ -176,8 +176,8 @@ def voting_patterns(
     tails = [(1 - level) / 2, (1 + level) / 2]
     low, high = est.interval(level)
     if gone:
-        (voted, shares), (_, draws) = among_voters(shares, away), among_voters(draws, away)
-        sizes, (low, high) = sizes * voted, np.quantile(draws, tails, axis=0)
+        voted, draws = among_voters(draws, away)
+        shares, sizes, (low, high) = draws.mean(axis=0), sizes * voted.mean(axis=0), np.quantile(draws, tails, axis=0)
     order = np.argsort(-shares, axis=1, kind="stable")
     best, second = order[:, 0], order[:, 1]
     others, others_drawn = others_shares(shares, sizes), others_shares(draws, sizes)

@@ -88,15 +88,17 @@ def polarised_voting(
         away = None if asked is None else [name for name in asked if name in est.col_names_]
         lead = {"contest": contest} | ({} if offices is None else {"office": offices.get(contest)})
         winner = None if winners is None else winners.get(contest)
-        found = voting_patterns(est, level, n_draws, random_state, away)
-        rows += [lead | row for row in _contest_rows(found, winner)]
+        if winner is None:
+            votes = np.where(no_candidates(est.col_names_, away), -np.inf, est.total_.sum(axis=0))
+            winner = est.col_names_[int(np.argmax(votes))]
+        patterns = voting_patterns(est, level, n_draws, random_state, away)
+        rows += [lead | row for row in _contest_rows(patterns, winner)]
     return pd.DataFrame(rows)
 
 
 def _contest_rows(found: VotingPatterns, winner: Any) -> list[dict[str, Any]]:
-    shares, draws, voters, candidates = found.voters
+    shares, draws, voters, _ = found.voters
     others = others_shares(draws, voters)
-    winner = candidates[int(np.argmax(voters @ shares))] if winner is None else winner
     rows = []
     for r, chosen in enumerate(found.choice.to_dict("records")):
         name, differ = chosen["candidate"], chosen["others_differ"]
@@ -153,19 +155,22 @@ def decisive_groups(est: Any, n_draws: int = 2000, random_state: Any = 0, absten
     >>> decisive_groups(EcologicalEM().fit(synthetic.precincts(60, random_state=0).margins)).columns.tolist()
     ['group', 'voters', 'net votes', 'share of margin', 'decisive']
     """
-    found = voting_patterns(est, n_draws=n_draws, random_state=random_state, abstention=abstention)
-    shares, draws, voters, candidates = found.voters
-    votes = voters @ shares
-    first, second = np.argsort(-votes)[:2]
+    real = ~np.array(no_candidates(est.col_names_, abstention))
+    if real.sum() < 2:
+        raise DataError("There are fewer than two candidates.", hint="non-voters are not candidates.")
+    candidates = [name for name, choice in zip(est.col_names_, real) if choice]
+    counts, drawn = est.total_[:, real], est.draws(n_draws, random_state).values[..., real]
+    votes = counts.sum(axis=0)
+    first, second = np.argsort(-votes, kind="stable")[:2]
     margin = float(votes[first] - votes[second])
     rows = []
     for r, group in enumerate(est.row_names_):
-        net = float(voters[r] * (shares[r, first] - shares[r, second]))
-        without = votes - voters[r] * draws[:, r]  # the contest's votes are known; the group's part is drawn
+        net = float(counts[r, first] - counts[r, second])
+        without = votes - est.group_sizes_[r] * drawn[:, r]  # the contest's votes are known; the group's part is drawn
         rows.append(
             {
                 "group": group,
-                "voters": float(voters[r]),
+                "voters": float(counts[r].sum()),
                 "net votes": net,
                 "share of margin": net / margin if margin > 0 else np.nan,
                 "decisive": float(np.mean(without.argmax(axis=1) != first)),

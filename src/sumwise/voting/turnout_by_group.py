@@ -113,13 +113,11 @@ def turnout(
     away = abstentions(est.col_names_, abstention)
     home = stayed_home(est.col_names_, abstention)
     drawn, tails = est.draws(n_draws, random_state).values, [(1 - level) / 2, (1 + level) / 2]
-    found = {}
-    for name, shares in (("value", est.shares_), ("draws", drawn)):
-        found[name] = np.clip(1 - shares[..., home].sum(axis=-1), 0, 1), among_voters(shares, away)[1]
-    (low, high), (least, most) = (np.quantile(draws, tails, axis=0) for draws in found["draws"])
+    voting, chosen = np.clip(1 - drawn[..., home].sum(axis=-1), 0, 1), among_voters(drawn, away)[1]
+    (low, high), (least, most) = (np.quantile(draws, tails, axis=0) for draws in (voting, chosen))
     candidates = [name for name, gone in zip(est.col_names_, away) if not gone]
     groups = est.row_names_
-    voted = Estimate(found["value"][0], low, high, level, labels=[groups], axes=["group"], name="turnout")
+    voted = Estimate(voting.mean(axis=0), low, high, level, labels=[groups], axes=["group"], name="turnout")
     labels, axes = [groups, candidates], ["group", "candidate"]
-    choice = Estimate(found["value"][1], least, most, level, labels=labels, axes=axes, name="share")
+    choice = Estimate(chosen.mean(axis=0), least, most, level, labels=labels, axes=axes, name="share")
     return Turnout(voted, choice, tuple(name for name, gone in zip(est.col_names_, home) if gone))

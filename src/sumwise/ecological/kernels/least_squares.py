@@ -33,7 +33,7 @@ def gram(x: np.ndarray, t: np.ndarray, weights: np.ndarray) -> tuple[np.ndarray,
 def free_shares(xx: np.ndarray, xt: np.ndarray, alpha: float, centre: np.ndarray) -> np.ndarray:
     """Minimise ``sum_i w_i |t_i - x_i B|^2 + alpha |B - centre|^2`` over B (R, C).
 
-    The rows of B sum to 1 of themselves when those of T and of the centre do. `centre` is (C,).
+    Of several minima, the one nearest to the centre (C,). The rows of B sum to 1 when those of T and of the centre do.
 
     Examples
     --------
@@ -44,8 +44,8 @@ def free_shares(xx: np.ndarray, xt: np.ndarray, alpha: float, centre: np.ndarray
     >>> free_shares(*gram(x, t, np.ones(2)), 0.0, t.mean(axis=0)).round(6)
     array([[0.9, 0.1], [0.4, 0.6]])
     """
-    eye = alpha * np.eye(len(xx))
-    return np.linalg.lstsq(xx + eye, xt + alpha * centre[None, :], rcond=1e-12)[0]
+    apart = xt - xx.sum(axis=1, keepdims=True) * centre
+    return centre + np.linalg.lstsq(xx + alpha * np.eye(len(xx)), apart, rcond=1e-12)[0]
 
 
 def residual_covariance(
@@ -182,7 +182,7 @@ def simplex_shares(
     curved = xx + alpha * np.eye(len(xx))
     linear = xt + alpha * centre[None, :]
     step = 1.0 / max(np.linalg.eigvalsh(curved)[-1], 1e-300)
-    b = project_rows(np.linalg.lstsq(curved, linear, rcond=1e-12)[0])
+    b = project_rows(free_shares(xx, xt, alpha, centre))
     ahead, momentum, objectives, change = b, 1.0, [], np.inf
     for _ in range(max_iter):
         new = project_rows(ahead - step * (curved @ ahead - linear))

@@ -98,8 +98,9 @@ def _difference(context: Context, order: np.ndarray, real: list[int], of_voters:
     shares, draws, ends = est.shares_, est.draws(2000, context.random_state).values, {}
     if of_voters:
         away = np.array(no_candidates(est.col_names_))
-        (_, voted), (_, drawn) = among_voters(shares, away), among_voters(draws, away)
-        value, gap = (v[..., one, real.index(c)] - v[..., two, real.index(c)] for v in (voted, drawn))
+        drawn = among_voters(draws, away)[1][..., real.index(c)]
+        gap = drawn[:, one] - drawn[:, two]
+        value = gap.mean()
     else:
         value, gap = (v[..., one, c] - v[..., two, c] for v in (shares, draws))
         ends["lower_bound"] = float(est.lower_bound_[one, c] - est.upper_bound_[two, c])
