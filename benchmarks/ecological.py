@@ -415,7 +415,7 @@ def row_error(kinds=(("classical", 0.1), ("classical", 0.3)), draws=34):
         exact, stated, true = uncertain_rows(seed, kind, relative, *shape)
         apart = true - true.mean(axis=0)
         ways = {"exact": (exact, {}), "row_sd": (stated, {})}
-        ways["row_sd, not corrected"] = stated, {"regression_calibration": False}
+        ways["row_sd, not corrected"] = stated, {"row_error": "uncorrected"}
         ways["row_sd, row_error berkson"] = stated, {"row_error": "berkson"}
         for used, (m, options) in ways.items():
             est = EcologicalEM(**options).fit(m)

@@ -39,7 +39,7 @@ def errors(n: int, correlation: np.ndarray, seed: int, covariance: str) -> dict[
     b, x = units(n, correlation, seed)
     t = (x * b).sum(axis=1)
     began = time.process_time()
-    est = King(strategy="multivariate", covariance=covariance, n_draws=100, max_iter=160)
+    est = King(strategy={"equal": "multivariate"}.get(covariance, covariance), n_draws=100, max_iter=160)
     est.fit(Margins(1000 * x, 1000 * np.column_stack([t, 1 - t])))
     true = (x * b).sum(axis=0) / x.sum(axis=0)
     unit = np.sqrt((x * (est.cells_[:, :, 0] - b) ** 2).sum() / x.sum())

@@ -60,13 +60,14 @@ def test_same_seed_same_draws():
 
 def test_covariates_enter_and_unknown_ones_are_refused():
     m, _ = counties()
-    est = King(covariates_b=["z"], covariates_w=["z"], n_draws=20).fit(m)
+    est = King(covariates=["z"], n_draws=20).fit(m)
     assert est.phi_.shape == (7,)
-    with pytest.raises(UnknownName, match="covariates_b names 'q'"):
-        King(covariates_b=["q"]).fit(m)
+    assert King(covariates=([], ["z"]), n_draws=20).fit(m).phi_.shape == (6,)
+    with pytest.raises(UnknownName, match="'q'"):
+        King(covariates=["q"]).fit(m)
     bare = Margins(m.rows, m.cols)
-    with pytest.raises(UnknownName, match="these margins have none"):
-        King(covariates_w=["z"]).fit(bare)
+    with pytest.raises(UnknownName, match="'z'"):
+        King(covariates=(None, ["z"])).fit(bare)
 
 
 def test_assumptions_are_tested_with_a_verdict():
@@ -115,7 +116,6 @@ def test_disagreement_between_decompositions_is_told():
         ({"erho": -1}, "erho"),
         ({"strategy": "guess"}, "strategy"),
         ({"n_draws": 1}, "n_draws"),
-        ({"proposal_scale": 0}, "proposal_scale"),
         ({"max_iter": 0}, "max_iter"),
     ],
 )
@@ -129,7 +129,7 @@ def test_one_outcome_and_covariates_for_tables_are_refused():
         King().fit(Margins([[5, 5], [3, 8], [9, 1], [4, 4]], [[10], [11], [10], [8]]))
     m, _ = three_by_three()
     with pytest.raises(DataError, match="Covariates are for 2 x 2"):
-        King(covariates_b=["z"]).fit(m)
+        King(covariates=["z"]).fit(m)
 
 
 @pytest.mark.skipif(not public_data.present(), reason=public_data.REASON)

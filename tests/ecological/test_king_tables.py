@@ -7,7 +7,7 @@ import pytest
 
 from sumwise import Margins
 from sumwise.ecological import King, king_tables
-from sumwise.ecological.kernels.king import KingPriors
+from sumwise.ecological.kernels.king import KingData, KingPriors, simulate
 from sumwise.ecological.kernels.king_multivariate import natural
 from sumwise.ecological.king_tables import fit_iterated, fit_multivariate
 from sumwise.errors import DataError, NotConverged
@@ -59,13 +59,18 @@ def test_multivariate_on_two_by_two_is_king():
     x[:2], b[2], w[2] = (0.0, 1.0), 1.0, 1.0  # units of one group, and one that chose alike
     t = x * b + (1 - x) * w
     m = Margins(500 * np.stack([x, 1 - x], axis=1), 500 * np.stack([t, 1 - t], axis=1))
-    two = King(n_draws=400, proposal_scale=1.0).fit(m)
+    two = King(n_draws=400).fit(m)
     done = fit_multivariate(m, KingPriors(), 400, 500, np.random.default_rng(1))
     np.testing.assert_allclose(done.fit.answer, two.phi_, atol=0.4)  # a mode is known to part of its standard errors
-    error = 5 * np.sqrt((two.draws_.var(axis=0) + done.draws.var(axis=0)) / 100)
-    assert (np.abs(done.draws.mean(axis=0) - two.draws_.mean(axis=0)) < error).all()
+    none = np.zeros((60, 0))
+    phi = rng.multivariate_normal(two.phi_, two.phi_covariance_, 400)  # King's programs propose half as wide
+    sides = simulate(phi, KingData(x, t, np.ones(60), none, none), rng=rng)
+    totals = np.stack([sides[0] @ x / x.sum(), sides[1] @ (1 - x) / (1 - x).sum()], axis=1)
+    first = done.draws[:, :, 0]
+    error = 5 * np.sqrt((totals.var(axis=0) + first.var(axis=0)) / 100)
+    assert (np.abs(first.mean(axis=0) - totals.mean(axis=0)) < error).all()
     assert error.max() < 0.02
-    np.testing.assert_allclose(done.draws.std(axis=0), two.draws_.std(axis=0), rtol=0.3)
+    np.testing.assert_allclose(first.std(axis=0), totals.std(axis=0), rtol=0.3)
 
 
 @pytest.mark.check
@@ -92,7 +97,7 @@ def test_a_full_covariance_finds_what_one_correlation_cannot():
 def test_a_full_covariance_needs_units():
     rows = np.random.default_rng(0).dirichlet(np.ones(3), 40) * 100
     m = Margins(rows, rows @ [[0.6, 0.4], [0.2, 0.8], [0.5, 0.5]])
-    with pytest.raises(DataError, match="of 3 shares has 9 parameters; there are 40 units. Hint: covariance='equal'"):
+    with pytest.raises(DataError, match="has 9 parameters; there are 40 units. Hint: strategy='multivariate'"):
         fit_multivariate(m, KingPriors(), 20, 10, None, full=True)
 
 

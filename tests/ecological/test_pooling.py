@@ -98,7 +98,7 @@ def test_uncertain_groups_widen_intervals_of_pooled_contests(monkeypatch, correc
     common = rng.dirichlet(np.ones(3), 3)
     made = {k: contest(rng, common)[0] for k in range(4)}
     made[0] = Margins(made[0].rows, made[0].cols, row_sd=np.full(made[0].rows.shape, 20.0))
-    method = EcologicalEM(regression_calibration=corrected)
+    method = EcologicalEM(row_error="classical" if corrected else "uncorrected")
     noisy = method.fit(Contests(made))[0]
     assert noisy.pooling_ == "pooled"
     monkeypatch.setattr(EcologicalEM, "_measurement_error", lambda *_: (None, None))

@@ -91,7 +91,7 @@ def test_prediction_adds_up_and_covers_units_like_those_fitted():
 
 METHODS = [
     EcologicalEM(),
-    EcologicalEM(method="normal", symmetric=True),
+    EcologicalEM(method="normal"),
     Goodman(),
     Bounds(),
     MultinomialDirichlet(n_draws=20, max_draws=20, n_chains=2),

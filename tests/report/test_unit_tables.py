@@ -36,7 +36,7 @@ def test_first_choices_leave_abstention_out():
     cols = np.column_stack([base.cols, 3 * base.totals])
     est = EcologicalEM().fit(Margins(4 * base.rows, cols, col_names=["yes", "no", "no vote"]))
     found = first_choices(est)
-    real = est.shares_[:, :2] / est.shares_[:, :2].sum(axis=1, keepdims=True)  # of those who voted
+    real = turnout(est).choice.values  # of those who voted
     assert found["first choice"].tolist() == [est.col_names_[c] for c in real.argmax(axis=1)]
     np.testing.assert_allclose(found["support"], real.max(axis=1))
     voted = est.group_sizes_ * est.shares_[:, :2].sum(axis=1)

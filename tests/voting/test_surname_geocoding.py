@@ -48,8 +48,8 @@ def test_uncertain_groups_widen_intervals_and_other_methods_warn():
     assert (m.row_sd > 0).all()
     noisy = Margins(m.rows, m.cols, row_sd=6 * m.row_sd)
     plain = EcologicalEM().fit(Margins(m.rows, m.cols))
-    for corrected in (False, True):
-        est = EcologicalEM(regression_calibration=corrected).fit(noisy)
+    for kind in ("uncorrected", "classical"):
+        est = EcologicalEM(row_error=kind).fit(noisy)
         by_chance = [np.sqrt(e.shares_ * (1 - e.shares_)) for e in (est, plain)]  # a correction moves shares, too
         wider = est.standard_errors_ / by_chance[0] / (plain.standard_errors_ / by_chance[1])
         assert (wider > 1.05).all()

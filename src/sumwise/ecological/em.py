@@ -11,7 +11,8 @@ import numpy as np
 from sumwise import checks
 from sumwise.contests import Contests
 from sumwise.ecological.contextual_error import ContextualError, contextual_error, draw_tables
-from sumwise.ecological.identification import check_identified, relative_weights
+from sumwise.ecological.identification import check_identified, relative_weights, typical_size
+from sumwise.ecological.kernels import BLOCK, LEAST
 from sumwise.ecological.kernels.batched_raking import MANY_CONTESTS, compiled_kernels
 from sumwise.ecological.kernels.classic_em import ALGORITHMS
 from sumwise.ecological.kernels.covariate_em import covariate_shares
@@ -28,14 +29,9 @@ from sumwise.fit import Fit, warn_not_converged
 from sumwise.margins import Margins
 from sumwise.progress import track
 
-GUESS = 0.005  # overdispersion at the start, from which the fit's own is found
-MANY = 4000  # units from which a fit starts from some of them and takes Newton steps
 COMPOSED = 0.99  # R squared of a covariate on composition: in simulations intervals hold up to .95 and in .86 at .99
-N_NEAR = 30  # steps on a part of the units before Newton steps
-N_REFIT = 200  # EM steps of a fit that starts near its answer
 DOUBT = 0.5  # of the correction for noisy counts: a stated row_sd may be wrong by about a quarter
 UNRELIABLE = 0.2  # part of a group's variation between units that is not noise, below which a fit warns
-FIRST_WEIGHT = 0.5  # of the determinant at most, in the first fit, which finds the overdispersion
 
 
 class _Data(NamedTuple):
@@ -71,14 +67,8 @@ class EcologicalEM(EcologicalEstimator):
     ----------
     method : {"entropic", "multinomial", "normal"}, default "entropic"
         Ours, or the two classic algorithms for comparison (raked to the margins at the end).
-    symmetric : bool, default False
-        For the classic algorithms: average with the fit that takes columns as groups. Ours is nearly symmetric.
-    determinant : float, default 1.3
-        Weight of the log determinant; 1 is the Laplace approximation to the likelihood, 0 leaves it out.
-    prior : float, default 1.1
+    prior : float, default 1.0
         Pseudo-count per cell: how many people's worth of data the prior counts for.
-    dispersion : float or None, default None
-        Overdispersion of units, found from the data if None.
     max_iter : int >= 1, default 500
     tol : float > 0, default 1e-4
         Largest change of a share in a step at which to stop.
@@ -93,22 +83,21 @@ class EcologicalEM(EcologicalEstimator):
         Whether intervals allow for groups that behave differently from place to place, which margins hardly show.
         Without it they allow for chance alone, and are marked "model only": use this only if your covariates explain
         all aggregation bias.
-    regression_calibration : bool, default True
-        Where margins have ``row_sd``: fit to the expected counts by group given the observed ones, which noise makes
-        more different between units than the true ones are. Without it, differences between groups are
-        underestimated (attenuation), and intervals include that.
-    row_error : {"classical", "berkson"}, default "classical"
+    row_error : {"classical", "berkson", "uncorrected"}, default "classical"
         Which kind of error ``row_sd`` is. Classical: counts are the truth plus noise, as from a survey or with noise
-        for disclosure avoidance; they are corrected. Berkson: the truth varies around the counts, as around sums of
-        voters' probabilities (`uncertain_margins`) or an area's mean given to all of its units; nothing is attenuated,
-        and intervals alone allow for it.
+        for disclosure avoidance, and more different between units than the true ones are; the fit is to the expected
+        counts by group given the observed ones (regression calibration). Berkson: the truth varies around the counts,
+        as around sums of voters' probabilities (`uncertain_margins`) or an area's mean given to all of its units;
+        nothing is attenuated, and intervals alone allow for it. Uncorrected: as classical, but fitted to the counts as
+        they are: differences between groups are underestimated (attenuation), and intervals include that.
 
     Attributes
     ----------
     common_shares_ : ndarray of shape (R, C)
         The shares that all units are distorted from.
     overdispersion_ : float
-        What was found for `dispersion`.
+        How much more units vary than multinomial draws: the variance of a unit of N people is ``1 + overdispersion_ *
+        (N - 1)`` times as large.
     standard_errors_ : ndarray of shape (R, C)
         Of `shares_`: chance, contextual effects and errors of the groups' counts.
     slope_deviation_ : float
@@ -168,15 +157,11 @@ class EcologicalEM(EcologicalEstimator):
     uses_row_sd = True
 
     method: str = "entropic"
-    symmetric: bool = False
-    determinant: float = 1.3
-    prior: float = 1.1
-    dispersion: Any = None
+    prior: float = 1.0
     max_iter: int = 500
     tol: float = 1e-4
     correction: str = "auto"
     covariates: Any = None
-    regression_calibration: bool = True
     context: bool = True
     row_error: str = "classical"
 
@@ -190,7 +175,7 @@ class EcologicalEM(EcologicalEstimator):
         if isinstance(margins, Contests):
             return self._fit_contests(margins)
         check_identified(margins)
-        typical = float(np.median(margins.totals[margins.totals > 0]))
+        typical = typical_size(margins)
         if typical <= 1:
             warnings.warn(
                 f"A typical unit has {typical:.3g} people. These counts are taken as people, of whom a unit that small "
@@ -220,9 +205,7 @@ class EcologicalEM(EcologicalEstimator):
 
     def _expected(self, data: _Data) -> _Data:
         """The data with expected counts by group in place of noisy ones."""
-        if not self.regression_calibration or self.row_error == "berkson":
-            return data
-        if data.row_sd is None or not data.row_sd.any():
+        if self.row_error != "classical" or data.row_sd is None or not data.row_sd.any():
             return data
         return data._replace(rows=calibrated_rows(data.rows, data.row_sd, data.weight, data.covariates).rows)
 
@@ -284,11 +267,8 @@ class EcologicalEM(EcologicalEstimator):
         if self.correction not in ("auto", True, False):
             raise DataError(f"correction is {self.correction!r}.", hint='"auto", True or False.')
         checks.choice(self.method, "method", ("entropic", *ALGORITHMS))
-        for name in ("determinant", "prior"):
-            checks.at_least(getattr(self, name), name, 0, whole_number=False)
-        if self.dispersion is not None:
-            checks.at_least(self.dispersion, "dispersion", 0, whole_number=False)
-        checks.choice(self.row_error, "row_error", ("classical", "berkson"))
+        checks.at_least(self.prior, "prior", 0, whole_number=False)
+        checks.choice(self.row_error, "row_error", ("classical", "berkson", "uncorrected"))
         checks.at_least(self.max_iter, "max_iter", 1)
         checks.positive(self.tol, "tol")
         if self.covariates is not None and self.method != "entropic":
@@ -330,19 +310,16 @@ class EcologicalEM(EcologicalEstimator):
 
     def _fit_entropic(self, data: _Data) -> tuple[np.ndarray, bool, float]:
         start = np.tile(data.cols.sum(axis=0) / data.cols.sum(), (data.rows.shape[1], 1))
-        guess = GUESS if self.dispersion is None else float(self.dispersion)
         part = data
-        if len(data.rows) > MANY:  # some of the units suffice to start near the answer and to see how much units vary
-            part = data.some(np.arange(0, len(data.rows), -(-len(data.rows) // (MANY // 2))), as_all=True)
-        first = self._solve(part, start, guess, min(FIRST_WEIGHT, self.determinant), tol=max(self.tol, 1e-3))
-        self.overdispersion_ = guess
-        if self.dispersion is None:
-            n, free = len(part.cols), np.count_nonzero(part.cols.any(axis=0)) - 1.0  # free outcomes of a unit
-            used = min(part.rows.shape[1] * free, n * free / 2)
-            self.overdispersion_ = dispersion(2 * first.divergence, np.full(n, free), part.rows.sum(axis=1), used)
+        if len(data.rows) > BLOCK:  # some of the units suffice to start near the answer and to see how much units vary
+            part = data.some(np.arange(0, len(data.rows), -(-len(data.rows) // (BLOCK // 2))), as_all=True)
+        first = self._solve(part, start, rho=0.0, tol=max(self.tol, 1e-3))
+        n, free = len(part.cols), np.count_nonzero(part.cols.any(axis=0)) - 1.0  # free outcomes of a unit
+        used = min(part.rows.shape[1] * free, n * free / 2)
+        self.overdispersion_ = dispersion(2 * first.divergence, np.full(n, free), part.rows.sum(axis=1), used)
         vars(self).pop("newton_inverse_", None)
         if part is data:
-            done = self._solve(data, np.exp(first.log_shares), self.overdispersion_, self.determinant)
+            done = self._solve(data, np.exp(first.log_shares), self.overdispersion_)
         else:
             done = self._solve_many(data, part, np.exp(first.log_shares))
         if data.covariates is not None:
@@ -357,51 +334,43 @@ class EcologicalEM(EcologicalEstimator):
         )
         return np.exp(done.log_shares), done.converged, change
 
-    def _problem(self, data: _Data, rho: float, gamma: float) -> RakingProblem:
+    def _problem(self, data: _Data, rho: float) -> RakingProblem:
         inflation = 1 + rho * float(data.rows.sum()) / max(len(data.rows), 1)  # of the variance of a unit of mean size
-        alpha = self.prior * inflation
-        return RakingProblem(data.rows, data.cols, data.weight, rho, float(gamma), alpha)
+        return RakingProblem(data.rows, data.cols, data.weight, rho, alpha=self.prior * inflation)
 
     def _solve_many(self, data: _Data, part: _Data, start: np.ndarray) -> SharesSolution:
         """The solution on all units from that on a part of them, by Newton steps where these succeed."""
-        rho, gamma = self.overdispersion_, self.determinant
-        near = self._solve(part, start, rho, gamma, max_iter=N_NEAR if data.covariates is None else None)
+        rho = self.overdispersion_
+        near = self._solve(part, start, rho)
         if data.covariates is None:
             for units in (part, data):  # the factor improves near the solution
-                self.newton_inverse_ = newton_inverse(self._problem(part, rho, gamma), near.log_shares)
+                self.newton_inverse_ = newton_inverse(self._problem(part, rho), near.log_shares)
                 near = self._solve_near(units, np.exp(near.log_shares))
                 if units is data and near.converged:
                     return near
-        return self._solve(data, np.exp(near.log_shares), rho, gamma)
+        return self._solve(data, np.exp(near.log_shares), rho)
 
     def _solve_near(self, data: _Data, start: np.ndarray) -> SharesSolution:
         """The solution on data like those that were fitted, by Newton steps."""
-        problem = self._problem(data, self.overdispersion_, self.determinant)
+        problem = self._problem(data, self.overdispersion_)
         return newton_shares(problem, start, self.newton_inverse_, tol=self.tol)
 
-    def _solve(self, data: _Data, start, rho, gamma, tol=None, max_iter=None) -> SharesSolution:
-        problem = self._problem(data, rho, gamma)
-        limits: Any = {"max_iter": max_iter or self.max_iter, "tol": tol or self.tol}
+    def _solve(self, data: _Data, start, rho, tol=None) -> SharesSolution:
+        problem = self._problem(data, rho)
+        limits: Any = {"max_iter": self.max_iter, "tol": tol or self.tol}
         if data.covariates is None:
             return common_shares(problem, start, **limits)
         return covariate_shares(problem, start, data.covariates, slopes=getattr(self, "slopes_", None), **limits)
 
     def _fit_classic(self, data: _Data) -> tuple[np.ndarray, bool, float]:
-        shares, steps, change = self._run_classic(data.rows, data.cols, data.weight)
-        if self.symmetric:
-            back, more, other = self._run_classic(data.cols, data.rows, data.weight)
-            first = _totals(data, rake(data.rows, data.cols, _log(shares)))
-            second = _totals(data, rake(data.cols, data.rows, _log(back)).transpose(0, 2, 1), of_cols=True)
-            shares = (first + second) / np.maximum((first + second).sum(axis=1, keepdims=True), 1e-300)
-            steps, change = steps + more, max(change, other)
+        start = np.tile(data.cols.sum(axis=0) / data.cols.sum(), (data.rows.shape[1], 1))
+        classic = ALGORITHMS[self.method]
+        limits = np.maximum(start, LEAST), self.max_iter, self.tol
+        shares, steps, change = classic(data.rows, data.cols, data.weight, *limits)
         self.overdispersion_ = 0.0
         converged = change < self.tol
         self.fit_ = Fit(answer=shares, n_iter=steps, converged=converged, history={"change": [change]})
         return shares, converged, change
-
-    def _run_classic(self, rows, cols, weight):
-        start = np.tile(cols.sum(axis=0) / cols.sum(), (rows.shape[1], 1))
-        return ALGORITHMS[self.method](rows, cols, weight, np.maximum(start, 1e-9), self.max_iter, self.tol)
 
     def _store_errors(self, data: _Data, scale: float = 1.0, moved: np.ndarray | None = None) -> None:
         """The error of `shares_` by the units fitted, times `scale` where other contests have `moved` them."""
@@ -439,7 +408,7 @@ class EcologicalEM(EcologicalEstimator):
             return each.mean(axis=1), None
         corrected = data._replace(rows=calibrated_rows(data.rows, data.row_sd, data.weight, data.covariates).rows)
         moved = self._refit(corrected._replace(row_sd=None)) - self._refit(data._replace(row_sd=None))
-        return each.mean(axis=1), (DOUBT if self.regression_calibration else 1.0) * moved
+        return each.mean(axis=1), (DOUBT if self.row_error == "classical" else 1.0) * moved
 
     def _refit(self, data: _Data) -> np.ndarray:
         """Row shares (R, C) over all units of `data` by a fit near the one that is stored."""
@@ -449,8 +418,7 @@ class EcologicalEM(EcologicalEstimator):
             near = self._solve_near(counted, start)
             start = np.exp(near.log_shares)
         if near is None or not near.converged:
-            tol = max(self.tol, 3e-4)
-            near = self._solve(counted, start, self.overdispersion_, self.determinant, tol=tol, max_iter=N_REFIT)
+            near = self._solve(counted, start, self.overdispersion_)
         size = np.maximum(data.rows.sum(axis=0)[:, None], 1e-300)
         return _totals(data, rake(data.rows, data.cols, near.log_shares)) / size
 
@@ -503,8 +471,8 @@ def chosen_covariates(margins: Margins, chosen: Any) -> list[str]:
 
 
 def _log(shares: np.ndarray) -> np.ndarray:
-    kept = np.maximum(shares, 1e-8)
-    return np.log(kept / kept.sum(axis=1, keepdims=True))
+    positive = np.maximum(shares, LEAST)
+    return np.log(positive / positive.sum(axis=1, keepdims=True))
 
 
 def _with_rows(data: _Data, expected: np.ndarray) -> np.ndarray:
@@ -514,6 +482,6 @@ def _with_rows(data: _Data, expected: np.ndarray) -> np.ndarray:
     return cells_of_table(data.rows, data.cols, rake_table(shares * rows[:, None], rows, cols))
 
 
-def _totals(data: _Data, cells: np.ndarray, of_cols: bool = False) -> np.ndarray:
-    """Counts (R, C) over all units from shares of rows, or from shares of columns."""
-    return np.einsum("ic,irc->rc", data.cols, cells) if of_cols else np.einsum("ir,irc->rc", data.rows, cells)
+def _totals(data: _Data, cells: np.ndarray) -> np.ndarray:
+    """Counts (R, C) over all units from row shares."""
+    return np.einsum("ir,irc->rc", data.rows, cells)

@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 
+from sumwise.ecological.kernels import ROUNDING
 from sumwise.errors import DataError, ModelWarning
 from sumwise.margins import Margins
 
@@ -13,7 +14,6 @@ HINT = "Bounds() holds whatever the model."
 EXPECTED = 20.0  # votes by units of similar composition, where none is no chance
 COPIED = 50  # people of a unit whose counts all equal those of another by more than chance
 UNKNOWN = 0.5  # standard error of a share that units can't identify: intervals are about as wide as the bounds
-ZERO_SINGULAR_VALUE = 1e-8  # singular value of row shares, per root of their number, that is 0 up to rounding
 LIKE, SOME, COMPARED = 0.1, 0.05, 60  # L1 distance of compositions; part of units to speak of; units that are compared
 
 
@@ -40,7 +40,7 @@ def doubts(margins: Margins) -> list[str]:
     spread = float(np.abs(full.row_shares - full.row_shares.mean(axis=0)).max())
     if spread < 1e-9:
         return [f"All {n} units have the same row shares: group differences are not identifiable."]
-    rank = int(np.linalg.matrix_rank(full.row_shares, tol=ZERO_SINGULAR_VALUE * np.sqrt(n)))
+    rank = int(np.linalg.matrix_rank(full.row_shares, tol=ROUNDING * np.sqrt(n)))
     if rank < n_rows:
         unknown = [name for name, none in zip(margins.row_names, unidentified_groups(full.rows)) if none]
         which = " and ".join(map(repr, unknown)) if len(unknown) < 4 else f"{len(unknown)} groups"
@@ -65,6 +65,11 @@ def counted_units(margins: Margins) -> Margins:
     ['a']
     """
     return margins[(margins.totals > 0) & (margins.weights > 0)]
+
+
+def typical_size(margins: Margins) -> float:
+    """How many people a typical unit has, the median of those that are not empty; shares have one or less."""
+    return float(np.median(margins.totals[margins.totals > 0]))
 
 
 def relative_weights(margins: Margins) -> np.ndarray:
@@ -96,8 +101,8 @@ def unidentified_groups(rows: np.ndarray) -> np.ndarray:
     totals = rows.sum(axis=1, keepdims=True)
     shares = rows[totals[:, 0] > 0] / totals[totals[:, 0] > 0]
     _, values, axes = np.linalg.svd(shares / np.sqrt(max(len(shares), 1)), full_matrices=False)
-    spanned = axes[values > ZERO_SINGULAR_VALUE]
-    return 1 - (spanned**2).sum(axis=0) > ZERO_SINGULAR_VALUE
+    spanned = axes[values > ROUNDING]
+    return 1 - (spanned**2).sum(axis=0) > ROUNDING
 
 
 def copied_units(margins: Margins) -> np.ndarray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,14 +19,13 @@ from sumwise.ecological.identification import (
 )
 from sumwise.ecological.kernels import king as kernel
 from sumwise.ecological.kernels import king_checks
-from sumwise.ecological.king_tables import fit_iterated, fit_multivariate
+from sumwise.ecological.king_tables import UNITS_PER_PARAMETER, fit_iterated, fit_multivariate
 from sumwise.ecological.result import EcologicalEstimator, anywhere, drawn_again
-from sumwise.errors import DataError, ModelWarning, NotConverged, UnknownName
+from sumwise.errors import DataError, ModelWarning, NotConverged
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.margins import Margins
 from sumwise.progress import Progress
 
-FEW_UNITS = 30  # below which draws cover far less than they should: benchmarks/ecological_simulated.py at 0286d963
 PARAMETERS = (
     "mean of the first group",
     "mean of the second group",
@@ -51,21 +50,15 @@ class King(EcologicalEstimator):
     erho, esigma, ebeta : float, default 0.5
         Priors: the standard deviation of the transformed correlation, of the standard deviations, and how fast means
         outside [0, 1] are penalised, by ``d**2 / (2 * ebeta)``; 0 leaves a prior out.
-    covariates_b, covariates_w : list of str or None, default None
-        Covariates of `margins` that move the mean of the first and of the second group.
-    strategy : {"iterated", "multivariate"}, default "iterated"
+    covariates : list of str, pair of such lists or None, default None
+        Covariates of `margins` that move the means of both groups; or, as a pair, those of the first and of the second.
+    strategy : {"iterated", "multivariate", "full"}, default "iterated"
         For tables larger than 2 x 2: every cell by two 2 x 2 tables (its row against the rest by its column against
         the rest, seen from the rows and seen from the columns), which may disagree; or a truncated normal of all
-        shares at once, for tables of up to 20 free shares, R (C - 1). See Notes.
-    covariance : {"equal", "full"}, default "equal"
-        For the multivariate strategy: one correlation between rows and one between outcomes, or one for every two
-        shares, which takes at least five units for each parameter.
+        shares at once, for tables of up to 20 free shares, R (C - 1), with one correlation between rows and one between
+        outcomes ("multivariate"), or one for every two shares, which takes at least six units for each parameter
+        ("full"). See Notes.
     n_draws : int >= 10, default 1000
-    proposal_scale : float > 0, default 0.5
-        Importance sampling proposes from a normal with this multiple of the asymptotic standard errors. 0.5 is what
-        King's programs do, and keeps to the centre of the posterior; 1.0 reaches its tails, and moves estimates
-        where the posterior is skewed. The multivariate strategy draws from the normal about the mode, and has no use
-        for it.
     max_iter : int >= 1, default 500
     random_state : int, Generator or None, default 0
         Draws follow the order of units and groups; another order gives another approximation.
@@ -91,15 +84,15 @@ class King(EcologicalEstimator):
 
     Notes
     -----
-    The multivariate strategy takes the largest outcome as the rest of each row. The other shares are normal, truncated
-    to the rows' simplices, with a mean and a standard deviation each, one correlation between rows and one between
-    outcomes (``covariance="equal"``) or one per pair of shares (``"full"``). The mode of the margins' posterior is
-    found by scoring on units' tables that are sampled exactly, cycle by cycle; parameters are then drawn from the
-    normal about it. Only the truncation constant is estimated, on fixed quasi-random points. Standard deviations are
-    held between 0.05 and 1 and correlations on King's scale between -1 and 1; a prior keeps means near [0, 1].
-    Estimates are often good, but draws treat the model as true and are narrow: on contests whose cells were counted,
-    95% intervals covered 58% to 78%, and with few units about half of the truth even of data from the model (a fit to
-    fewer than 30 units warns). `EcologicalEM` has intervals that allow for shares that depend on composition.
+    The multivariate strategy takes the largest outcome as the rest of each row. The other shares are normal,
+    truncated to the rows' simplices, with a mean and a standard deviation each, and their correlations. The mode of
+    the margins' posterior is found by scoring on units' tables that are sampled exactly, cycle by cycle; parameters
+    are then drawn from the normal about it. Only the truncation constant is estimated, on fixed quasi-random
+    points. Standard deviations are held between 0.05 and 1 and correlations on King's scale between -1 and 1; a
+    prior keeps means near [0, 1]. Estimates are often good, but draws treat the model as true and are narrow: on
+    contests whose cells were counted, 95% intervals covered 58% to 78%, and with few units about half of the truth
+    even of data from the model (a fit to fewer than 30 units warns). `EcologicalEM` has intervals that allow for
+    shares that depend on composition.
 
     See Also
     --------
@@ -126,12 +119,9 @@ class King(EcologicalEstimator):
     erho: float = 0.5
     esigma: float = 0.5
     ebeta: float = 0.5
-    covariates_b: Any = None
-    covariates_w: Any = None
+    covariates: Any = None
     strategy: str = "iterated"
-    covariance: str = field(default="equal", kw_only=True)
     n_draws: int = 1000
-    proposal_scale: float = 0.5
     max_iter: int = 500
     random_state: int = 0
 
@@ -154,7 +144,7 @@ class King(EcologicalEstimator):
             self._fit_tables(margins, rng)
         full = counted_units(margins)
         self.unidentified_ = unidentified_groups(full.rows) | (len(full) <= margins.n_rows)
-        if len(full) < FEW_UNITS:
+        if len(full) < 5 * UNITS_PER_PARAMETER:
             units = f"there are {len(full)} units" if len(full) > 1 else "there is 1 unit"
             warnings.warn(
                 f"King's model has five parameters for every two groups, and {units}: its intervals hardly allow for "
@@ -169,22 +159,15 @@ class King(EcologicalEstimator):
             checks.at_least(getattr(self, name), name, 0, whole_number=False)
         checks.at_least(self.n_draws, "n_draws", 10)
         checks.at_least(self.max_iter, "max_iter", 1)
-        checks.positive(self.proposal_scale, "proposal_scale")
-        checks.choice(self.strategy, "strategy", ("iterated", "multivariate"))
-        checks.choice(self.covariance, "covariance", ("equal", "full"))
+        checks.choice(self.strategy, "strategy", ("iterated", "multivariate", "full"))
 
     def _priors(self) -> kernel.KingPriors:
         return kernel.KingPriors(float(self.erho), float(self.esigma), float(self.ebeta))
 
     def _fit_two(self, margins: Margins, rng: np.random.Generator) -> None:
         full = margins[margins.totals > 0]
-        data = kernel.KingData(
-            np.ascontiguousarray(full.row_shares[:, 0]),
-            np.ascontiguousarray(full.col_shares[:, 0]),
-            relative_weights(full),
-            _covariates(full, self.covariates_b, "covariates_b"),
-            _covariates(full, self.covariates_w, "covariates_w"),
-        )
+        sides = np.ascontiguousarray(full.row_shares[:, 0]), np.ascontiguousarray(full.col_shares[:, 0])
+        data = kernel.KingData(*sides, relative_weights(full), *_covariates(full, self.covariates))
         priors = self._priors()
         with Progress("Steps", 3) as progress:
             phi, covariance, record, course = kernel.maximise(data, priors, self.max_iter)
@@ -195,9 +178,7 @@ class King(EcologicalEstimator):
                 warn_not_converged(record.nit, distance, kernel.DISTANCE, hint="raise max_iter, or tighten the priors.")
             self.phi_, self.phi_covariance_ = phi, covariance
             self._warn_of_unanimous(data, priors)
-            draws, self.effective_draws_ = kernel.resample(
-                phi, covariance, data, priors, self.n_draws, self.proposal_scale, rng=rng
-            )
+            draws, self.effective_draws_ = kernel.resample(phi, covariance, data, priors, self.n_draws, rng=rng)
             progress.step()
             first, second = kernel.simulate(draws, data, rng=rng)
         sizes = full.rows
@@ -239,14 +220,14 @@ class King(EcologicalEstimator):
             )
 
     def _fit_tables(self, margins: Margins, rng: np.random.Generator) -> None:
-        if self.covariates_b or self.covariates_w:
+        if self.covariates:
             raise DataError("Covariates are for 2 x 2 tables.", hint="merge groups and outcomes, or leave them out.")
-        if self.strategy == "multivariate":
-            full = self.covariance == "full"
+        if self.strategy != "iterated":
+            full = self.strategy == "full"
             done = fit_multivariate(margins, self._priors(), self.n_draws, self.max_iter, rng, full)
             self.integration_error_ = done.integration_error
         else:
-            done = fit_iterated(margins, self._priors(), self.n_draws, self.proposal_scale, self.max_iter, rng)
+            done = fit_iterated(margins, self._priors(), self.n_draws, self.max_iter, rng)
             self.disagreement_ = done.disagreement
             if done.disagreement > 0.05:
                 warnings.warn(
@@ -326,14 +307,17 @@ def _test_result(statistic: float, p_value: float, claim: str) -> dict[str, Any]
     return {"statistic": statistic, "p_value": p_value, "claim": claim, "verdict": verdict}
 
 
-def _covariates(margins: Margins, names: Any, parameter: str) -> np.ndarray:
-    """The covariates of that name, centred, (n, k)."""
-    if not names:
-        return np.zeros((len(margins), 0))
-    known = margins.covariate_names or ()
-    missing = [name for name in names if name not in known]
-    if missing or margins.covariates is None:
-        hint = f"the covariates are {', '.join(known)}." if known else "these margins have none."
-        raise UnknownName(f"{parameter} names {missing[0] if missing else names[0]!r}, which isn't there.", hint=hint)
-    z = margins.covariates[:, [known.index(name) for name in names]]
-    return z - z.mean(axis=0)
+def _covariates(margins: Margins, names: Any) -> list[np.ndarray]:
+    """The centred covariates (n, k) of the first and of the second group's mean."""
+    both = list(names or ())
+    pair = both if len(both) == 2 and not any(isinstance(part, str) for part in both) else [both, both]
+    known, found = list(map(str, margins.covariate_names or ())), []
+    for part in pair:
+        chosen = list(part or ())
+        for name in chosen:
+            checks.known(str(name), known, "covariate")
+        values = np.zeros((len(margins), 0))
+        if chosen and margins.covariates is not None:
+            values = margins.covariates[:, [known.index(str(name)) for name in chosen]]
+        found.append(values - values.mean(axis=0))
+    return found

@@ -19,7 +19,9 @@ from sumwise.margins import Margins
 from sumwise.progress import track
 
 MAX_FREE_SHARES = 20  # free shares in the multivariate strategy
-MIN_UNITS_PER_PARAMETER = 5  # units for each parameter of a full covariance
+# With fewer units for each parameter draws cover far less than they should (30 for the five of 2 x 2 tables):
+# benchmarks/ecological_simulated.py at 0286d963.
+UNITS_PER_PARAMETER = 6
 STEPS, TRIES = 160, 3  # of the climb to the mode, and how often it may begin
 DISTANCE, UNCERTAIN = 1.0, 2.0  # from the mode in standard errors; a standard deviation of the log posterior
 EDGE = 0.999  # correlation from which the likelihood is too steep for a search
@@ -39,7 +41,7 @@ class TableResult(NamedTuple):
     integration_error: float | None = None
 
 
-def fit_iterated(margins: Margins, priors, n_draws: int, scale: float, max_iter: int, rng) -> TableResult:
+def fit_iterated(margins: Margins, priors, n_draws: int, max_iter: int, rng) -> TableResult:
     """Every cell by 2 x 2 tables from the rows' side and from the columns' side, averaged and raked to the margins.
 
     Examples
@@ -50,12 +52,12 @@ def fit_iterated(margins: Margins, priors, n_draws: int, scale: float, max_iter:
     >>> from sumwise.ecological.kernels.king import KingPriors
     >>> rows = np.array([[80.0, 20.0], [30.0, 70.0], [50.0, 50.0], [10.0, 90.0]])
     >>> m = Margins(rows, rows @ [[0.6, 0.3, 0.1], [0.2, 0.3, 0.5]])
-    >>> fit_iterated(m, KingPriors(), 50, 0.5, 100, np.random.default_rng(0)).draws.shape
+    >>> fit_iterated(m, KingPriors(), 50, 100, np.random.default_rng(0)).draws.shape
     (50, 2, 3)
     """
     full = margins[margins.totals > 0]
     rows, cols, weight = full.rows, full.cols, relative_weights(full)
-    options = (weight, priors, n_draws, scale, max_iter, rng)
+    options = (weight, priors, n_draws, max_iter, rng)
     by_rows, draws_rows, distance_rows, course, edges = _side(rows, cols, *options)
     by_cols, draws_cols, distance_cols, more, other_edges = _side(cols, rows, *options)
     counts = [by_rows, by_cols.transpose(0, 2, 1)]
@@ -75,7 +77,7 @@ def fit_iterated(margins: Margins, priors, n_draws: int, scale: float, max_iter:
     return TableResult(cells, pooled, fit, distance, kernel.DISTANCE, *gaps, edges + other_edges)
 
 
-def _side(rows, cols, weight, priors, n_draws, scale, max_iter, rng):
+def _side(rows, cols, weight, priors, n_draws, max_iter, rng):
     """Counts (n, R, C) and draws of their sums, each row against the rest by each column against the rest."""
     n, n_rows = rows.shape
     n_cols = cols.shape[1]
@@ -86,7 +88,7 @@ def _side(rows, cols, weight, priors, n_draws, scale, max_iter, rng):
     for r, c in track(list(np.ndindex(n_rows, n_cols)), "Cells"):
         data = kernel.KingData(rows[:, r] / total, cols[:, c] / total, weight, none, none)
         phi, covariance, record, _ = kernel.maximise(data, priors, max_iter, starts=1)
-        draws, _ = kernel.resample(phi, covariance, data, priors, n_draws, scale, rng=rng, factor=1)
+        draws, _ = kernel.resample(phi, covariance, data, priors, n_draws, rng=rng, factor=1)
         share, _ = kernel.simulate(draws, data, rng=rng)
         counts[:, r, c] = share.mean(axis=0) * rows[:, r]
         sums[:, r, c] = share @ rows[:, r]
@@ -161,10 +163,10 @@ def _refuse_few_units(units: Margins) -> None:
     """Refuse a full covariance, a correlation for every pair of shares, where units are too few to estimate it."""
     size = units.n_rows * (units.n_cols - 1)
     n = 2 * size + size * (size - 1) // 2
-    if units.n_units < MIN_UNITS_PER_PARAMETER * n:
+    if units.n_units < UNITS_PER_PARAMETER * n:
         raise DataError(
             f"A full covariance of {size} shares has {n} parameters; there are {units.n_units} units.",
-            hint=f"covariance='equal', or at least {MIN_UNITS_PER_PARAMETER * n} units.",
+            hint=f"strategy='multivariate', or at least {UNITS_PER_PARAMETER * n} units.",
         )
 
 

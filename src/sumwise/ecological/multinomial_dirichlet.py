@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks
-from sumwise.ecological.identification import check_identified
+from sumwise.ecological.identification import check_identified, typical_size
 from sumwise.ecological.kernels import table_sampler as kernel
 from sumwise.ecological.kernels.entropic_em import RakingProblem, common_shares
 from sumwise.ecological.kernels.polytope import moved_inside
@@ -21,7 +21,6 @@ from sumwise.inference.kernels.chain_diagnostics import effective_size, split_r_
 from sumwise.margins import Margins
 from sumwise.progress import Progress
 
-MOST_ROUNDED = 0.05  # share of a unit's people, beyond which tables of whole people say nothing
 MOST_PEOPLE = 1e9  # a sweep passes over all of them
 
 
@@ -208,7 +207,7 @@ def _whole_counts(margins: Margins) -> tuple[np.ndarray, np.ndarray]:
         sides.append(kernel.largest_remainder(side * (totals[:, None] / total), totals))
     moved = max(float(np.abs(a - b).max()) for a, b in zip(sides, (margins.rows, margins.cols)))
     apart = np.abs(sides[0] - margins.rows).sum(axis=1) / (2 * np.maximum(margins.totals, 1e-300))
-    if float(np.median(apart)) > MOST_ROUNDED:
+    if typical_size(margins) <= 1:
         raise DataError(
             f"Rounding to whole people would move {np.median(apart):.0%} of the people of a typical unit to another "
             f"group; a unit has {np.median(margins.totals):.3g} of them.",

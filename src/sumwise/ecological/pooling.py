@@ -19,7 +19,6 @@ from sumwise.margins import Margins
 ALONE, POOLED, CORRECTED = "alone", "pooled", "pooled and corrected"
 WEIGHTS = np.array([0.0, 0.1, 0.2, 0.35, 0.5, 0.7, 0.9])  # of the other contests that are tried on held-out units
 CORRECTED_ERROR = 0.6  # of corrected tables over that of estimates alone: their mean errors, 3.77 and 6.55
-FARTHEST = 2.0  # a contest farther from those that the correction was learned on is only pooled
 
 
 class PooledContest(NamedTuple):
@@ -73,7 +72,7 @@ def _pool_election(contests: Contests, ids: list, fits: Mapping[Any, Any], corre
     if correction is True or (correction == "auto" and len(ids) >= FEWEST):
         distances = resemblance([facts[key] for key in ids])
     typical = float(np.median(distances))
-    use = np.full(len(ids), correction is True) | ((typical < 1.0) & (distances < FARTHEST))
+    use = np.full(len(ids), correction is True or typical < 1.0)
     use &= ~np.array([_rejected(facts[key], fits[key]) for key in ids])
     strength = 0.0 if use.all() else pooling_strength(contests, ids, fits, facts)
     done = {}

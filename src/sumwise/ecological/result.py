@@ -10,6 +10,7 @@ from sklearn.base import clone
 
 from sumwise import checks
 from sumwise.draws import Draws
+from sumwise.ecological.kernels import LEAST
 from sumwise.ecological.kernels.bounds import aggregate_bounds
 from sumwise.ecological.kernels.unit_likelihood import dispersion, unit_log_density, unit_moments
 from sumwise.ecological.unit_intervals import unit_intervals
@@ -21,7 +22,6 @@ from sumwise.frames import by_names, to_pandas, unnamed
 from sumwise.margins import Margins
 
 AXES = ("group", "outcome")
-FLOOR = 1e-6  # a share of 0 would make any vote against it impossible
 
 
 class EcologicalEstimator(Estimator):
@@ -280,7 +280,7 @@ def inside(shares: np.ndarray) -> np.ndarray:
     >>> inside(np.array([[1.1, -0.1]])).round(3)
     array([[1., 0.]])
     """
-    kept = np.clip(shares, FLOOR, None)
+    kept = np.clip(shares, LEAST, None)  # a share of 0 would make any vote for it impossible
     return kept / kept.sum(axis=1, keepdims=True)
 
 

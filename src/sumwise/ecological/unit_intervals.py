@@ -6,10 +6,9 @@ import numpy as np
 from scipy.special import ndtri
 
 from sumwise.ecological.contextual_error import EDGE
+from sumwise.ecological.kernels import BLOCK
 from sumwise.ecological.kernels.bounds import cell_bounds
 from sumwise.margins import Margins
-
-BLOCK = 8000  # units whose intervals are computed at a time
 
 
 def unit_intervals(

@@ -65,7 +65,7 @@ def test_threads_give_the_same_step(monkeypatch):
     rows, cols = units()
     start = np.full((2, 3), 1 / 3)
     one = common_shares(RakingProblem(rows, cols, np.ones(40)), start, max_iter=5)
-    monkeypatch.setattr(entropic_em, "MANY", 1)
+    monkeypatch.setattr(entropic_em, "BLOCK", 4)
     many = common_shares(RakingProblem(rows, cols, np.ones(40)), start, max_iter=5)
     np.testing.assert_allclose(one.log_shares, many.log_shares, atol=1e-9)
 

@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-BLOCK = 4096  # units whose products of composition are held at a time
+from sumwise.ecological.kernels import BLOCK, ROUNDING
+
 UNKNOWN = 2.0  # deviation of what no unit identifies: intervals are then the bounds
-FLAT = 1e-8  # part of the largest eigenvalue below which a direction of curvature is rounding
 
 
 class Moments(NamedTuple):
@@ -80,7 +80,7 @@ def sampling_covariance(m: Moments, prior: float, chance: float = 1.0) -> np.nda
     """
     size = len(m.mean)
     values, vectors = np.linalg.eigh(m.design)
-    identified = values > FLAT * max(float(values[-1]), 1e-300)
+    identified = values > ROUNDING * max(float(values[-1]), 1e-300)
     identified &= m.n_units > int(identified.sum())
     precision = np.where(identified, values / chance**2 + prior**-2, UNKNOWN**-2)
     covariance = ((vectors / precision) @ vectors.T)[:size, :size]
@@ -127,7 +127,7 @@ def curvature_evidence(m: Moments, outcome_variance: np.ndarray, taus: np.ndarra
     fitted = np.linalg.pinv(m.design, hermitian=True)
     free = m.curved - m.bent.T @ fitted @ m.bent
     values, vectors = np.linalg.eigh(free)
-    used = values > FLAT * max(float(np.abs(np.diag(m.curved)).max()), 1e-300)
+    used = values > ROUNDING * max(float(np.abs(np.diag(m.curved)).max()), 1e-300)
     left = m.n_units - np.linalg.matrix_rank(m.design) - int(used.sum())
     if n_cols < 2 or not used.any() or left < 1:
         return np.zeros(len(taus))

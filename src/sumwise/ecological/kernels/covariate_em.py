@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from sumwise.ecological.kernels import LEAST
 from sumwise.ecological.kernels.entropic_em import (
     RakingProblem,
     SharesSolution,
@@ -24,7 +25,7 @@ from sumwise.ecological.kernels.entropic_em import (
     subtract_pull,
     unit_scales,
 )
-from sumwise.ecological.kernels.raking import LEAST, tilt
+from sumwise.ecological.kernels.raking import tilt
 from sumwise.inference.kernels.compiled import njit
 
 

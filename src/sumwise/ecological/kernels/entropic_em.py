@@ -19,14 +19,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import prange
 
+from sumwise.ecological.kernels import BLOCK, LEAST
 from sumwise.ecological.kernels.batched_raking import Units, em_pass, is_small
-from sumwise.ecological.kernels.raking import LEAST, spread_targets, summed, tilt
+from sumwise.ecological.kernels.raking import spread_targets, summed, tilt
 from sumwise.ecological.kernels.small_cholesky import solve
 from sumwise.inference.kernels.compiled import njit
-
-FLOOR = -18.0  # log of the least share
-CHUNKS = 16
-MANY = 4000  # units from which the work is shared between threads
 
 
 class RakingProblem(NamedTuple):
@@ -142,9 +139,9 @@ def _update(moment: np.ndarray, log_shares: np.ndarray, alpha: float) -> tuple[n
 
 @njit(cache=True, parallel=True)
 def _chunks(units: Units, log_shares: np.ndarray, options: np.ndarray, moments: np.ndarray, values: np.ndarray) -> None:
-    n = units.rows.shape[0]
-    for k in prange(CHUNKS):
-        span = np.array([k * n // CHUNKS, (k + 1) * n // CHUNKS])
+    n, chunks = units.rows.shape[0], len(values)
+    for k in prange(chunks):
+        span = np.array([k * n // chunks, (k + 1) * n // chunks])
         values[k] = _chunk(units, log_shares, span, options, moments[k])
 
 
@@ -156,8 +153,9 @@ def em_step(units: Units, log_shares: np.ndarray, options: np.ndarray, alpha: fl
     rows, cols = units.rows, units.cols
     if is_small(rows, cols):
         moment, value = em_pass(units, spread_targets(cols, rows.sum(axis=1)), log_shares, options)
-    elif len(rows) >= MANY:
-        moments, values = np.zeros((CHUNKS, 2, *log_shares.shape)), np.zeros(CHUNKS)
+    elif len(rows) > BLOCK:
+        chunks = 4 * len(rows) // BLOCK
+        moments, values = np.zeros((chunks, 2, *log_shares.shape)), np.zeros(chunks)
         _chunks(units, log_shares, options, moments, values)
         moment, value = moments.sum(axis=0), float(values.sum())
     else:
@@ -179,7 +177,7 @@ def normalised(log_shares: np.ndarray) -> np.ndarray:
     """
     top = log_shares.max(axis=1, keepdims=True)
     centred = log_shares - top - np.log(np.exp(log_shares - top).sum(axis=1, keepdims=True))
-    return np.maximum(centred, FLOOR)
+    return np.maximum(centred, np.log(LEAST))
 
 
 def common_shares(

@@ -169,18 +169,17 @@ def resample(
     data: KingData,
     priors: KingPriors,
     n_draws: int,
-    scale: float,
     *,
     rng: np.random.Generator,
     factor: int = 3,
 ) -> tuple[np.ndarray, float]:
-    """Draws of phi by sampling-importance-resampling from N(phi, scale^2 covariance).
+    """Draws of phi by sampling-importance-resampling from N(phi, covariance / 4), as King's programs propose.
 
-    `scale` 0.5 is what King's programs propose from: it keeps to the centre of the posterior. Returns (n_draws, k) and
+    Half of the standard errors keep to the centre of the posterior. Returns (n_draws, k) and
     the effective number of draws behind the weights.
     """
     n_proposals = 2 * -(-factor * n_draws // 2)
-    root = scale * np.linalg.cholesky(covariance + 1e-12 * np.eye(len(phi)))
+    root = 0.5 * np.linalg.cholesky(covariance + 1e-12 * np.eye(len(phi)))
     half = rng.standard_normal((n_proposals // 2, len(phi)))
     z = np.concatenate([half, -half])
     proposals = phi + z @ root.T

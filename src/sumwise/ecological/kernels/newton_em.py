@@ -13,12 +13,10 @@ import numpy as np
 
 from sumwise.ecological.kernels.entropic_em import RakingProblem, SharesSolution, em_step, normalised
 
-SMALL = 0.01  # cells with a smaller share, or half of it later on, take EM steps: their logs are far from linear
-HALF = 0.5  # of an EM step is taken there, since EM can swing to and fro between two tiny shares
-TILT_STEPS = 6.0  # the most Newton steps for a unit's tilt in a pass
+SMALL = 0.01  # cells with a smaller share take EM steps: their logs are far from linear
+TILT_STEPS = 50.0  # at most, of Newton's method for a unit's tilt
 LONGEST = 0.5  # the largest Newton step of a log share
-UNDAMPED = 6  # passes, after which steps are halved in case they circle the fixed point
-MOST = 15  # passes in all
+MOST = 15  # passes: an EM that is as slow as that takes a hundred
 
 Step = Callable[..., tuple[np.ndarray, float]]
 
@@ -27,8 +25,8 @@ def _stepper(problem: RakingProblem) -> tuple[Step, np.ndarray]:
     """One EM step by the log shares (R, C) and the Newton steps for every unit's tilt; divergences that it updates."""
     units = problem.units()
 
-    def em(point: np.ndarray, steps: float = TILT_STEPS, tol: float = 1e-6) -> tuple[np.ndarray, float]:
-        return em_step(units, point, np.array([problem.gamma, steps, tol]), problem.alpha)
+    def em(point: np.ndarray, tol: float = 1e-6) -> tuple[np.ndarray, float]:
+        return em_step(units, point, np.array([problem.gamma, TILT_STEPS, tol]), problem.alpha)
 
     return em, units.divergence
 
@@ -47,14 +45,14 @@ def newton_inverse(problem: RakingProblem, log_shares: np.ndarray) -> np.ndarray
     (4, 4)
     """
     em, _ = _stepper(problem)
-    em(log_shares, 50.0, 1e-9)
-    base, _ = em(log_shares, 8.0, 1e-9)
+    em(log_shares, tol=1e-9)
+    base, _ = em(log_shares, tol=1e-9)
     active = np.flatnonzero(np.exp(log_shares).ravel() > SMALL)
     jacobian, small = np.zeros((len(active), len(active))), 1e-3
     for k, cell in enumerate(active):
         moved = log_shares.copy()
         moved.flat[cell] += small
-        jacobian[:, k] = (em(moved, 4.0, 1e-9)[0] - base).ravel()[active] / small
+        jacobian[:, k] = (em(moved, tol=1e-9)[0] - base).ravel()[active] / small
     inverse = np.eye(log_shares.size)
     inverse[np.ix_(active, active)] = np.linalg.pinv(np.eye(len(active)) - jacobian)
     return inverse
@@ -83,8 +81,8 @@ def newton_shares(problem: RakingProblem, start: np.ndarray, inverse: np.ndarray
     active = (inverse != np.eye(len(inverse))).any(axis=1)
     here = best = normalised(np.log(np.maximum(start, 1e-7)))
     least, before, objectives, changes, converged = np.inf, None, [], [], False
-    for k in range(MOST):
-        there, value = em(here, 50.0 if k == 0 else TILT_STEPS)
+    for _ in range(MOST):
+        there, value = em(here)
         residual = (there - here).ravel()
         change = float(np.abs(np.exp(there) - np.exp(here)).max())
         objectives.append(value)
@@ -94,17 +92,16 @@ def newton_shares(problem: RakingProblem, start: np.ndarray, inverse: np.ndarray
         if before is not None:
             _broyden(inverse, active, here.ravel() - before[0], before[1] - residual)
         before = here.ravel(), residual
-        gone = np.flatnonzero(active & (np.exp(here).ravel() < SMALL / 2))  # they take no Newton steps any more
+        gone = np.flatnonzero(active & (np.exp(here).ravel() < SMALL))  # they take no Newton steps any more
         inverse[gone], inverse[:, gone] = 0.0, 0.0
         inverse[gone, gone] = 1.0
         active = active & ~np.isin(np.arange(len(active)), gone)
-        step = np.where(active, np.clip(inverse @ residual, -LONGEST, LONGEST), HALF * residual)
-        step *= 1.0 if k < UNDAMPED else HALF
+        step = np.where(active, np.clip(inverse @ residual, -LONGEST, LONGEST), residual)
         here = normalised(here + step.reshape(here.shape))
         if np.abs(np.exp(here.ravel()) - np.exp(before[0])).max() < 5 * tol:
             best, converged = here, True
             break
-    em(best, 50.0, 1e-9)
+    em(best, tol=1e-9)
     return SharesSolution(best, divergence, np.asarray(objectives), np.asarray(changes), converged)
 
 

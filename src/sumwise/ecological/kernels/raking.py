@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from sumwise.ecological.kernels import LEAST
 from sumwise.ecological.kernels.batched_raking import LONGEST, is_small, polish_units, tilt_units
 from sumwise.ecological.kernels.small_cholesky import factor, solve
 from sumwise.inference.kernels.compiled import njit
-
-LEAST = 1e-6  # of a unit's total is spread over its columns while tilting, so that an empty column has a finite tilt
 
 
 @njit(cache=True)
@@ -177,7 +176,7 @@ def rake(rows: np.ndarray, cols: np.ndarray, log_shares: np.ndarray) -> np.ndarr
 
 
 def spread_targets(cols: np.ndarray, totals: np.ndarray) -> np.ndarray:
-    """Column totals with a little of each unit's total spread over all, so that an empty column has a finite tilt.
+    """Column totals with `LEAST` of each unit's total spread over all, so that an empty column has a finite tilt.
 
     Examples
     --------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-BLOCK = 2**20  # numbers held at once
+from sumwise.ecological.kernels import BLOCK
 
 
 def unit_moments(rows: np.ndarray, cols: np.ndarray, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -21,11 +21,10 @@ def unit_moments(rows: np.ndarray, cols: np.ndarray, shares: np.ndarray) -> tupl
     >>> unit_moments(np.array([[100.0]]), np.array([[60.0, 40.0]]), np.array([[0.5, 0.5]]))[0].round(6)
     array([4.])
     """
-    n, n_cols = cols.shape
+    n = len(cols)
     distance, log_det, rank = np.zeros(n), np.zeros(n), np.zeros(n)
-    block = BLOCK // max(n_cols, 1) ** 2 + 1
-    for begin in range(0, n, block):
-        part = slice(begin, begin + block)
+    for begin in range(0, n, BLOCK):
+        part = slice(begin, begin + BLOCK)
         distance[part], log_det[part], rank[part] = _moments(rows[part], cols[part], shares)
     return distance, log_det, rank
 

@@ -52,7 +52,7 @@ class MarginsReading(Reading):
         "total": "the column of everybody, or several to add up, for shares and rests; a number if all are alike",
         "ballots": "the column of people who turned out: rest_outcome is of them, ballots without a vote undervote",
         "weight": "how much a unit counts",
-        "covariates": "columns of covariates: of the shares in EcologicalEM, of options covariates_b, _w in King",
+        "covariates": "columns of covariates: of the shares in EcologicalEM, of the option covariates in King",
         "group_option": "two files: the column of the group's name, where groups are in rows",
         "group_votes": "and the column of their counts",
         "side": "long files: the column that distinguishes groups from outcomes",

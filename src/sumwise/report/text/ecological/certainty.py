@@ -183,8 +183,7 @@ def _how_intervals_came_about(context: Context, summary: Summary) -> None:
     est, m = context.model, context.data
     words = []
     if m.row_sd is not None and m.row_sd.any():
-        corrected = est.row_error == "berkson" or est.regression_calibration
-        words.append(ROW_ERROR[est.row_error if corrected else "uncorrected"])
+        words.append(ROW_ERROR[est.row_error])
     if hasattr(est, "slopes_"):
         _slopes(context, summary)
     if est.interval_kind == "contextual":

@@ -9,7 +9,7 @@ import pandas as pd
 
 from sumwise.ecological import doubts
 from sumwise.ecological.identification import counted_units
-from sumwise.ecological.king import FEW_UNITS as KING_UNITS
+from sumwise.ecological.king_tables import UNITS_PER_PARAMETER
 from sumwise.errors import DataError
 from sumwise.frames import by_names
 from sumwise.margins import Margins
@@ -189,8 +189,8 @@ def _assumptions(context: Context, summary: Summary) -> None:
         bullets(RISKS, "What could go wrong"),
         facts({"population of each unit": m.denominator}),
     )
-    if context.method == "King" and (n := len(counted_units(m))) < KING_UNITS:
-        few = f"King's intervals are too narrow with fewer than {KING_UNITS} units (here {n}). "
+    if context.method == "King" and (n := len(counted_units(m))) < 5 * UNITS_PER_PARAMETER:
+        few = f"King's intervals are too narrow with fewer than {5 * UNITS_PER_PARAMETER} units (here {n}). "
         summary.add("found", note(f"{few}Compare them with those of EcologicalEM."))
     if context.method == "King" and (m.n_rows, m.n_cols) == (2, 2):
         found = context.model.assumptions(m)
