@@ -18,12 +18,12 @@ import argparse
 import json
 import os
 import shutil
-import subprocess
 import time
 from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
+from run_record import run_record
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results" / "contest_correction.json"
@@ -31,7 +31,7 @@ FOLDS = ("NZ_2002", "NZ_2005", "NZ_2008", "NZ_2011", "NZ_2014", "SCO_2007", "NZ"
 HIDDEN, PASSES, NOISE, DROP, RATE, DECAY, SEEDS = 48, 200, 0.2, 0.1, 5e-3, 1e-2, 3
 
 
-def election_facts(pooling=True, **settings):
+def election_facts(pooling=True):
     """Facts of all contests with truth, and the strengths of pooling, by the package's own code."""
     import warnings
 
@@ -43,7 +43,7 @@ def election_facts(pooling=True, **settings):
     warnings.simplefilter("ignore")
     known = {(c.dataset, c.district): c for c in datasets.contests()}
     contests = Contests({k: c.margins for k, c in known.items()}, elections={k: k[0] for k in known})
-    fits = {k: EcologicalEM(**settings).fit(c.margins) for k, c in known.items()}
+    fits = {k: EcologicalEM().fit(c.margins) for k, c in known.items()}
     facts, strength = {}, {}
     for election in sorted({k[0] for k in known}):
         ids = [k for k in known if k[0] == election]
@@ -54,11 +54,11 @@ def election_facts(pooling=True, **settings):
     return facts, strength, {k: c.total for k, c in known.items()}, contests
 
 
-def features(folder, **settings):
+def features(folder):
     """Write the network's inputs and the true tables, padded to one shape."""
     from sumwise.ecological.correction import FEATURES, cell_features, contest_features
 
-    facts, _, truth, _ = election_facts(pooling=False, **settings)
+    facts, _, truth, _ = election_facts(pooling=False)
     shape = tuple(max(f.table.shape[k] for f in facts.values()) for k in (0, 1))
     x = np.zeros((len(facts), *shape, len(FEATURES)), np.float32)
     mask, tables = np.zeros(x.shape[:3], np.float32), np.zeros(x.shape[:3], np.float32)
@@ -144,28 +144,44 @@ def train(folder, folds=FOLDS, n_jobs=None):
         np.savez_compressed(folder / f"{fold}.npz", **layers, **scale, **reference(data["contest"][kept]))
 
 
-def report(folder, results=RESULTS, **settings):
+def report(folder, results=RESULTS):
     """Errors of each election with the network learned on the others; `ecological_intervals.py` has the coverage."""
     from sumwise.ecological import error_index
     from sumwise.ecological.correction import corrected_table, resemblance
+    from sumwise.ecological.kernels.pooling import mixed_table
+    from sumwise.ecological.pooling import shrinkage
 
     begin = time.process_time()
-    facts, strength, truth, _ = election_facts(**settings)
+    facts, strength, truth, _ = election_facts()
     seconds = time.process_time() - begin
-    result = {}
-    for election in sorted(strength):
-        ids, known = [k for k in facts if k[0] == election], dict(np.load(folder / f"{election}.npz"))
-        distance = float(np.median(resemblance([facts[k] for k in ids], known)))
+    index = {method: {} for method in ("alone", "pooled", "corrected")}
+    everything = {method: [] for method in index}
+    distances, country = {}, {}
+
+    def scores(fold, election):
+        ids, known = [k for k in facts if k[0] == election], dict(np.load(folder / f"{fold}.npz"))
+        weights = {k: shrinkage(strength[election], facts[k]) for k in ids}
         tables = {"alone": {k: facts[k].table for k in ids}}
+        tables["pooled"] = {k: mixed_table(facts[k].table, facts[k].pooled, weights[k]) for k in ids}
         tables["corrected"] = {k: corrected_table(facts[k], known) for k in ids}
-        row = {name: np.mean([error_index(each[k], truth[k]) for k in ids]) for name, each in tables.items()}
-        result[election] = row | {"contests": len(ids), "distance": distance}
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True, cwd=HERE
-    ).stdout.strip()
-    command = "benchmarks/contest_correction.py features, train, report"
-    result |= {"command": command, "commit": commit, "seeds": list(range(SEEDS)), "CPU seconds, alone fits": seconds}
-    results.write_text(json.dumps(result | {"settings": settings}, indent=1, default=float) + "\n")
+        each = {method: [error_index(found[k], truth[k]) for k in ids] for method, found in tables.items()}
+        return each, float(np.median(resemblance([facts[k] for k in ids], known)))
+
+    for election in sorted(strength):
+        each, distances[election] = scores(election, election)
+        for method, values in each.items():
+            index[method][election] = float(np.mean(values))
+            everything[method] += values
+        if election.startswith("NZ"):
+            each, distance = scores("NZ", election)
+            country[election] = {method: float(np.mean(values)) for method, values in each.items()}
+            country[election] |= {"distance": distance, "used by default": distance < 1}
+    for method, values in everything.items():
+        index[method]["all"] = float(np.mean(values))
+    result = run_record() | {"command": "benchmarks/contest_correction.py features, train, report"}
+    result |= {"index": index, "distance": distances, "pooling strength": strength, "country left out": country}
+    result |= {"seeds": list(range(SEEDS)), "CPU seconds, alone fits": seconds}
+    results.write_text(json.dumps(result, indent=1, default=float) + "\n")
 
 
 def install(folder):
@@ -179,16 +195,14 @@ if __name__ == "__main__":
     parser.add_argument("folder", type=Path)
     parser.add_argument("--folds", nargs="*", default=FOLDS, choices=FOLDS, help="for train")
     parser.add_argument("--jobs", type=int, help="processes, for train; as many as cores by default")
-    parser.add_argument("--determinant", type=float, help="its weight, for features and report; else the default")
     parser.add_argument("--out", type=Path, default=RESULTS, help="for report")
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
-    settings = {} if asked.determinant is None else {"determinant": asked.determinant}
     if asked.part == "train":
         train(asked.folder, asked.folds, asked.jobs)
     elif asked.part == "report":
-        report(asked.folder, asked.out, **settings)
+        report(asked.folder, asked.out)
     elif asked.part == "features":
-        features(asked.folder, **settings)
+        features(asked.folder)
     else:
         install(asked.folder)

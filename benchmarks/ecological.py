@@ -3,7 +3,8 @@
     python benchmarks/ecological.py                       # everything (about 5 minutes on two cores)
     python benchmarks/ecological.py contests senc         # some parts: contests, senc, matproii, chile, raw, units,
                                                           # two_by_two, turnout, many, many_files, robust, pooled,
-                                                          # covariates, power, row_error, berkson, model_only
+                                                          # covariates, power, row_error, berkson, model_only,
+                                                          # polarisation, seine (R's, a fixed sample of contests)
     python benchmarks/ecological.py contests --every 10   # a tenth of the contests
     python benchmarks/ecological.py --merge A.json ...    # parts that were written elsewhere (--out)
 
@@ -24,7 +25,9 @@ import sys
 import tempfile
 import time
 import warnings
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -441,6 +444,143 @@ def show(title, rows):
     return rows
 
 
+def apart(shares):
+    """Differences between every two groups (pairs, C) of row shares (R, C)."""
+    one, two = np.triu_indices(len(shares), 1)
+    return shares[one] - shares[two]
+
+
+def overstated(rows):
+    """How far methods overstate differences between groups: rows of method, estimated and true shares of a contest.
+
+    "ratio": mean size of estimated differences over that of true ones; "slope": of estimated on true differences, below
+    1 where they are understated; "overstated in": contests whose mean difference is; "bias": of the difference of the
+    contest's largest group to its second largest in the contest's largest outcome, towards the truth's sign.
+    """
+    frame = []
+    for method in dict.fromkeys(row["method"] for row in rows):
+        own = [row for row in rows if row["method"] == method]
+        pairs = [(apart(row["estimate"]), apart(row["true"])) for row in own]
+        sizes = np.array([[np.abs(a).mean(), np.abs(b).mean()] for a, b in pairs])
+        bias = []
+        for row in own:
+            one, two = np.argsort(-row["people"])[:2]
+            c = int(np.argmax(row["people"] @ row["true"]))
+            gap, true = (float(row[k][one, c] - row[k][two, c]) for k in ("estimate", "true"))
+            bias.append(np.sign(true) * (gap - true))
+        scores = {
+            "method": method,
+            "contests": len(own),
+            "true": sizes[:, 1].mean(),
+            "estimated": sizes[:, 0].mean(),
+            "ratio": sizes[:, 0].mean() / sizes[:, 1].mean(),
+            "slope": sum((a * b).sum() for a, b in pairs) / sum((b * b).sum() for _, b in pairs),
+            "overstated in": float(np.mean(sizes[:, 0] > sizes[:, 1])),
+            "bias": float(np.mean(bias)),
+            "bias error": float(np.std(bias, ddof=1) / np.sqrt(len(bias))),
+            "index": float(np.mean([row["index"] for row in own])),
+        }
+        covered = [row["covered"] for row in own if "covered" in row]
+        frame.append(scores | ({"covered": float(np.mean(covered))} if covered else {}))
+    return frame
+
+
+def by_method(job):
+    """What one method says of one contest, (R, C) shares."""
+    name, contest, pooled = job
+    m, total = contest.margins, contest.total
+    methods = {
+        "Goodman": Goodman(constrained=True),
+        "King": King(n_draws=200),
+        "MultinomialDirichlet": MultinomialDirichlet(),
+        "EcologicalEM": EcologicalEM(),
+    }
+    people = total.sum(axis=1)
+    row = {"method": name, "people": people, "true": total / np.maximum(people, 1e-300)[:, None]}
+    if name in methods:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            est = methods[name].fit(m)
+        shares = est.shares_
+        if est.fit_.converged:
+            low, high = est.interval(0.95)
+            row["covered"] = float(((low <= row["true"] + 1e-9) & (row["true"] <= high + 1e-9)).mean())
+    else:  # trivial: everybody alike
+        shares = pooled if pooled is not None else np.tile(total.sum(axis=0) / total.sum(), (len(total), 1))
+    return row | {"estimate": shares, "index": error_index(shares * people[:, None], total)}
+
+
+def polarisation(every, jobs=1):
+    """Whether methods overstate differences between groups, on contests whose tables are known.
+
+    The trivial estimate has everybody alike. King's model and chains take every fourth of the contests.
+    """
+    known = datasets.contests()[::every]
+    both = Contests(
+        {(c.dataset, c.district): c.margins for c in known},
+        elections={(c.dataset, c.district): c.dataset for c in known},
+    )
+    pooled = EcologicalEM(correction=False).fit(both)
+    work = [("everybody alike", c, None) for c in known]
+    work += [("EcologicalEM, pooled", c, pooled[c.dataset, c.district].shares_) for c in known]
+    work += [(name, c, None) for name in ("Goodman", "EcologicalEM") for c in known]
+    work += [(name, c, None) for name in ("King", "MultinomialDirichlet") for c in known[::4]]
+    with ProcessPoolExecutor(jobs) as pool:
+        rows = list(pool.map(by_method, work, chunksize=4))
+    some = {(c.dataset, c.district) for c in known[::4]}
+    keys = [(c.dataset, c.district) for _, c, _ in work]
+    return {
+        "all": show("polarisation, all contests", overstated(rows[: 4 * len(known)])),
+        "every fourth": show("every fourth", overstated([row for row, key in zip(rows, keys) if key in some])),
+    }
+
+
+def seine(_):
+    """R's seine (McCartan and Kuriwaki 2025), debiased estimates without covariates: every eighth contest, and senc.
+
+    Needs Rscript with the packages seine and jsonlite (``R_LIBS``).
+    """
+    senc = datasets.senc()
+    known = {f"{c.dataset} {c.district}": (c.margins, c.total) for c in datasets.contests()[::8]}
+    known["senc"] = senc.margins, senc.total
+    with tempfile.TemporaryDirectory() as folder:
+        for k, (m, _) in enumerate(known.values()):
+            names = [f"g{r}" for r in range(m.n_rows)] + [f"o{c}" for c in range(m.n_cols)]
+            full = m[m.totals > 0]
+            shares = pd.DataFrame(np.hstack([full.row_shares, full.col_shares]), columns=names)
+            shares.assign(total=full.totals).to_csv(Path(folder) / f"{k}.csv", index=False)
+        script = Path(__file__).parent / "rivals" / "seine.R"
+        done = subprocess.run(["Rscript", str(script), folder], capture_output=True, text=True, check=True)
+    found, rows, failed = json.loads(done.stdout.splitlines()[-1]), [], []
+    for (name, (m, total)), printed in zip(known.items(), found):
+        contest = SimpleNamespace(margins=m, total=total)
+        own = [by_method((method, contest, None)) for method in ("everybody alike", "Goodman", "EcologicalEM")]
+        if "error" in printed:
+            failed.append({"contest": name, "error": printed["error"]})
+            continue
+        estimate, low, high = (np.array(printed[part]) for part in ("estimate", "low", "high"))
+        true = own[0]["true"]
+        row = own[0] | {"method": "seine", "estimate": estimate, "seconds": printed["seconds"]}
+        row["covered"] = float(((low <= true) & (true <= high)).mean())
+        inside = np.clip(estimate, 0, None)
+        inside = inside / np.maximum(inside.sum(axis=1, keepdims=True), 1e-300)
+        row["index"] = error_index(inside * own[0]["people"][:, None], total)
+        rows += [*own, row, row | {"method": "seine, cut to [0, 1]", "estimate": inside}]
+        for each in (*own, row):
+            each["contest"] = name
+    of_senc = [{k: v for k, v in row.items() if k in ("method", "index", "covered")} for row in rows[-5:]]
+    outside = [
+        float(((row["estimate"] < 0) | (row["estimate"] > 1)).mean()) for row in rows if row["method"] == "seine"
+    ]
+    return {
+        "contests": show("seine", overstated(rows[:-5])),
+        "senc": show("senc", of_senc),
+        "estimates outside [0, 1]": float(np.mean(outside[:-1])),
+        "median seconds": float(np.median([row["seconds"] for row in rows if row["method"] == "seine"])),
+        "failed": failed,
+    }
+
+
 PARTS = {
     "contests": contests,
     "senc": senc,
@@ -456,14 +596,17 @@ PARTS = {
     "power": power,
     "row_error": lambda _: row_error(),
     "berkson": berkson,
+    "polarisation": polarisation,
+    "seine": seine,
 }
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", default=list(PARTS))
+    parser.add_argument("parts", nargs="*", default=[name for name in PARTS if name != "seine"])
     parser.add_argument("--every", type=int, default=1, help="take every k-th contest")
     parser.add_argument("--seed", type=int, default=0, help="of the contests that two_by_two draws")
+    parser.add_argument("--jobs", type=int, default=1, help="processes, for polarisation")
     parser.add_argument("--out", type=Path, default=RESULTS)
     parser.add_argument("--merge", type=Path, nargs="*", default=[])
     asked = parser.parse_args()
@@ -477,7 +620,8 @@ def main():
     commit = run_record()["commit"]
     for name in asked.parts:
         begin = time.process_time()
-        found = two_by_two(asked.every, asked.seed) if name == "two_by_two" else PARTS[name](asked.every)
+        more = {"two_by_two": (asked.seed,), "polarisation": (asked.jobs,)}.get(name, ())
+        found = PARTS[name](asked.every, *more)
         command = f"benchmarks/ecological.py {name} --every {asked.every} --seed {asked.seed}"
         facts = {"command": command, "commit": commit}
         known[name] = facts | {"CPU seconds": time.process_time() - begin, "result": found}

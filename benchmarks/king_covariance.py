@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import time
 import warnings
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 import numpy as np
+from run_record import run_record
 
 from sumwise import Margins
 from sumwise.ecological import King
@@ -51,14 +52,19 @@ def main() -> None:
     """Run all cells and write the result."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--draws", type=int, default=10)
-    draws = parser.parse_args().draws
+    parser.add_argument("--jobs", type=int, default=1, help="processes")
+    asked = parser.parse_args()
+    draws = asked.draws
     warnings.simplefilter("ignore")
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
-    about = {"command": "python benchmarks/king_covariance.py", "commit": commit.stdout.strip()}
+    about = run_record()
     table = []
     for name, correlation in CELLS.items():
         for n in (100, 400):
-            made = {c: [errors(n, correlation, seed, c) for seed in range(draws)] for c in ("equal", "full")}
+            with ProcessPoolExecutor(asked.jobs) as pool:
+                made = {
+                    c: list(pool.map(errors, *zip(*[(n, correlation, seed, c) for seed in range(draws)])))
+                    for c in ("equal", "full")
+                }
             row = {"truth": name, "units": n, "draws": draws}
             for key in ("share", "unit"):
                 gap = np.array([a[key] - b[key] for a, b in zip(made["full"], made["equal"])])

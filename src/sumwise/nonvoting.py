@@ -20,7 +20,7 @@ NAME_PARTS = re.compile(
 
 HEADING = (":", " - ", " \u2013 ", " \u2014 ", "|")  # between a contest and a candidate
 INVALID = re.compile(
-    r"^(not[\s_-]*counted|blank|null|invalid|spoil(ed|t)?|informal|ungültig\w*|nuls?|nul[oa]s?)\b|"
+    r"^(not[\s_-]*counted|exhausted|blank|null|invalid|spoil(ed|t)?|informal|ungültig\w*|nuls?|nul[oa]s?)\b|"
     r".*(?<![^\W_])(under|over)[\s_-]*vot(e|es|ed|ing)(?![^\W_])",
     re.IGNORECASE,
 )
@@ -37,8 +37,8 @@ def is_abstention(name: object) -> bool:
     Examples
     --------
     >>> from sumwise.nonvoting import is_abstention
-    >>> [name for name in ("no vote", "No", "abstained", "Novak", "nonvoters", "Blank votes") if is_abstention(name)]
-    ['no vote', 'abstained', 'nonvoters', 'Blank votes']
+    >>> [name for name in ("no vote", "No", "abstained", "Novak", "exhausted", "Blank votes") if is_abstention(name)]
+    ['no vote', 'abstained', 'exhausted', 'Blank votes']
 
     A contest before a colon or a dash is no part of the name:
 

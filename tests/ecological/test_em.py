@@ -258,6 +258,7 @@ def test_covariate_that_follows_from_composition_is_refused():
             EcologicalEM(covariates="all").fit(margins)
 
 
+@pytest.mark.filterwarnings("ignore:Stopped after")  # such data say next to nothing
 def test_shares_in_place_of_counts_are_warned_of():
     m = precincts()[0]
     with pytest.warns(ModelWarning, match="give counts of people"):

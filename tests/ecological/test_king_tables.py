@@ -26,7 +26,7 @@ def margins(n=40):
 
 
 def test_iterated_reports_the_distance_of_its_two_ways():
-    done = fit_iterated(margins(), KingPriors(), 40, 0.5, 200, np.random.default_rng(0))
+    done = fit_iterated(margins(), KingPriors(), 40, 200, np.random.default_rng(0))
     assert 0 <= done.mean_disagreement <= done.disagreement < 0.2
     assert done.fit.n_iter == 12  # six cells, seen from both sides
     m = margins()

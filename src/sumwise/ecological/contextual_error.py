@@ -123,7 +123,7 @@ def draw_tables(
     >>> drawn = draw_tables(shares, rows.sum(axis=0), error, 0 * shares, 1 + 0 * shares, np.random.default_rng(0))
     >>> drawn.mean(axis=0).round(3), np.corrcoef(drawn[:, :, 0].T).round(2)[0, 1]
     (array([[0.9, 0.1],
-           [0.2, 0.8]]), np.float64(-0.99))
+           [0.2, 0.8]]), np.float64(-1.0))
     """
     return centred_tables(shares + _normal_errors(error, n_draws, rng), shares, sizes, lower, upper)
 

@@ -1,5 +1,6 @@
 """What analysts do with an ecological fit: turnout, candidates of choice, polarisation, districts, race from names."""
 
+from sumwise.voting.ballot_forms import merge_lines, ranked_choice_rounds
 from sumwise.voting.candidates_of_choice import VotingPatterns, probability_text, voting_patterns
 from sumwise.voting.central_votes import CentralVotes, allocate_central_votes
 from sumwise.voting.districts import district_performance
@@ -18,8 +19,10 @@ __all__ = [
     "decisive_groups",
     "district_performance",
     "homogeneous_units",
+    "merge_lines",
     "polarised_voting",
     "probability_text",
+    "ranked_choice_rounds",
     "turnout",
     "uncertain_margins",
     "voting_patterns",

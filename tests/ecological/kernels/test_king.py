@@ -79,7 +79,7 @@ def test_simulated_units_lie_on_their_lines_and_near_the_truth():
     data = KingData(x, t, np.ones(302), none, none)
     phi, covariance, _, _ = maximise(data, KingPriors())
     rng = np.random.default_rng(0)
-    draws, effective = resample(phi, covariance, data, KingPriors(), 200, 0.5, rng=rng)
+    draws, effective = resample(phi, covariance, data, KingPriors(), 200, rng=rng)
     first, second = simulate(draws, data, rng=rng)
     assert effective > 20
     np.testing.assert_allclose(x * first + (1 - x) * second, np.tile(t, (200, 1)), atol=1e-9)
