@@ -42,6 +42,7 @@ REPORT_POLICY += "form-action 'none'; base-uri 'none'; frame-ancestors 'self'; s
 REPORT_POLICY += "allow-modals"  # to print; the frame on the page of the app forbids them
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError)
 FIRST_PICTURE = re.compile(r"<svg xmlns=.*?</svg>", re.DOTALL)
+INK = "<style>svg{color:#1b1b1b}@media(prefers-color-scheme:dark){svg{color:#ececec}}</style>"  # of a picture by itself
 STATIC = {"app.js": "text/javascript; charset=utf-8", "app.css": "text/css; charset=utf-8"}
 KINDS = {
     ".html": "text/html; charset=utf-8",
@@ -169,7 +170,7 @@ class App:
         picture = FIRST_PICTURE.search(page)
         if picture is None:
             raise DataError("This report has no picture.")
-        return _response(picture[0], "image/svg+xml")
+        return _response(picture[0].replace(">", f">{INK}", 1), "image/svg+xml")
 
     async def zip(self, request: Any) -> Any:
         """The result of a study as one archive."""

@@ -223,8 +223,8 @@ def confirm(grid: Grid, iv: Interview, groups: list[Column], outcomes: list[Colu
     loose = [c.name for c in grid.columns if c.numbers is not None and c.name not in taken]
     shown = ", ".join(c.name if c.said == c.name else f"{c.name} ({c.said})" for c in groups[:40])
     words = (
-        f"No sums confirm it: {shown} are the groups, {names(outcomes, 40)} what they chose, "
-        f"{', '.join(loose) or 'nothing'} neither?"
+        f"No sums confirm these roles. Groups: {shown}. What they chose: {names(outcomes, 40)}. "
+        f"Neither: {', '.join(loose) or 'nothing'}. Is this right?"
     )
     iv.ask("confirm", words, {"yes": True}, stop=f"{grid.name}: {words}")
 

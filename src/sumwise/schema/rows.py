@@ -163,9 +163,8 @@ def several_rows(
     others += [c.name for c in grid.columns if c.called("contest") and 1 < c.distinct < 10 and c.name not in others]
     name = " / ".join(c.texts[at[0]] for c in named)
     by = f", which {others[0]!r} distinguishes" if others else ""
-    words = (
-        f"{len(repeated)} units, such as {name!r}, stand in several rows (rows {listed(grid.rows[at].tolist())}){by}"
-    )
+    stand = "unit stands" if len(repeated) == 1 else "units stand"
+    words = f"{len(repeated)} {stand} in several rows: {name!r} in rows {listed(grid.rows[at].tolist())}{by}"
     options = {
         "they are different units": "number",
         "leave them out": "leave",

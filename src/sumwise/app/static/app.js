@@ -110,7 +110,8 @@ function show(found) {
     for (const key of ["not_used"]) found[key] = reading[key];
   }
   reading = { ...found, study: current };
-  for (const id of ["settings", "private"]) $(id).hidden = false;
+  $("settings").hidden = false;
+  $("private").hidden = found.values.family !== "maxent";
   $("seen").textContent = "";
   const lines = [...(found.remarks || [])];
   for (const [column, why] of Object.entries(found.not_used || {})) lines.push("Not used: " + column + ": " + why);
@@ -124,7 +125,7 @@ function show(found) {
   $("title").value = found.values.title || "";
   $("level").value = found.values.level ?? 0.95;
   $("seed").value = found.values.seed ?? 0;
-  const methods = [{ name: "auto", meaning: "The method that suits the data; the report says which and why." }, ...found.methods];
+  const methods = [{ name: "auto", meaning: "The method that suits the data; the report names it." }, ...found.methods];
   $("method").replaceChildren(...methods.map((m) => make("option", m.name, { value: m.name })));
   $("method").value = found.values.method || "auto";
   showMethod(methods);
@@ -219,7 +220,7 @@ function columnHead(column) {
   menu.append(make("option", "not used", { value: "" }), ...reading.roles.map((r) => make("option", r.name, { value: r.key })));
   menu.value = column.role;
   const input = make("input", undefined,
-    { value: (reading.values.names || {})[column.name] || "", placeholder: "name in report", maxLength: 100 });
+    { value: (reading.values.names || {})[column.name] || "", placeholder: "shown as", maxLength: 100 });
   input.dataset.names = column.name;
   input.setAttribute("aria-label", "Name of " + column.name + " in the report");
   const named = () => { input.hidden = !reading.named.includes(menu.value || (column.contest || "").split(" ")[0]); };
