@@ -7,6 +7,7 @@ A TOML file is a page: `title`, `intro`, and per table or figure an `[[item]]` w
 - `rows`: a table, the first row its head. A cell ``@file.json path format`` is a value of the committed results;
 - `each`: ``file.json path``, a list of records, with `columns` = {heading = "key format"}, or all their keys;
 - `bars`: labels and cells, `draw`: a key of every record, drawn as bars;
+- `dots`: the same by group, a dot for each series: keys of groups, of series and of the value, or ``bars``;
 - `plot`: lines or points over two axes, with `x`, `y`, `by` (what names a line), `only`, `log`, `kind` and `title`;
 - `seeds`: of the draws, where the results don't name them;
 - `finds`: what we find where the paper shows no number; `differ`: where we differ and why; `missing`: which data or run
@@ -28,14 +29,13 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 sys.path.insert(0, str(Path(__file__).parent))
-from book_figures import bars, plot
+from book_figures import OURS, THEIRS, bars, dots, plot
 from run_record import digest, part_of
 
 HERE = Path(__file__).parent
 BOOK = HERE / "book"
 RESULTS = HERE.parent / "benchmarks" / "results"
 HEADER = "<!-- written by docs/write_book.py from {name}.toml and benchmarks/results; do not edit -->\n\n"
-OURS = "#0072B2"
 FEW = 10
 MARKED = f"† Fewer than {FEW} draws: shown as measured; nothing is concluded from it.\n"
 WORDS = {"finds": "What we find", "differ": "Where we differ", "missing": "What is missing", "note": "Note"}
@@ -145,16 +145,54 @@ def records_of(item: dict) -> list[dict]:
 
 
 def drawn_bars(item: dict) -> list[tuple[str, float, str, str]]:
-    """Bars of every record, as ``draw = ["method, weights", "seconds .3f"]`` says: what names one, and its value."""
+    """Bars of every record, as ``draw = ["method, weights", "seconds .3f"]`` says: what names one, and its value.
+
+    The longest comes first, unless what names them are numbers.
+    """
     names, (key, form) = item["draw"][0].split(", "), item["draw"][1].rpartition(" ")[::2]
     chosen = [r for r in records_of(item) if r.get(key) is not None and r[key] == r[key]]
+    if any(isinstance(r[name], str) for r in chosen for name in names):
+        chosen.sort(key=lambda r: -r[key])
     return [(", ".join(formatted(r[n], "g") for n in names), r[key], formatted(r[key], form), OURS) for r in chosen]
 
 
+def drawn_dots(item: dict) -> str:
+    """Dots of every record by group: ``dots = ["group, keys", "series, keys", "value"]``, or a list of values.
+
+    ``dots = ["group", ["1", "2"], "population"]`` has a series per value, named *population 1* and so on.
+    """
+    of = item["dots"]
+    groups: dict[str, dict[str, float]] = {}
+    for r in records_of(item):
+        group = groups.setdefault(named(r, of[0]), {})
+        if isinstance(of[1], list):
+            group |= {f"{of[2]} {key}": r.get(key) for key in of[1]}
+        else:
+            group[named(r, of[1])] = r.get(of[2])
+    return dots(groups, item["unit"], item.get("log", ""))
+
+
+def named(record: dict, keys: str) -> str:
+    """What names a record: its values of these keys; a number has the key before it."""
+    values = [(key, record[key]) for key in keys.split(", ")]
+    return ", ".join(v if isinstance(v, str) else f"{key} = {formatted(v, 'g')}" for key, v in values)
+
+
+def typed_dots(item: dict) -> str:
+    """Dots of typed cells ``["series, group", cell]``."""
+    groups: dict[str, dict[str, float]] = {}
+    for label, cell in item["bars"]:
+        series, _, group = label.partition(", ")
+        groups.setdefault(group, {})[series] = number(cell)
+    return dots(groups, item["unit"])
+
+
 def bar_figure(item: dict) -> str:
-    """A bar chart of written and of drawn bars; ours are blue."""
+    """A chart of written and of drawn bars, ours in blue; of dots where an item has ``dots``."""
+    if "dots" in item:
+        return typed_dots(item) if item["dots"] == "bars" else drawn_dots(item)
     given = [(label, number(cell), shown(cell)) for label, cell in item.get("bars", [])]
-    rows = [(*bar, OURS if bar[0].startswith("sumwise") else "#9a9a9a") for bar in given]
+    rows = [(*bar, OURS if bar[0].startswith("sumwise") else THEIRS) for bar in given]
     return bars(rows + (drawn_bars(item) if "draw" in item else []), item.get("unit", ""))
 
 
@@ -163,7 +201,9 @@ def plot_figure(spec: dict, item: dict) -> str:
     series: dict[str, list[tuple[float, float]]] = {}
     wide = spec.get("wide")
     for r in records_of({"each": spec.get("each", item.get("each", "")), "only": spec.get("only", {})}):
-        name = "" if spec["by"] == "all" else ", ".join(formatted(r[n], "g") for n in spec["by"].split(", "))
+        name = "" if spec["by"] == "all" else named(r, spec["by"])
+        if name in spec.get("without", []):
+            continue
         if "of" in spec:
             series.setdefault(name, []).extend((float(pair[0]), float(pair[1])) for pair in r[spec["of"]])
         elif wide:
@@ -259,7 +299,7 @@ def entry(item: dict, name: str, k: int) -> tuple[str, dict[str, str]]:
     try:
         body = [table(rows_of(item), item.get("draws"))] if "rows" in item or "each" in item else []
         body += drawn_words(item.get("draws"), body)
-        if "bars" in item or "draw" in item:
+        if {"bars", "draw", "dots"} & set(item):
             figure = f"figures/{name}-{k}.svg"
             figures[figure] = bar_figure(item)
             body.append(f"![{item['what']}: {item.get('unit', 'values of the table')}]({figure})\n")

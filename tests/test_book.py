@@ -151,3 +151,41 @@ def test_plots_place_values_between_the_ends_of_their_axes(made):
 def test_a_plot_of_no_record_is_refused(made):
     with pytest.raises(KeyError, match="no record"):
         write_book.entry(ITEM | {"plot": [PLOT | {"only": {"by": "c"}}]}, "p", 0)
+
+
+def test_bars_below_zero_go_to_the_left(made):
+    figure = write_book.bars([("a", 1.0, "1", "blue"), ("b", -1.0, "-1", "blue")], "score")
+    (first, second) = re.findall(r'<rect x="([\d.]+)" y="\d+" width="([\d.]+)"', figure)
+    assert float(second[0]) + float(second[1]) == float(first[0])
+
+
+def test_dots_stand_in_the_row_of_their_group(made):
+    spec = ITEM | {"each": "a.json curve", "dots": ["by", "n", "e"], "log": "x", "unit": "error"}
+    figure = write_book.entry(spec, "p", 0)[1]["figures/p-0.svg"]
+    assert re.findall(r'cy="(\d+)"', figure) == ["18", "18", "44"]
+    assert ">n = 10</text>" in figure
+
+
+def test_a_plot_with_more_lines_than_colours_is_refused(made):
+    with pytest.raises(ValueError, match="colours"):
+        write_book.plot({str(k): [(0, 0), (1, k)] for k in range(11)}, {"x": "a", "y": "b"})
+
+
+FIGURES = {name: text for name, text in write_book.pages().items() if name.endswith(".svg")}
+PLACED = re.compile(r'<text x="([-\d.]+)" y="([-\d.]+)"(?: text-anchor="(\w+)"| font-weight="bold")?>([^<]*)</text>')
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_words_lie_inside_their_figure(name):
+    """No label is cut off, no legend is empty, and no figure has more lines than a reader can compare."""
+    figure = FIGURES[name]
+    wide, high = map(int, re.search(r'viewBox="0 0 (\d+) (\d+)"', figure).groups())
+    placed = PLACED.findall(figure)
+    assert len(placed) >= figure.count("<text") - 1  # the name of the vertical axis is turned
+    for x, y, anchor, words in placed:
+        left = float(x) - {"end": 1.0, "middle": 0.5}.get(anchor, 0.0) * 7.4 * len(words)
+        assert left >= -1, words
+        assert left + 7.4 * len(words) <= wide + 1, words
+        assert 0 < float(y) <= high
+    assert '"></text>' not in figure.replace('font-weight="bold"></text>', "")
+    assert figure.count('height="18"') <= 24, "bars"
