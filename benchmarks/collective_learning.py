@@ -296,6 +296,7 @@ def main():
     parser.add_argument("--seeds", nargs="*", type=int, default=[SEED], help="of gibbs, learning, esteps")
     parser.add_argument("--budget", type=float, default=0.1, help="of gibbs: stop after this part of the paper's time")
     parser.add_argument("--limit", type=float, default=LIMIT, help="CPU seconds for a rival of the dual")
+    parser.add_argument("--results", type=Path, help="file of results in place of the committed one")
     parser.add_argument("--merge", type=Path, nargs="*", default=[], help="files of other machines; measures nothing")
     parser.add_argument("--steps", nargs="*", choices=E_STEPS, help="E steps of esteps, rivals of learning")
     parser.add_argument("--scales", nargs="*", type=float, help="noise scales of mobility")
@@ -304,7 +305,7 @@ def main():
     given = parser.parse_args()
     given.folder = RESULTS / "quick" if given.quick else RESULTS
     given.folder.mkdir(parents=True, exist_ok=True)
-    path = given.folder / "collective_learning.json"
+    path = given.results or given.folder / "collective_learning.json"
     for name in given.parts if not given.merge else ():
         part, same, title = PARTS[name]
         rows = []
@@ -322,7 +323,7 @@ def main():
             for row in json.loads(other.read_text()).get(name, []):
                 keep(path, name, row, same)
     summarise(path)
-    print(f"\nwrote {path.relative_to(HERE.parent)}")
+    print(f"\nwrote {path}")
 
 
 if __name__ == "__main__":

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import time
 import warnings
 from functools import partial
@@ -29,6 +28,7 @@ from pathlib import Path
 import numpy as np
 from distribution.methods import Vectors, as_bags, embedding
 from distribution.similarity import MEANS, SPREADS, similarity
+from run_record import run_record
 from scipy.optimize import brentq
 from scipy.stats import norm
 
@@ -212,10 +212,10 @@ def main():
     parser.add_argument("--methods", nargs="*", default=METHODS, choices=METHODS, help="of fits")
     parser.add_argument("--most", type=int, default=2**16, help="bags of fits")
     parser.add_argument("--device", default="cpu", help="of the network")
+    parser.add_argument("--results", type=Path, default=RESULTS, help="file of results in place of the committed one")
     parser.add_argument("--merge", type=Path, nargs="*", default=[], help="files with fits of other machines")
     args = parser.parse_args()
-    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=False)
+    kept = json.loads(args.results.read_text()) if args.results.exists() else {}
     if args.merge:
         merge(kept, args.merge)
         return
@@ -225,11 +225,11 @@ def main():
 
         def write(found, name=name, begin=begin):
             kept[name] = {
-                "command": f"python benchmarks/distribution_theory.py {name}", "commit": commit.stdout.strip(),
+                **run_record(),
                 **({"draws": {"sizes": args.draws, "fits": 1}[name]} if name in ("sizes", "fits") else {}),
                 "cpu_s": round(time.process_time() - begin, 1), "rows": found,
             }  # fmt: skip
-            RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+            args.results.write_text(json.dumps(kept, indent=1) + "\n")
 
         args.write = write
         write(SECTIONS[name](args))
