@@ -104,7 +104,7 @@ class BagOfWords(Embedding):
         half = 0.5 * (self.words_**2).sum(axis=1)
         counts = np.zeros(len(bags) * n_words)
         index, weights = bags.bag_index, bags.given_weights
-        for begin, end, _ in blocks_of_rows(bags.offsets, n_words):
+        for begin, end, *_ in blocks_of_rows(bags.offsets, n_words):
             closeness = self.columns_.numbers(bags.values[begin:end]) @ self.words_.T
             closeness -= half
             cell = index[begin:end] * n_words + closeness.round(9).argmax(axis=1)

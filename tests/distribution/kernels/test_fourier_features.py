@@ -31,7 +31,7 @@ def test_angles_of_any_size_keep_their_digits(x):
         assert np.allclose(out[level], [np.cos(2**level * x), np.sin(2**level * x)], rtol=0, atol=5e-15)
 
 
-@pytest.mark.parametrize("size", [39, 40, 700])  # short bags run along frequencies, long ones along rows, in parts
+@pytest.mark.parametrize("size", [39, 512, 700])  # short bags are worked on together, long ones in parts
 @pytest.mark.parametrize("d", [1, 2, 5])
 def test_short_and_long_bags_give_the_same(size, d):
     rng = np.random.default_rng(size + d)
@@ -44,3 +44,19 @@ def test_short_and_long_bags_give_the_same(size, d):
         for level, (k, wave) in itertools.product(range(2), enumerate((np.cos, np.sin))):
             expected = (wave(2**level * angle) * mass[:, :, None]).sum(axis=1) / mass.sum(axis=1)[:, None]
             assert np.allclose(out[:, level, k], expected, atol=1e-12)
+
+
+def test_a_bag_has_the_same_features_to_the_last_bit_whatever_bags_are_beside_it():
+    rng = np.random.default_rng(0)
+    sizes = np.array([3, 0, 512, 1, 513, 40, 0, 1500, 7, 2, 600, 5])
+    offsets = np.concatenate([[0], np.cumsum(sizes)])
+    values, weights, omega = (
+        rng.normal(size=(offsets[-1], 3)),
+        rng.uniform(0.1, 2, offsets[-1]),
+        rng.normal(size=(3, 9)),
+    )
+    together = mean_fourier_features(values, offsets, weights, omega, 2)
+    for i, size in enumerate(sizes):
+        part = slice(offsets[i], offsets[i + 1])
+        alone = mean_fourier_features(values[part], np.array([0, size]), weights[part], omega, 2)
+        assert np.array_equal(alone[0], together[i])

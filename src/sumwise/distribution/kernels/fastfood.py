@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from sumwise.distribution.kernels.fourier_features import add_harmonics
+from sumwise.distribution.kernels.fourier_features import add_harmonics, total_weight
 from sumwise.distribution.kernels.segments import BagRows, bag_rows
 from sumwise.inference.kernels.compiled import njit
 from sumwise.inference.kernels.shapes import check_positions, check_shapes
@@ -146,14 +146,16 @@ def _mean_features(
 ) -> None:  # pragma: no cover
     size = signs.shape[1]
     most = max(8, min(512, CACHED // size))
-    x, y, mass, work = np.empty((size, most)), np.empty((size, most)), np.ones(most), np.empty((3, most))
+    x, y, share, work = np.empty((size, most)), np.empty((size, most)), np.ones(most), np.empty((3, most))
+    edges = np.zeros(2, np.uint64)
     for i in range(begin, end):
-        whole = 0.0
+        total = total_weight(rows, rows.offsets[i], rows.offsets[i + 1])
         for low in range(rows.offsets[i], rows.offsets[i + 1], most):
             n = min(most, rows.offsets[i + 1] - low)
-            if rows.weighted:
-                mass[:n] = rows.weights[low : low + n]
-            whole += mass[:n].sum()
+            edges[1] = n
+            for r in range(n):
+                weight = rows.weights[low + r] if rows.weighted else 1.0
+                share[r] = weight / total if total > 0 else 0.0
             for block in range(len(signs)):
                 x[len(columns) :] = 0.0
                 for j in range(len(columns)):
@@ -165,17 +167,7 @@ def _mean_features(
                     y[j, :n] = gauss[block, j] * x[shuffle[block, j], :n]
                 _transform(y, n)
                 first = block * size
+                angle, cos, sin = work[0, :n], work[1, :n], work[2, :n]
                 for k in range(min(size, out.shape[3] - first)):
-                    _add_scaled_harmonics(y[k, :n], lengths[block, k], mass[:n], doublings, out[i], first + k, work)
-        if whole > 0:
-            out[i] /= whole
-
-
-@njit(cache=True)
-def _add_scaled_harmonics(
-    along: np.ndarray, length: float, mass: np.ndarray, doublings: int, total: np.ndarray, k: int, work: np.ndarray
-) -> None:  # pragma: no cover
-    n = len(along)
-    angle, cos, sin = work[0, :n], work[1, :n], work[2, :n]
-    angle[:] = length * along
-    add_harmonics(angle, cos, sin, mass, doublings, total, k)
+                    angle[:] = lengths[block, k] * y[k, :n]
+                    add_harmonics(angle, cos, sin, share, edges, doublings, out[i : i + 1], first + k)

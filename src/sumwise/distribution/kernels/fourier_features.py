@@ -9,8 +9,7 @@ from sumwise.inference.kernels.compiled import njit
 from sumwise.inference.kernels.shapes import check_positions, check_shapes
 from sumwise.inference.kernels.threads import over_bags
 
-ROWS = 512  # of a bag that are worked on at once: all that is needed of them stays in the nearest cache
-SHORT_BAG = 40  # rows below which vector units run along frequencies, else along rows (measured to be equally fast)
+ROWS = 512  # worked on at once: all that is needed of them stays in the nearest cache
 TWO_PI = 2 * np.pi
 # 2 pi in two parts; products of the first with whole numbers below 2^20 are exact, so that remainders keep digits.
 TWO_PI_HIGH = float.fromhex("0x1.921fb544p+2")
@@ -32,8 +31,8 @@ def mean_fourier_features(
     values (n_rows, D), offsets (n_bags + 1,), weights (n_rows,) or None, frequencies (d, m); columns (d,) chooses
     columns of the values (default all), centre (d,) is subtracted from them. Returns (n_bags, doublings + 1, 2, m).
     A doubled frequency costs two products, not a cosine and a sine: cos 2t = 2 cos^2 t - 1, sin 2t = 2 sin t cos t.
-    Memory is that of the result. An empty bag gives zeros. Long bags are summed along rows, with the sums in registers,
-    short ones along frequencies.
+    Memory is that of the result. An empty bag gives zeros. Short bags are worked on together, long ones in parts; a
+    bag's features are the same bit for bit whichever bags lie beside it.
 
     Examples
     --------
@@ -64,147 +63,97 @@ def _mean_features(
     begin: int,
     end: int,
 ) -> None:  # pragma: no cover
-    x, mass = np.empty((len(columns), ROWS)), np.ones(ROWS)
-    wide = np.empty((3, ROWS))
-    narrow = np.empty((3, frequencies.shape[1]))
-    for i in range(begin, end):
-        whole = 0.0
-        for low in range(rows.offsets[i], rows.offsets[i + 1], ROWS):
-            n = min(ROWS, rows.offsets[i + 1] - low)
-            for r in range(n):
-                for j in range(len(columns)):
-                    x[j, r] = rows.values[low + r, columns[j]] - centre[j]
-                if rows.weighted:
-                    mass[r] = rows.weights[low + r]
-                whole += mass[r]
-            if n < SHORT_BAG:
-                _along_frequencies(x, mass, n, frequencies, doublings, out[i], narrow)
-            else:
-                _along_rows(x, mass, n, frequencies, doublings, out[i], wide)
-        if whole > 0:
-            out[i] /= whole
+    d = len(columns)
+    room, edges = np.empty((d + 4, ROWS)), np.empty(ROWS + 1, np.uint64)  # unsigned: no index counts from the end
+    x, share, edges[0] = room[:d], room[d], 0
+    total, i, low = 0.0, begin, rows.offsets[begin]
+    while i < end:  # a block: as many whole bags as fit, or a part of a long one
+        n_bags = 0
+        while n_bags < ROWS and i + n_bags < end and (n_bags == 0 or rows.offsets[i + n_bags + 1] - low <= ROWS):
+            first, stop = max(low, rows.offsets[i + n_bags]), rows.offsets[i + n_bags + 1]
+            if first == rows.offsets[i + n_bags]:
+                total = total_weight(rows, first, stop)
+            for row in range(first, min(stop, low + ROWS)):
+                weight = rows.weights[row] if rows.weighted else 1.0
+                share[row - low] = weight / total if total > 0 else 0.0
+                for j in range(d):
+                    x[j, row - low] = rows.values[row, columns[j]] - centre[j]
+            n_bags += 1
+            edges[n_bags] = min(stop - low, ROWS)
+        n = edges[n_bags]
+        angle, cos, sin = room[d + 1, :n], room[d + 2, :n], room[d + 3, :n]
+        for k in range(frequencies.shape[1]):
+            angle[:] = 0.0
+            for j in range(d):
+                _add(angle, x[j], frequencies[j, k])
+            add_harmonics(angle, cos, sin, share, edges[: n_bags + 1], doublings, out[i : i + n_bags], k)
+        low += n
+        i += n_bags - (low < rows.offsets[i + n_bags])
 
 
 @njit(cache=True)
-def _along_frequencies(
-    x: np.ndarray,
-    mass: np.ndarray,
-    n: int,
-    frequencies: np.ndarray,
-    doublings: int,
-    total: np.ndarray,
-    room: np.ndarray,
-) -> None:  # pragma: no cover
-    angle, cos, sin = room[0], room[1], room[2]
-    for r in range(n):
-        angle[:] = 0.0
-        for j in range(len(x)):
-            _add(angle, frequencies[j], x[j, r])
-        _cosine_sine(angle, cos, sin, total[0, 0], total[0, 1], mass[r])
-        for level in range(1, doublings + 1):
-            _double(cos, sin, total[level, 0], total[level, 1], mass[r])
-
-
-@njit(cache=True)
-def _along_rows(
-    x: np.ndarray,
-    mass: np.ndarray,
-    n: int,
-    frequencies: np.ndarray,
-    doublings: int,
-    total: np.ndarray,
-    room: np.ndarray,
-) -> None:  # pragma: no cover
-    angle, cos, sin, mass = room[0, :n], room[1, :n], room[2, :n], mass[:n]
-    d = len(x)
-    for k in range(frequencies.shape[1]):
-        angle[:] = 0.0
-        for j in range(0, d - 1, 2):
-            _add_two(angle, x[j], x[j + 1], frequencies[j, k], frequencies[j + 1, k])
-        if d % 2:
-            _add(angle, x[d - 1], frequencies[d - 1, k])
-        add_harmonics(angle, cos, sin, mass, doublings, total, k)
+def total_weight(rows: BagRows, first: int, stop: int) -> float:  # pragma: no cover
+    if not rows.weighted:
+        return float(stop - first)
+    total = 0.0
+    for row in range(first, stop):
+        total += rows.weights[row]
+    return total
 
 
 @njit(cache=True)
 def add_harmonics(
-    angle: np.ndarray, cos: np.ndarray, sin: np.ndarray, mass: np.ndarray, doublings: int, total: np.ndarray, k: int
+    angle: np.ndarray,
+    cos: np.ndarray,
+    sin: np.ndarray,
+    share: np.ndarray,
+    edges: np.ndarray,
+    doublings: int,
+    out: np.ndarray,
+    k: int,
 ) -> None:  # pragma: no cover
-    """Add to total[:, :, k] the sums over rows of cosines and sines of the angles, and of their doubles."""
-    c, s = summed_harmonic(angle, cos, sin, mass)
-    total[0, 0, k] += c
-    total[0, 1, k] += s
-    for level in range(1, doublings + 1):
-        c, s = summed_doubled(cos, sin, mass)
-        total[level, 0, k] += c
-        total[level, 1, k] += s
+    """Add to out[i, :, :, k] the weighted sums, over the rows edges[i] to edges[i + 1], of the cosines and sines of the
+    angles and of their doubles."""
+    _cosines_and_sines(angle, cos, sin)
+    for level in range(doublings + 1):
+        if level:
+            _double(cos, sin)
+        for i in range(len(edges) - 1):
+            c, s = _weighted_sums(cos, sin, share, edges[i], edges[i + 1])
+            out[i, level, 0, k] += c
+            out[i, level, 1, k] += s
 
 
 # One loop per function: so small, each runs on vector units.
 @njit(cache=True, fastmath={"contract"})
-def _add(angle: np.ndarray, along: np.ndarray, x: float) -> None:  # pragma: no cover
-    for k in range(len(angle)):
-        angle[k] += x * along[k]
+def _add(angle: np.ndarray, x: np.ndarray, frequency: float) -> None:  # pragma: no cover
+    for r in range(len(angle)):
+        angle[r] += frequency * x[r]
 
 
 @njit(cache=True, fastmath={"contract"})
-def _add_two(angle: np.ndarray, one: np.ndarray, other: np.ndarray, x: float, y: float) -> None:  # pragma: no cover
-    for k in range(len(angle)):
-        angle[k] += x * one[k] + y * other[k]
+def _cosines_and_sines(angle: np.ndarray, cos: np.ndarray, sin: np.ndarray) -> None:  # pragma: no cover
+    for r in range(len(angle)):
+        cos[r], sin[r] = _cos_sin(angle[r])
 
 
 @njit(cache=True, fastmath={"contract"})
-def _cosine_sine(
-    angle: np.ndarray, cos: np.ndarray, sin: np.ndarray, cosines: np.ndarray, sines: np.ndarray, weight: float
-) -> None:  # pragma: no cover
-    for k in range(len(angle)):
-        c, s = _cos_sin(angle[k])
-        cos[k] = c
-        sin[k] = s
-        cosines[k] += weight * c
-        sines[k] += weight * s
-
-
-@njit(cache=True, fastmath={"contract"})
-def _double(
-    cos: np.ndarray, sin: np.ndarray, cosines: np.ndarray, sines: np.ndarray, weight: float
-) -> None:  # pragma: no cover
-    for k in range(len(cos)):
-        c, s = cos[k], sin[k]
-        s = 2.0 * s * c
-        c = 2.0 * c * c - 1.0
-        cos[k] = c
-        sin[k] = s
-        cosines[k] += weight * c
-        sines[k] += weight * s
+def _double(cos: np.ndarray, sin: np.ndarray) -> None:  # pragma: no cover
+    for r in range(len(cos)):
+        c, s = cos[r], sin[r]
+        cos[r] = 2.0 * c * c - 1.0
+        sin[r] = 2.0 * s * c
 
 
 # Sums may be taken in any order (else they would not run on vector units); what is inside `_cos_sin` may not.
 @njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
-def summed_harmonic(
-    angle: np.ndarray, cos: np.ndarray, sin: np.ndarray, mass: np.ndarray
+def _weighted_sums(
+    cos: np.ndarray, sin: np.ndarray, share: np.ndarray, begin: int, end: int
 ) -> tuple[float, float]:  # pragma: no cover
     cosines, sines = 0.0, 0.0
-    for r in range(len(angle)):
-        c, s = _cos_sin(angle[r])
-        cos[r] = c
-        sin[r] = s
-        cosines += mass[r] * c
-        sines += mass[r] * s
-    return cosines, sines
-
-
-@njit(cache=True, fastmath={"contract", "reassoc", "nsz"})
-def summed_doubled(cos: np.ndarray, sin: np.ndarray, mass: np.ndarray) -> tuple[float, float]:  # pragma: no cover
-    cosines, sines = 0.0, 0.0
-    for r in range(len(cos)):
-        c, s = cos[r], sin[r]
-        s = 2.0 * s * c
-        c = 2.0 * c * c - 1.0
-        cos[r] = c
-        sin[r] = s
-        cosines += mass[r] * c
-        sines += mass[r] * s
+    for r in range(begin, end):
+        cosines += share[r] * cos[r]
+        sines += share[r] * sin[r]
     return cosines, sines
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from sumwise.inference.kernels.compiled import njit
 from sumwise.inference.kernels.threads import over_bags
@@ -64,11 +64,8 @@ def segment_means(
     >>> segment_means(np.array([[1.0], [3.0], [5.0]]), np.array([0, 2, 3]))
     array([[2.], [5.]])
     """
-    about = np.zeros(values.shape[1]) if centre is None else np.asarray(centre, dtype=float)
-    out = np.zeros((len(offsets) - 1, values.shape[1]))
-    rows = bag_rows(values, offsets, weights)
-    over_bags(lambda begin, end: _means(rows, about, power, out, begin, end), rows.offsets)
-    return out
+    moved = (lambda x: x) if centre is None else (lambda x: x - centre)
+    return block_means(values, offsets, weights, lambda x: moved(x) ** power, values.shape[1])
 
 
 def segment_moments(
@@ -88,8 +85,9 @@ def segment_moments(
     """
     d = values.shape[1]
     out = np.zeros((len(offsets) - 1, d * order + (d * (d - 1) // 2 if cross else 0)))
-    rows = bag_rows(values, offsets, weights)
-    over_bags(lambda begin, end: _moments(rows, order, cross, out, begin, end), rows.offsets)
+    rows, means = bag_rows(values, offsets, weights), segment_means(values, offsets, weights)
+    over_bags(lambda begin, end: _central_moments(rows, means, order, cross, out, begin, end), rows.offsets)
+    out[:, :d] = means
     return out
 
 
@@ -111,52 +109,35 @@ def block_means(
     >>> block_means(np.array([[1.0], [3.0], [5.0]]), np.array([0, 2, 3]), None, lambda x: x**2, 1)
     array([[ 5.], [25.]])
     """
-    out = np.zeros((len(offsets) - 1, width))
-    mass = np.zeros(len(out))
-    for begin, end, pieces in blocks_of_rows(offsets, width):
+    out, mass = np.zeros((len(offsets) - 1, width)), np.zeros(len(offsets) - 1)
+    for begin, end, first, cuts in blocks_of_rows(offsets, width):
         features = feature(values[begin:end])
-        part = np.ones(end - begin) if weights is None else weights[begin:end]
-        for i, a, b in pieces:
-            out[i] += part[a:b] @ features[a:b]
-            mass[i] += part[a:b].sum()
+        part = np.ones(end - begin) if weights is None else np.asarray(weights[begin:end], dtype=float)
+        sums = csr_array((part, np.arange(end - begin), cuts), shape=(len(cuts) - 1, end - begin))
+        mine = slice(first, first + len(cuts) - 1)
+        out[mine] += sums @ features
+        mass[mine] += sums.sum(axis=1)
     return out / np.where(mass > 0, mass, 1.0)[:, None]
 
 
-def blocks_of_rows(offsets: np.ndarray, width: int) -> Iterator[tuple[int, int, list[tuple[int, int, int]]]]:
-    """Yield blocks of rows, (begin, end, pieces): about four million numbers at `width` each.
+def blocks_of_rows(offsets: np.ndarray, width: int) -> Iterator[tuple[int, int, int, np.ndarray]]:
+    """Yield blocks of rows, (begin, end, first, cuts): about four million numbers at `width` each.
 
-    A piece (i, a, b) says that rows begin + a to begin + b belong to segment i.
+    Of segment first + i the block has rows begin + cuts[i] to begin + cuts[i + 1].
 
     Examples
     --------
     >>> import numpy as np
     >>> from sumwise.distribution.kernels.segments import blocks_of_rows
     >>> list(blocks_of_rows(np.array([0, 2, 3]), 1))
-    [(0, 3, [(0, 0, 2), (1, 2, 3)])]
+    [(0, 3, 0, array([0, 2, 3]))]
     """
     step = max(1, BLOCK // max(width, 1))
     for begin in range(0, int(offsets[-1]), step):
         end = min(begin + step, int(offsets[-1]))
         first = int(np.searchsorted(offsets, begin, side="right")) - 1
         last = int(np.searchsorted(offsets, end, side="left"))
-        cuts = (np.clip(offsets[first : last + 1], begin, end) - begin).tolist()
-        yield begin, end, [(i, a, b) for i, (a, b) in enumerate(itertools.pairwise(cuts), start=first)]
-
-
-@njit(cache=True, nogil=True)
-def _means(
-    rows: BagRows, centre: np.ndarray, power: int, out: np.ndarray, begin: int, end: int
-) -> None:  # pragma: no cover
-    for i in range(begin, end):
-        mass = 0.0
-        for row in range(rows.offsets[i], rows.offsets[i + 1]):
-            weight = rows.weights[row] if rows.weighted else 1.0
-            mass += weight
-            for j in range(rows.values.shape[1]):
-                x = rows.values[row, j] - centre[j]
-                out[i, j] += weight * (x if power == 1 else x**power)
-        if mass > 0:
-            out[i] /= mass
+        yield begin, end, first, np.clip(offsets[first : last + 1], begin, end) - begin
 
 
 @njit(cache=True, nogil=True)
@@ -169,31 +150,24 @@ def _add_products(total: np.ndarray, place: int, centred: np.ndarray, weight: fl
 
 
 @njit(cache=True, nogil=True)
-def _moments(rows: BagRows, order: int, cross: bool, out: np.ndarray, begin: int, end: int) -> None:  # pragma: no cover
-    values, offsets, weights = rows.values, rows.offsets, rows.weights
-    d = values.shape[1]
-    mean, centred = np.zeros(d), np.zeros(d)
+def _central_moments(
+    rows: BagRows, means: np.ndarray, order: int, cross: bool, out: np.ndarray, begin: int, end: int
+) -> None:  # pragma: no cover
+    d = rows.values.shape[1]
+    centred = np.empty(d)
     for i in range(begin, end):
-        total = out[i]
-        mean[:] = 0.0
         mass = 0.0
-        for row in range(offsets[i], offsets[i + 1]):
-            weight = weights[row] if rows.weighted else 1.0
+        for row in range(rows.offsets[i], rows.offsets[i + 1]):
+            weight = rows.weights[row] if rows.weighted else 1.0
             mass += weight
             for j in range(d):
-                mean[j] += weight * values[row, j]
-        if mass <= 0:
-            continue
-        mean /= mass
-        for row in range(offsets[i], offsets[i + 1]):
-            weight = weights[row] if rows.weighted else 1.0
-            for j in range(d):
-                centred[j] = values[row, j] - mean[j]
+                centred[j] = rows.values[row, j] - means[i, j]
                 power = weight * centred[j]
                 for p in range(1, order):
                     power *= centred[j]
-                    total[p * d + j] += power
+                    out[i, p * d + j] += power
             if cross:
-                _add_products(total, d * order, centred, weight)
-        total /= mass
-        total[:d] = mean
+                _add_products(out[i], d * order, centred, weight)
+        if mass > 0:
+            for j in range(out.shape[1]):
+                out[i, j] /= mass
