@@ -1,8 +1,9 @@
 """Distribution regression: the experiments of both theses with every method, beside the best possible error.
 
     python benchmarks/distribution.py                        # all sections at small sizes, then tables and figures
-    python benchmarks/distribution.py gamma clouds           # some: statistics, ridge, gamma, variable, gaussian,
-                                                             # clouds, instances, election, dimension, subgroups
+    python benchmarks/distribution.py gamma clouds           # some: statistics, ridge, gamma, variable, law,
+                                                             # intervals, gaussian, clouds, instances, election,
+                                                             # dimension, subgroups
     python benchmarks/distribution.py gamma --full           # the papers' sizes
     python benchmarks/distribution.py statistics --full --only networks --device cuda    # networks, on a GPU
     python benchmarks/distribution.py gamma --full --where seed=3 seed=4     # some cells, by their keys
@@ -26,6 +27,7 @@ from distribution.cells import Store, run
 from distribution.clouds import clouds_cells, instances_cells
 from distribution.election import dimension_cells, election_cells, subgroups_cells
 from distribution.gamma import gamma_cells, variable_cells
+from distribution.intervals import intervals_cells
 from distribution.law import law_cells
 from distribution.population import ridge_cells, statistics_cells
 from distribution.regions import gaussian_cells
@@ -40,6 +42,7 @@ SECTIONS = {
     "gamma": gamma_cells,
     "variable": variable_cells,
     "law": law_cells,
+    "intervals": intervals_cells,
     "gaussian": gaussian_cells,
     "clouds": clouds_cells,
     "instances": instances_cells,

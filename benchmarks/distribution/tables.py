@@ -43,6 +43,7 @@ TITLES = {
     "gamma": "Gamma, fixed bags, means over seeds (Lemus Gonzalez, section 5.1.1)",
     "variable": "Gamma, variable bags, means over seeds",
     "law": "Gamma bags of Law et al. 2018: minus the log-likelihood of held-out responses, beside published figures",
+    "intervals": "Coverage of 90% intervals of new bags, on tasks on which nothing was chosen",
     "gaussian": "Gaussian regions: MSE of the shares of category A (Lemus Gonzalez, section 5.1.2)",
     "clouds": "Point clouds, accuracy (Sun 2019, section 4.3.2)",
     "instances": "Multiple-instance sets, accuracy over folds",
@@ -161,6 +162,16 @@ def _over_bayes(each: list[dict], head: dict) -> dict:
     return {**head, **told, "device": each[0]["device"], "seeds": len(each)}
 
 
+def intervals(store: Store, full: bool) -> list[dict]:
+    """Coverage and width of 90% intervals by task and method, means over draws."""
+    rows = []
+    for (task, method), each in _grouped(store.rows("intervals"), ("task", "method")).items():
+        row = {"task": task, "method": method, "coverage of 90%": _mean(each, "coverage")}
+        row |= {"error": _error([r["coverage"] for r in each]), "least": min(r["least"] for r in each)}
+        rows.append(row | {k: _mean(each, k) for k in ("width", "mse", "seconds")} | {"draws": len(each)})
+    return rows
+
+
 def gaussian(store: Store, full: bool) -> list[dict]:
     """One row per method, one column per experiment (means over draws), and the thesis' errors."""
     kept = [r for r in store.rows("gaussian") if r["bags"] == (1000 if full else 300)]
@@ -277,6 +288,7 @@ TABLES: dict[str, Callable[[Store, bool], list[dict]]] = {
         gamma,
         variable,
         law,
+        intervals,
         gaussian,
         clouds,
         instances,
