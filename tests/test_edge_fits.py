@@ -116,7 +116,7 @@ CAUSES = {
     "constant column": "constant",
     "constant rows": "same row shares",
     "duplicated groups": "not identifiable",
-    "duplicated bags": "same|rank|class|overall shares",
+    "duplicated bags": "same|copies|rank|class|overall shares",
     "bags of one": "more than one row",
     "no weight": "empty|never occurs",
     "1e15 counts": r"e\+1[456] (people|rows)|sums to|range from 990(,000){4}",
