@@ -4,7 +4,7 @@
     python benchmarks/ecological.py contests senc         # some parts: contests, senc, matproii, chile, raw, units,
                                                           # two_by_two, turnout, many, many_files, robust, pooled,
                                                           # covariates, power, row_error, berkson, model_only,
-                                                          # polarisation, seine (R's, a fixed sample of contests)
+                                                          # polarisation, packages (seine and fastei, in R)
     python benchmarks/ecological.py contests --every 10   # a tenth of the contests
     python benchmarks/ecological.py --merge A.json ...    # parts that were written elsewhere (--out)
 
@@ -513,7 +513,7 @@ def by_method(job):
 def polarisation(every, jobs=1):
     """Whether methods overstate differences between groups, on contests whose tables are known.
 
-    The trivial estimate has everybody alike. King's model and chains take every fourth of the contests.
+    The trivial estimate has everybody alike. King's model and chains take every eighth of the contests.
     """
     known = datasets.contests()[::every]
     both = Contests(
@@ -524,61 +524,74 @@ def polarisation(every, jobs=1):
     work = [("everybody alike", c, None) for c in known]
     work += [("EcologicalEM, pooled", c, pooled[c.dataset, c.district].shares_) for c in known]
     work += [(name, c, None) for name in ("Goodman", "EcologicalEM") for c in known]
-    work += [(name, c, None) for name in ("King", "MultinomialDirichlet") for c in known[::4]]
+    work += [(name, c, None) for name in ("King", "MultinomialDirichlet") for c in known[::8]]
     with ProcessPoolExecutor(jobs) as pool:
         rows = list(pool.map(by_method, work, chunksize=4))
-    some = {(c.dataset, c.district) for c in known[::4]}
+    some = {(c.dataset, c.district) for c in known[::8]}
     keys = [(c.dataset, c.district) for _, c, _ in work]
     return {
         "all": show("polarisation, all contests", overstated(rows[: 4 * len(known)])),
-        "every fourth": show("every fourth", overstated([row for row, key in zip(rows, keys) if key in some])),
+        "every eighth": show("every eighth", overstated([row for row, key in zip(rows, keys) if key in some])),
     }
 
 
-def seine(_):
-    """R's seine (McCartan and Kuriwaki 2025), debiased estimates without covariates: every eighth contest, and senc.
+def packages(every):
+    """R's seine (McCartan and Kuriwaki 2025) and fastei beside ours on contests whose tables are known, and on senc.
 
-    Needs Rscript with the packages seine and jsonlite (``R_LIBS``).
+    seine's debiased estimates are without covariates; fastei is by the symmetric normal density, its best published.
+    Needs Rscript with the packages seine, fastei and jsonlite (``R_LIBS``).
     """
     senc = datasets.senc()
-    known = {f"{c.dataset} {c.district}": (c.margins, c.total) for c in datasets.contests()[::8]}
+    known = {f"{c.dataset} {c.district}": (c.margins, c.total) for c in datasets.contests()[::every]}
     known["senc"] = senc.margins, senc.total
+    printed = {name: in_r(name, [m for m, _ in known.values()]) for name in ("seine", "fastei:joint", "fastei:average")}
+    rows, failed = [], []
+    for k, (name, (m, total)) in enumerate(known.items()):
+        contest = SimpleNamespace(margins=m, total=total)
+        own = [by_method((method, contest, None)) for method in ("everybody alike", "Goodman", "EcologicalEM")]
+        for package, found in printed.items():
+            if "error" in found[k]:
+                failed.append({"package": package, "contest": name, "error": found[k]["error"]})
+            else:
+                own += by_package(package, found[k], own[0], total)
+        rows.append([row | {"contest": name} for row in own])
+    outside = [((row["estimate"] < 0) | (row["estimate"] > 1)).mean() for each in rows for row in each
+               if row["method"] == "seine"]  # fmt: skip
+    seconds = pd.DataFrame([row for each in rows[:-1] for row in each if "seconds" in row])
+    return {
+        "contests": show("contests", overstated([row for each in rows[:-1] for row in each])),
+        "senc": show("senc", [{k: row.get(k) for k in ("method", "index", "covered")} for row in rows[-1]]),
+        "seine's estimates outside [0, 1]": float(np.mean(outside)),
+        "median seconds": seconds.groupby("method")["seconds"].median().to_dict(),
+        "failed": failed,
+    }
+
+
+def in_r(package, margins):
+    """What a package says of each contest (rivals/contests.R)."""
     with tempfile.TemporaryDirectory() as folder:
-        for k, (m, _) in enumerate(known.values()):
+        for k, m in enumerate(margins):
             names = [f"g{r}" for r in range(m.n_rows)] + [f"o{c}" for c in range(m.n_cols)]
             full = m[m.totals > 0]
             shares = pd.DataFrame(np.hstack([full.row_shares, full.col_shares]), columns=names)
             shares.assign(total=full.totals).to_csv(Path(folder) / f"{k}.csv", index=False)
-        script = Path(__file__).parent / "rivals" / "seine.R"
-        done = subprocess.run(["Rscript", str(script), folder], capture_output=True, text=True, check=True)
-    found, rows, failed = json.loads(done.stdout.splitlines()[-1]), [], []
-    for (name, (m, total)), printed in zip(known.items(), found):
-        contest = SimpleNamespace(margins=m, total=total)
-        own = [by_method((method, contest, None)) for method in ("everybody alike", "Goodman", "EcologicalEM")]
-        if "error" in printed:
-            failed.append({"contest": name, "error": printed["error"]})
-            continue
-        estimate, low, high = (np.array(printed[part]) for part in ("estimate", "low", "high"))
-        true = own[0]["true"]
-        row = own[0] | {"method": "seine", "estimate": estimate, "seconds": printed["seconds"]}
-        row["covered"] = float(((low <= true) & (true <= high)).mean())
-        inside = np.clip(estimate, 0, None)
-        inside = inside / np.maximum(inside.sum(axis=1, keepdims=True), 1e-300)
-        row["index"] = error_index(inside * own[0]["people"][:, None], total)
-        rows += [*own, row, row | {"method": "seine, cut to [0, 1]", "estimate": inside}]
-        for each in (*own, row):
-            each["contest"] = name
-    of_senc = [{k: v for k, v in row.items() if k in ("method", "index", "covered")} for row in rows[-5:]]
-    outside = [
-        float(((row["estimate"] < 0) | (row["estimate"] > 1)).mean()) for row in rows if row["method"] == "seine"
-    ]
-    return {
-        "contests": show("seine", overstated(rows[:-5])),
-        "senc": show("senc", of_senc),
-        "estimates outside [0, 1]": float(np.mean(outside[:-1])),
-        "median seconds": float(np.median([row["seconds"] for row in rows if row["method"] == "seine"])),
-        "failed": failed,
-    }
+        script = Path(__file__).parent / "rivals" / "contests.R"
+        done = subprocess.run(["Rscript", str(script), package, folder], capture_output=True, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def by_package(package, found, facts, total):
+    """Rows of a contest by a package; those of seine, which leave [0, 1], also cut to it."""
+    estimate = np.array(found["estimate"])
+    inside = np.clip(estimate, 0, None)
+    inside = inside / np.maximum(inside.sum(axis=1, keepdims=True), 1e-300)
+    row = facts | {"method": package, "estimate": estimate, "seconds": found["seconds"]}
+    row["index"] = error_index(inside * facts["people"][:, None], total)
+    if "low" not in found:
+        return [row]
+    low, high = (np.array(found[part]) for part in ("low", "high"))
+    row["covered"] = float(((low <= facts["true"]) & (facts["true"] <= high)).mean())
+    return [row, row | {"method": f"{package}, cut to [0, 1]", "estimate": inside}]
 
 
 PARTS = {
@@ -597,13 +610,13 @@ PARTS = {
     "row_error": lambda _: row_error(),
     "berkson": berkson,
     "polarisation": polarisation,
-    "seine": seine,
+    "packages": packages,
 }
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("parts", nargs="*", default=[name for name in PARTS if name != "seine"])
+    parser.add_argument("parts", nargs="*", default=[name for name in PARTS if name != "packages"])
     parser.add_argument("--every", type=int, default=1, help="take every k-th contest")
     parser.add_argument("--seed", type=int, default=0, help="of the contests that two_by_two draws")
     parser.add_argument("--jobs", type=int, default=1, help="processes, for polarisation")
