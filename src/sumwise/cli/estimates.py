@@ -83,7 +83,7 @@ def share_rows(numbers: Mapping[str, Any]) -> list[list[str]]:
             words = "no finding" if no_finding == 1 else ""
             out.append([name, words, span(*ends, "share", digits, True), bar((0, 1), bounds=ends, mark=OPEN)])
             continue
-        known = bool(np.isfinite(low))
+        known = bool(high > low)  # else it was counted
         shown = bar((0, 1), share, (low, high) if known else None, (least, most))
         out.append([name, cell(share, "share", digits), span(low, high, "share", digits) if known else "", shown])
     return out

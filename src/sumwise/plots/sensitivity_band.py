@@ -28,13 +28,14 @@ def plot_sensitivity_band(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     >>> len(plot_sensitivity_band(numbers).lines)
     1
     """
-    from sumwise.plots.labels import axes_or_new, short
+    from sumwise.plots.labels import axes_or_new, legend_above, percent_axes, short
 
     ax = axes_or_new(ax, 5.5, 4.2)
-    parts = 100 * np.asarray(numbers["parts"], dtype=float)
+    parts = np.asarray(numbers["parts"], dtype=float)
     for group, choice, shares in zip(numbers["groups"], numbers["choices"], numbers["shares"]):
-        ax.plot(parts, 100 * np.asarray(shares, dtype=float), label=short(f"{group}: {choice}", 30))
-    ax.set(xlabel="part of the differences between groups that is between places (%)", ylim=(0, 100))
-    ax.set_ylabel("share for the first choice (%)")
-    ax.legend()
+        ax.plot(parts, np.asarray(shares, dtype=float), label=short(f"{group}: {choice}", 30))
+    ax.set(xlabel="part of the difference that lies between places", ylim=(0, 1))
+    ax.set_ylabel("share for the first choice")
+    percent_axes(ax.xaxis, ax.yaxis)
+    legend_above(ax)
     return ax

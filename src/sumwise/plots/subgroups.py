@@ -74,7 +74,7 @@ def plot_subgroups(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     numbers : mapping
         ``names``, ``share``, ``low``, ``high``, ``truth`` (or None), ``level``; perhaps ``label``, what the shares are;
         ``headings``, which lines are headings; ``withheld``, which are no findings; ``reference``, a share to compare
-        with, and ``reference_name``.
+        with, and ``reference_name``; ``value_name``, what a dot is ("estimate").
     ax : matplotlib axes, optional
 
     Returns
@@ -105,7 +105,9 @@ def plot_subgroups(numbers: Mapping[str, Any], ax: Any = None) -> Any:
         ax.axvline(reference, color=FAINT, linewidth=1, linestyle=":", label=numbers.get("reference_name", "overall"))
     drawn = ~headings & ~withheld
     ax.hlines(y[drawn], low[drawn], high[drawn], color=INTERVAL, linewidth=2.5, label=named)
-    (dots,) = ax.plot(share[drawn], y[drawn], "o", color=ESTIMATE, markersize=6, label="estimate")
+    (dots,) = ax.plot(
+        share[drawn], y[drawn], "o", color=ESTIMATE, markersize=6, label=numbers.get("value_name", "estimate")
+    )
     rows = zip([n for n, there in zip(numbers["names"], drawn) if there], share[drawn], low[drawn], high[drawn])
     tips(dots, [f"{n}: {percent(s)} ({percent(a)} to {percent(b)})" for n, s, a, b in rows])
     if withheld.any():

@@ -82,6 +82,7 @@ class Context:
             summary.add("certainty", figure("training_curve", numbers, caption, data, folded="Training curve"))
 
 
+MISSING = "(missing)"  # the level of those whose level is not known
 MEANING = {
     "misfit": "misfit between model and tables, in standard errors (lower is better)",
     "moment_error": "largest difference between model and tables (lower is better)",
@@ -117,6 +118,21 @@ def listed(names: Sequence[Any], most: int = 3) -> str:
         words = [*words[: most - 1], f"{len(words) - most + 1} others"]
     between = "; " if any("," in word for word in words) else ", "
     return words[0] if len(words) == 1 else f"{between.join(words[:-1])} and {words[-1]}"
+
+
+def subgroup(group: object, level: object) -> str:
+    """A subgroup in words: "age above 30", "region west", "married = yes".
+
+    Examples
+    --------
+    >>> from sumwise.report.context import subgroup
+    >>> subgroup("age", "above 30"), subgroup("married", "yes"), subgroup("region", "(missing)")
+    ('age above 30', 'married = yes', 'region missing')
+    """
+    words = str(level)
+    words = words[1:-1] if words == MISSING else words
+    code = words.isdigit() or words.lower() in ("yes", "no", "true", "false")
+    return f"{group} = {words}" if code else f"{group} {words}"
 
 
 def plural(n: float, word: str, many: str | None = None) -> str:

@@ -30,8 +30,8 @@ def test_contrasts_name_the_widest_attributes_and_leave_rare_levels_out():
         }
     )
     found = _contrasts(Context(None, None, names={"b = x": "low"}), frame, "yes", split()[0])
-    assert [f["what"] for f in found] == ["Share of yes where b is y", "Share of yes where a is y"]
-    assert "The lowest share is 10.0%, where b is low" in found[0]["because"]
+    assert [f["what"] for f in found] == ["Share of yes for b y", "Share of yes for a y"]
+    assert "The lowest share is 10.0%, for b low" in found[0]["because"]
 
 
 def test_without_rows_nothing_is_claimed_about_predictions():
@@ -63,14 +63,22 @@ def test_held_out_rows_of_one_class_leave_out_what_is_not_defined():
     assert set(found.summary["record"]["held out"]) == {"accuracy", "mean prediction", "rate"}
 
 
-def test_log_loss_slope_and_mean_prediction_lead_the_findings():
+def test_log_loss_slope_and_mean_prediction_follow_the_contrasts():
     tables, rows = split()
     model = MaxEntClassifier(random_state=0).fit(tables)
-    expected = [f["what"] for f in report(model, tables).summary["findings"][:3]]
-    assert expected == ["Log-loss to expect", "Calibration slope to expect", "Mean prediction under the model"]
-    measured = report(model, tables, truth=(rows, rows["label"])).summary["findings"]
-    assert measured[0]["value"] == pytest.approx(-model.score(rows, rows["label"]))
-    assert measured[2]["value"] == pytest.approx(model.predict_proba(rows)[:, 1].mean())
+    found = report(model, tables)
+    assert found.findings[0].startswith("Share of ")
+    assert found.summary["findings"][0]["clause"] in found.summary["lead"][0]
+    expected = [f["what"] for f in found.summary["findings"][-3:]]
+    assert expected == [
+        "Expected log-loss of the predictions",
+        "Expected calibration slope",
+        "Mean prediction of the model",
+    ]
+    measured = {f["what"]: f for f in report(model, tables, truth=(rows, rows["label"])).summary["findings"]}
+    of = " on rows that were not counted"
+    assert measured[f"Log-loss{of}"]["value"] == pytest.approx(-model.score(rows, rows["label"]))
+    assert measured[f"Mean prediction{of}"]["value"] == pytest.approx(model.predict_proba(rows)[:, 1].mean())
 
 
 def test_calibration_slope_is_that_of_a_logistic_regression():
@@ -87,7 +95,7 @@ def test_names_are_shown_in_title_findings_and_tables():
     tables, _ = split()
     names = {"f0": "region", "label": "outcome", "f0 = 1": "north", "label = 1": "bought"}
     found = report(NaiveBayesTables().fit(tables), tables, names=names)
-    assert found.summary["title"].startswith("Predicting outcome from region")
+    assert found.summary["title"].startswith("Share of bought by region")
     assert "bought" in found.summary["findings"][0]["what"]
     shown = next(b for s in found.summary["sections"] for b in s["blocks"] if b.get("file") == "estimates.csv")
     assert ["region", "north"] in [row[:2] for row in shown["rows"]]

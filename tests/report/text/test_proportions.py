@@ -31,7 +31,7 @@ def test_findings_contrast_subgroups_and_check_against_labels():
     found = report(model, data, truth=labels, compare=[MeanEmbeddingClassifier()], **options)
     assert found.title == "Share of yes by sex"
     assert "but not which ones" in found.summary["lead"][0]
-    assert found.findings[0].startswith("Share of “yes” where sex is f: ")
+    assert found.findings[0].startswith("Share of “yes” for sex f: ")
     assert "labels are known here" in " ".join(found.summary["checked"])
     text = str(found.summary["sections"])
     for words in (
@@ -50,7 +50,7 @@ def test_levels_keep_their_brackets_and_features_their_display_names():
     groups = {"sex": np.where(options["groups"]["sex"] == "f", "f (female)", "m (male)")}
     names = {"age": "age in years / 12"}
     found = report(model, data, classes=options["classes"], groups=groups, names=names)
-    assert found.findings[0].startswith("Share of “yes” where sex is f (female): ")
+    assert found.findings[0].startswith("Share of “yes” for sex f (female): ")
     assert "age in years / 12" in str(found.summary["sections"])
 
 
@@ -108,7 +108,7 @@ def test_those_whose_level_is_missing_are_no_finding():
     bags: Any = SimpleNamespace(weights=np.ones(90))
     contrasts = _contrasts(context, frame, "yes", bags, None)
     found = _findings(context, frame, "yes", contrasts)
-    assert [f["what"] for f in found] == ["Share of “yes” where income is high", "Share of “yes” where income is low"]
+    assert [f["what"] for f in found] == ["Share of “yes” for income high", "Share of “yes” for income low"]
     assert [f["because"] for f in found] == [
         "That no other level of income is higher is likely (probability 0.70), given the model.",
         "That no other level of income is lower is about as likely as not (probability 0.40), given the model.",

@@ -12,6 +12,7 @@ from sumwise.errors import DataError, sentence
 from sumwise.metrics import conformal_half_width, mean_error_interval, r_squared_interval, wilson_interval
 from sumwise.report import held_out
 from sumwise.report.context import Context, listed, plural
+from sumwise.report.rounding import span
 from sumwise.report.summary import FEW_ROWS, Summary, bullets, facts, figure, finding, note, table, text
 
 FOLDS = 10
@@ -67,13 +68,13 @@ def write(context: Context) -> Summary:
         about = _classification(context, summary, y, predicted, classes)
     _separation(context, summary, bags, y, classes)
     frame = context.frames["estimates"]
-    title, few = "Every bag, predicted by a fit that has not seen it", len(frame) <= FEW_ROWS
+    title, few = "Every bag, predicted without it", len(frame) <= FEW_ROWS
     listed_bags = table(frame, title, {"samples": "count"}, "estimates.csv", not few, about)
     summary.add("estimates" if few else "appendix", listed_bags)
     each = "response" if context.response is None else f"value of “{response}”"
     summary.lead = [
-        f"The data are {plural(len(bags), 'bag')} with {plural(bags.n_rows, 'sample')} in all, "
-        f"{plural(bags.n_features, 'feature')} per sample and one {each} per bag. {_verdict(summary.record)}",
+        f"{_verdict(summary)} The data are {plural(len(bags), 'bag')} with {plural(bags.n_rows, 'sample')} in all, "
+        f"{plural(bags.n_features, 'feature')} per sample and one {each} per bag.",
         *context.cautions,
     ]
     summary.record |= {"bags": len(bags), "samples": bags.n_rows}
@@ -99,15 +100,17 @@ def _classes(context: Context, y: np.ndarray) -> list[str] | None:
     return None if found is None or y.ndim > 1 else [str(c) for c in found]
 
 
-def _verdict(record: dict[str, Any]) -> str:
-    score, constant, name = record["score"], record["score of a constant"], record["scored by"]
+def _verdict(summary: Summary) -> str:
+    score, constant, name = (summary.record[k] for k in ("score", "score of a constant", "scored by"))
     if score <= constant:
         return (
             f"The samples carry no usable information on the response: in cross-validation the {name} is {score:.2f}, "
             f"no better than predicting a constant ({constant:.2f})."
         )
     if name == "R squared":
-        return f"In cross-validation the model explains {100 * score:.0f}% of the variance of the response."
+        first = summary.findings[0]
+        ends = f"{100 * first['level']:g}% interval {span(max(first['low'], 0.0), first['high'], 'share', 0)}"
+        return f"In cross-validation the samples explain {100 * score:.0f}% of the variance of the response ({ends})."
     return (
         f"In cross-validation the model assigns {100 * score:.0f}% of the bags to the right class; always predicting "
         f"the most common class gives {100 * constant:.0f}%."
@@ -128,7 +131,7 @@ def _regression(context: Context, summary: Summary, y: np.ndarray, predicted: np
     name = context.response or "response"
     numbers = plots.predicted_numbers(actual, found, name, frame["low"], frame["high"])
     caption = (
-        f"Predicted and actual {name} of every bag, each predicted by a fit that has not seen it; vertical lines are "
+        f"Predicted and actual {name} of every bag, each predicted by a fit to other bags; vertical lines are "
         f"{context.percent} intervals. Perfect predictions lie on the dashed line."
     )
     data = table(frame, "Every bag", {"samples": "count"})
@@ -156,10 +159,10 @@ def _error_findings(
     )
     name = "response" if context.response is None else f"“{context.response}”"
     middle = float(np.median(found))
-    off = f"Mean absolute error of the predicted {name} on bags that the fit has not seen"
+    off = f"Mean absolute error of the predicted {name} in held-out bags"
     new = f"{sentence(name)} of a new bag with the median prediction"
     return [
-        finding("R squared on bags that the fit has not seen", score, "number", ends, level, because),
+        finding("Variance explained in held-out bags (R squared)", score, "number", ends, level, because),
         finding(off, off_by, "number", _of_folds(off_by, mean_error_interval(error, level)), level, constant),
         finding(new, middle, "number", (middle - wide, middle + wide), level, holds),
     ]
@@ -246,7 +249,7 @@ def _classification(
     because = f"Always predicting the most common class gives {100 * common:.0f}%; the interval " + (
         "excludes it." if beats else "includes it: the model may be no better."
     )
-    what = "Accuracy on bags that the fit has not seen"
+    what = "Accuracy on held-out bags"
     summary.findings = [finding(what, right / len(y), "share", ends, context.level, because)]
     for c, name in enumerate(classes[:4]):
         if n := int((actual == c).sum()):
@@ -257,7 +260,7 @@ def _classification(
     numbers = plots.confusion_numbers(actual, best, classes)
     shown = pd.DataFrame(numbers["counts"], columns=[f"predicted {c}" for c in classes])
     shown.insert(0, "actual", classes)
-    caption = "Confusion matrix: bags by actual and predicted class, each predicted by a fit that has not seen it."
+    caption = "Confusion matrix: bags by actual and predicted class, each predicted by a fit to other bags."
     data = table(shown, "Bags", dict.fromkeys(shown.columns[1:], "count"))
     summary.add("found", figure("confusion", numbers, caption, data))
     return "score: the fitted value of each class, not a probability; the class with the largest is predicted."
@@ -277,7 +280,7 @@ def _other_methods(context: Context, summary: Summary, bags: Any) -> None:
         else:
             rows.append({"method": name, "mean absolute error": float(np.abs(found - y).mean())})
     if rows:
-        about = "On bags that the fit has not seen; lower is better."
+        about = "On held-out bags; lower is better."
         kinds = {"assigned to a wrong class": "share"}
         summary.add("certainty", table(pd.DataFrame(rows), "Other methods on the same data", kinds, about=about))
 

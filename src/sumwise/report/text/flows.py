@@ -14,6 +14,7 @@ from sumwise.flows import FlowModel
 from sumwise.noise import Exact
 from sumwise.plots.map_frame import places_on_map, rings
 from sumwise.report.context import Context, plural
+from sumwise.report.rounding import span
 from sumwise.report.summary import FEW_ROWS, Summary, bullets, facts, figure, finding, note, table, text
 
 MOST_FRAMES = 24  # steps that are drawn
@@ -108,11 +109,11 @@ def _lead(context: Context, stay: Staying) -> list[str]:
     else:
         unit = f"about {model.n_:,.0f} in all"
     within = "at" if context.time_name == "time" else "in"
+    ends = "" if stay[3] is None else f" ({context.percent} interval {span(*stay[2], 'share', 0)})"
     out = [
-        f"Individuals were counted at {plural(len(model.places_), 'place')} {within} "
-        f"{plural(len(model.times_), context.time_name)}{seasons}, {unit}; who went where was not "
-        "observed. About "
-        f"{100 * stay[0]:.0f}% of them stay where they are from one {context.time_name} to the next.",
+        f"An estimated {100 * stay[0]:.0f}% of individuals{ends} stay where they are from one {context.time_name} to "
+        f"the next. They were counted at {plural(len(model.places_), 'place')} {within} "
+        f"{plural(len(model.times_), context.time_name)}{seasons}, {unit}; who went where was not observed.",
         *context.cautions,
     ]
     if model.places_.distances is not None and model.places is None:

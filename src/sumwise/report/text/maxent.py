@@ -15,7 +15,7 @@ from sumwise.frames import in_one_order
 from sumwise.metrics import auc, auc_interval, calibration, nllh, wilson_interval
 from sumwise.noise import Exact, Summed
 from sumwise.report import level_shares
-from sumwise.report.context import Context, listed, plural
+from sumwise.report.context import Context, listed, plural, subgroup
 from sumwise.report.summary import Summary, bullets, facts, figure, finding, note, table, text
 from sumwise.tables import Tables
 
@@ -53,9 +53,11 @@ def write(context: Context) -> Summary:
     names = [str(c) for c in model.classes_]
     focus = names[1] if len(names) == 2 else names[-1]
     given, shown = tables.label or "the label", context.names
-    fallback = f"{shown.get(given, given)} = {focus}" if tables.label else f"class {focus}"
+    coded = names == ["0", "1"]  # a yes or no that goes by the label's name
+    fallback = f"“{shown.get(given, given)}”" if coded else f"{shown.get(given, given)} = {focus}"
+    fallback = fallback if tables.label else f"class {focus}"
     label = shown.get(f"{given} = {focus}", fallback)
-    title = context.title or f"Predicting {shown.get(given, given)} from {listed(_attributes(context))}"
+    title = context.title or f"Share of {label} by {listed(_attributes(context))}"
     summary = Summary(title, "maxent", context.method)
     people = float(model.n_) if tables.n is None else tables.n  # noisy tables state no total
     summary.record = {"tables": len(tables), "people": people, "attributes": len(model.domain_), "classes": names}
@@ -63,10 +65,11 @@ def write(context: Context) -> Summary:
     first = part[part["attribute"] == part["attribute"].iloc[0]]
     share = float((first["count"] * first["share"].fillna(0)).sum() / first["count"].sum())
     scores = None if context.truth is None else _held_out(context, summary)
-    summary.lead = [_verdict(context, (len(tables), people), share, label, scores), *context.cautions]
+    contrasts = _contrasts(context, part, label, tables)
+    summary.lead = [_verdict(context, (len(tables), people), share, label, (scores, contrasts)), *context.cautions]
     if not _exact(tables):
         summary.lead.append(f"The counts carry noise ({_noises(tables)}): small counts say little.")
-    summary.findings = [*_score_findings(context, scores), *_contrasts(context, part, label, tables)]
+    summary.findings = [*contrasts, *_score_findings(context, scores)]
     if scores is not None:
         summary.record["held out"] = scores[0]
     legible = frame if _exact(tables) else _legible(frame, tables)
@@ -79,15 +82,16 @@ def write(context: Context) -> Summary:
     return summary
 
 
-def _table(context: Context, summary: Summary, frame: Any, of: tuple[str, str], tables: Tables) -> None:
+def _table(context: Context, summary: Summary, frame: Any, named: tuple[str, str], tables: Tables) -> None:
     """The shares of every level; of two classes those of one, since the other has the rest."""
-    focus, label = of
+    focus, label = named
     two, modelled = frame["class"].nunique() == 2, "share by model" in frame
     title = f"Share of {label}" if two else "Class shares"
     title += " at every level: counted, and by the model" if modelled else ""
-    about = f"count: people at the level; share: the part of them {f'with {label}' if two else 'in the class'}."
+    of = f"counted as {label}" if two else "in the class"
+    about = f"count: people at the level. share: the part of them {of}."
     if modelled:
-        about += " By the model: what the fitted distribution implies for the same."
+        about += " count by model, share by model: what the fitted distribution implies for the same."
     if not _exact(tables):
         about += (
             f" Shares are left out where noise and sampling leave them open by {100 * OPEN:g} points or more (one "
@@ -98,15 +102,18 @@ def _table(context: Context, summary: Summary, frame: Any, of: tuple[str, str], 
     summary.add("estimates", table(rows, title, KINDS, "estimates.csv", about=about))
 
 
-def _verdict(context: Context, size: tuple[int, float], share: float, label: str, scores: Any) -> str:
-    start = (
-        f"{context.method} learned to predict {label} from {plural(size[0], 'contingency table')} over "
-        f"{plural(len(context.model.domain_), 'attribute')} of {plural(size[1], 'individual')}; "
-        f"{100 * share:.1f}% of them have {label}."
+def _verdict(context: Context, size: tuple[int, float], share: float, label: str, found: tuple[Any, list]) -> str:
+    """The share overall and where it differs most, then what was learned from what."""
+    scores, contrasts = found
+    start = f"The share of {label} is {100 * share:.1f}% among {plural(size[1], 'individual')}"
+    if contrasts:
+        start += f": {contrasts[0]['clause']}"
+    start += (
+        f". {context.method} learned a probability for each individual from {plural(size[0], 'contingency table')} of "
+        f"{plural(len(context.model.domain_), 'attribute')}."
     )
     if scores is None:
-        words = "There are no individual rows: its agreement with the tables can be checked, its predictions cannot."
-        return f"{start} {words}"
+        return f"{start} There are no individual rows, so only its agreement with the tables could be checked."
     own, common, n = scores
     gain = own["accuracy"] - common
     if gain <= 0:
@@ -142,29 +149,29 @@ def _headlines(own: dict[str, Any]) -> list[dict[str, Any]]:
         return []
     rows = "on rows that were not counted"
     constant, rate = own["log-loss of a constant"], own["rate"]
-    because = f"Predicting the rate for everybody gives {constant:.4f}; lower is better."
+    because = f"Predicting the rate for everybody gives {constant:.3f}; lower is better."
     out = [finding(f"Log-loss {rows}", own["log-loss"], "number", because=because)]
     if "calibration slope" in own:
         words = "1 is calibrated; below 1 the predictions vary too much, above too little."
         out.append(finding(f"Calibration slope {rows}", own["calibration slope"], "number", because=words))
-    words = f"The rate of these rows is {100 * rate:.2f}%."
+    words = f"The rate of these rows is {100 * rate:.1f}%."
     out.append(finding(f"Mean prediction {rows}", own["mean prediction"], "share", because=words))
     return out
 
 
 def _expected_findings(context: Context) -> list[dict[str, Any]]:
-    """The same as the tables alone lead to expect, for two classes."""
+    """The same scores as expected from the tables alone, for two classes."""
     fit = getattr(context.model, "fit_", None)
     if fit is None or len(getattr(fit, "rate", ())) != 2 or not np.isfinite(fit.log_loss):
         return []
     rate = np.array(fit.rate)
     constant = -float(np.sum(rate[rate > 0] * np.log(rate[rate > 0])))
-    words = f"Expected from the tables, without rows. Predicting the rate for everybody gives {constant:.4f}."
-    out = [finding("Log-loss to expect", fit.log_loss, "number", because=words)]
-    words = "Expected from the tables: 1 is calibrated; below 1 the predictions vary too much."
-    out.append(finding("Calibration slope to expect", fit.slope, "number", because=words))
-    words = f"{100 * fit.rate[1]:.2f}% were counted."
-    out.append(finding("Mean prediction under the model", fit.expected_rate[1], "share", because=words))
+    words = f"Computed from the tables; lower is better. Predicting the rate for everybody gives {constant:.3f}."
+    out = [finding("Expected log-loss of the predictions", fit.log_loss, "number", because=words)]
+    words = "Computed from the tables: 1 is calibrated; below 1 the predictions vary too much."
+    out.append(finding("Expected calibration slope", fit.slope, "number", because=words))
+    words = f"{100 * fit.rate[1]:.1f}% were counted."
+    out.append(finding("Mean prediction of the model", fit.expected_rate[1], "share", because=words))
     return out
 
 
@@ -181,18 +188,24 @@ def _contrasts(context: Context, part: Any, label: str, tables: Tables) -> list[
             if exact or _apart(top, bottom, len(known), level):
                 wide.append((float(top["share"] - bottom["share"]), top, bottom))
     out = []
+    explained = (
+        "Counted, not estimated; the interval is for the population from which the individuals were drawn. "
+        if exact
+        else "Counted with noise; the interval allows for noise and sampling, not for picking the largest. "
+    )
     for _, top, bottom in sorted(wide, key=lambda w: -w[0])[:3]:
         share = float(np.clip(top["share"], 0.0, 1.0))  # noisy counts can be beyond
         if exact:
-            words = "Counted, not estimated; the interval is for the population from which the individuals were drawn. "
             ends = wilson_interval(share * top["count"], top["count"], level)
         else:
             half = float(ndtri(0.5 + level / 2) * top["error"])
-            words = "Counted with noise; the interval allows for noise and sampling, not for picking the largest. "
             ends = max(share - half, 0.0), min(share + half, 1.0)
-        lowest = f"{100 * max(bottom['share'], 0.0):.1f}%, where {_where(context, bottom)}."
-        what, because = f"Share of {label} where {_where(context, top)}", f"{words}The lowest share is {lowest}"
-        out.append(finding(what, share, "share", ends, level, because))
+        one, other = (subgroup(*_pair(context, row)) for row in (top, bottom))
+        lowest = f"{100 * max(bottom['share'], 0.0):.1f}%"
+        because = f"{explained}The lowest share is {lowest}, for {other}."
+        clause = f"{100 * share:.1f}% for {one}, {lowest} for {other}"
+        out.append(finding(f"Share of {label} for {one}", share, "share", ends, level, because, clause=clause))
+        explained = ""  # once is enough
     return out
 
 
@@ -210,11 +223,6 @@ def _pair(context: Context, row: Any) -> tuple[str, str]:
     """The names of an attribute and of its level that readers see."""
     attribute, level = str(row["attribute"]), str(row["level"])
     return context.names.get(attribute, attribute), context.names.get(f"{attribute} = {level}", _level(level))
-
-
-def _where(context: Context, row: Any) -> str:
-    """A level of an attribute as a clause: "job is student"."""
-    return " is ".join(_pair(context, row))
 
 
 def _named(context: Context, frame: Any) -> Any:
@@ -373,7 +381,7 @@ def _levels(context: Context, part: Any, label: str, overall: float, tables: Tab
     frame = frame.assign(truth=frame["share by model"]) if by_model else frame
     numbers = plots.subgroup_numbers(frame, context.level, MOST_LINES, two=str(frame["class"].iloc[0]))
     numbers |= {"label": f"share of {label}", "reference": overall, "reference_name": "everybody"}
-    numbers["truth_name"] = "by the model"
+    numbers |= {"truth_name": "by the model", "value_name": "counted"}
     caption = (
         f"Share of {label} at every level: counted (dot) with its {context.percent} interval (line)"
         f"{' and by the model (cross)' if by_model else ''}. The dotted line is everybody, {100 * overall:.1f}%."
@@ -383,8 +391,8 @@ def _levels(context: Context, part: Any, label: str, overall: float, tables: Tab
     common = shown[shown["count"] >= 0.02 * part["count"].max()]
     top, bottom = (named.loc[found] for found in (common["share"].idxmax(), common["share"].idxmin()))
     title = (
-        f"Share of {label}: {100 * top['share']:.0f}% where {' is '.join(map(str, (top['attribute'], top['level'])))}, "
-        f"{100 * bottom['share']:.0f}% where {' is '.join(map(str, (bottom['attribute'], bottom['level'])))}"
+        f"Share of {label}: {100 * top['share']:.0f}% for {subgroup(top['attribute'], top['level'])}, "
+        f"{100 * bottom['share']:.0f}% for {subgroup(bottom['attribute'], bottom['level'])}"
     )
     return figure("subgroups", numbers, caption, table(named, "Levels", KINDS), title=title)
 

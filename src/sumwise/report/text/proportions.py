@@ -13,12 +13,11 @@ from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.inference import certainty
 from sumwise.report import held_out
-from sumwise.report.context import Context, listed, plural
+from sumwise.report.context import MISSING, Context, listed, plural, subgroup
 from sumwise.report.summary import FEW_ROWS, Summary, bullets, figure, finding, note, table, text
 
 KINDS = dict.fromkeys(("share", "low", "high", "truth", "survey", "difference"), "share") | {"people": "count"}
 MOST_LINES = 24
-MISSING = "(missing)"  # the level of those whose level is not known
 FOLDS = 5
 PER_SD = "per standard deviation"
 ASSUMED = [
@@ -74,7 +73,7 @@ def write(context: Context) -> Summary:
         "shares": frame.to_dict("records"),
         "level": context.level,
     }
-    summary.lead = [_verdict(context, bags, classes, focus, frame), *context.cautions]
+    summary.lead = [_verdict(context, bags, classes, focus, frame, _title(summary.findings)), *context.cautions]
     if known is not None and not known.answerable.any():
         summary.lead[0] = f"{known.verdict} {summary.lead[0]}"
     elif known is not None and not known.answerable.all():
@@ -162,14 +161,15 @@ def _true_shares(frame: Any, bags: Bags, labels: np.ndarray, groups: Any, classe
     return found
 
 
-def _verdict(context: Context, bags: Bags, classes: list[str], focus: str, frame: Any) -> str:
+def _verdict(context: Context, bags: Bags, classes: list[str], focus: str, frame: Any, contrast: str | None) -> str:
     overall = frame[(frame["group"] == "everybody") & (frame["class"] == focus)].iloc[0]
     counted = f"how many are counted as {listed([f'“{c}”' for c in classes])}" if len(classes) < 5 else "class counts"
+    everyone = f"Overall, the share of “{focus}” is {100 * overall['share']:.1f}%."
     return (
+        f"{f'{contrast}. ' if contrast else ''}{everyone} "
         f"The data give {plural(bags.n_rows, 'individual')} in {plural(len(bags), 'bag')} and, for each bag, "
-        f"{counted}, but not which ones. {context.method} estimates the probabilities of the classes for every "
-        f"individual from {plural(bags.n_features, 'feature')}. "
-        f"Overall, the share of “{focus}” is {100 * overall['share']:.1f}%."
+        f"{counted}, but not which ones. {context.method} estimates a probability for each individual from "
+        f"{plural(bags.n_features, 'feature')}."
     )
 
 
@@ -202,8 +202,7 @@ def _findings(context: Context, frame: Any, focus: str, contrasts: list[Any]) ->
             because = f"{context.method} has no intervals."
             if _has_intervals(frame):
                 because = f"That no other level of {group} is {other} is {certainty(row[place])}, given the model."
-            words = str(row["level"])
-            what = f"Share of “{focus}” where {group} is {words[1:-1] if words == MISSING else words}"
+            what = f"Share of “{focus}” for {subgroup(group, row['level'])}"
             out.append(_finding(context, what, row, because))
     if out:
         return out
@@ -219,12 +218,12 @@ def _finding(context: Context, what: str, row: Any, because: str) -> dict[str, A
 
 
 def _title(found: list[dict[str, Any]]) -> str | None:
-    """The widest contrast as a title: "Share of “yes”: 84% where age is above 0.58, 13% where age is up to -0.51"."""
-    if len(found) < 2 or " where " not in found[0]["what"]:
+    """The widest contrast as a title: "Share of “yes”: 84% for age above 0.58, 13% for age up to -0.51"."""
+    if len(found) < 2:
         return None
-    start, where = found[0]["what"].split(" where ", 1)
-    other = found[1]["what"].split(" where ", 1)[1]
-    return f"{start}: {100 * found[0]['value']:.0f}% where {where}, {100 * found[1]['value']:.0f}% where {other}"
+    start = found[0]["what"][: found[0]["what"].index("”") + 1]
+    one, other = (f"{100 * f['value']:.0f}%{f['what'].removeprefix(start)}" for f in found[:2])
+    return f"{start}: {one}, {other}"
 
 
 def _has_intervals(frame: Any) -> bool:

@@ -79,11 +79,12 @@ class TablesReading(Reading):
         p = self.problem
         names = {key: str(p.column(key)) for key in ("count", "label_sum") if p.column(key) is not None}
         sheet = open_source(p, path, None, None)
+        own = names.get("label_sum", "label_sum")
         return read_tables(
             sheet,
             p.column_list("attributes"),
             absent=p.data.get("absent", "raise"),
-            label=p.column("label"),
+            label=p.column("label") or (None if own == "label_sum" else own),
             noise=noise_of(p.data, ("auto", *OF_CELLS)),
             names=names or None,
         )

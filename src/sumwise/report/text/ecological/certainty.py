@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -45,18 +47,17 @@ def add_certainty(context: Context, summary: Summary) -> None:
     summary.add("certainty", text(words))
     if context.truth is not None:
         _truth(context, summary, low, high)
+    if context.method == "EcologicalEM":
+        _how_intervals_came_about(context, summary)
+    _sensitivity(context, summary)
     _other_methods(context, summary)
     alone = getattr(est, "pooling_", "alone") == "alone"  # halves would not borrow from the other contests
     if alone and context.method in QUICK_TO_REFIT and m.n_units >= 4 * m.n_rows * m.n_cols:
         _halves(context, summary)
     if alone and context.method == "EcologicalEM" and m.n_units <= MOST_MAPPED:
         _driving_units(context, summary)
-    context.convergence(summary)
-    if context.method == "EcologicalEM":
-        _how_intervals_came_about(context, summary)
     add_unit_figures(context, summary)
     add_maps(context, summary)
-    _sensitivity(context, summary)
 
 
 def _truth(context: Context, summary: Summary, low: np.ndarray, high: np.ndarray) -> None:
@@ -230,11 +231,11 @@ def _sensitivity(context: Context, summary: Summary) -> None:
     summary.add("certainty", figure("sensitivity_band", numbers, caption, data))
 
 
-def add_context_effects(context: Context, summary: Summary) -> list[str]:
-    """Whether behaviour appears to vary with composition: a caution where it does, and the tests."""
+def context_effects(context: Context) -> tuple[list[str], dict[str, Any] | None]:
+    """Whether behaviour appears to vary with composition: a caution if it does, and the table of tests."""
     m = context.data
     if min(m.n_rows, m.n_cols) < 2 or m.n_units < 8:
-        return []
+        return [], None
     frame = aggregation_bias_test(m)
     frame["detectable"] = frame["detectable"].where(frame["detectable"] <= 1)
     p, adjusted = frame["p value"].to_numpy(), frame["adjusted p"].to_numpy()
@@ -245,27 +246,25 @@ def add_context_effects(context: Context, summary: Summary) -> list[str]:
         small = f"The p value is {'' if below else 'not '}below 0.05."
         found = found.replace("All tests find", "The test finds")
     if weak:
-        tests = "The test" if n == 1 else f"{weak} of {plural(n, 'test')}"
-        found = f"{tests} would miss 20 points more often than one time in five."
-    summary.add(
-        "certainty",
-        table(
-            frame,
-            "Does behaviour vary with composition?",
-            {"p value": "p", "adjusted p": "p", "power": "chance", "detectable": "distance"},
-            about="If a group behaved the same whatever its share of a unit, an outcome's share would be linear in the "
-            "group's share. curvature: the coefficient of the square in a regression that allows for it. "
-            "adjusted p: for the number of tests (Holm). "
-            "power: the probability of a p value below 0.05 if two groups' rates changed differently with composition, "
-            "by 20 points between units with none and all of the group. detectable: the difference found with a "
-            f"probability of 80%, empty where it is more than 100 points. {small} {found} "
-            "A straight line proves nothing: if differences between groups are differences between places, outcomes "
-            "are linear in composition too, and no test of totals can see it. The table on sensitivity shows what that "
-            "would change.",
-        ),
+        weak_tests = "The test" if n == 1 else f"{weak} of {plural(n, 'test')}"
+        found = f"{weak_tests} would miss 20 points more often than one time in five."
+    tests = table(
+        frame,
+        "Tests of whether behaviour varies with composition",
+        {"p value": "p", "adjusted p": "p", "power": "chance", "detectable": "distance"},
+        folded=True,
+        about="If a group behaved the same whatever its share of a unit, an outcome's share would be linear in the "
+        "group's share. curvature: the coefficient of the square in a regression that allows for it. "
+        "adjusted p: for the number of tests (Holm). "
+        "power: the probability of a p value below 0.05 if two groups' rates changed differently with composition, "
+        "by 20 points between units with none and all of the group. detectable: the difference found with a "
+        f"probability of 80%, empty where it is more than 100 points. {small} {found} "
+        "A straight line proves nothing: if differences between groups are differences between places, outcomes "
+        "are linear in composition too, and no test of totals can see it. The table on sensitivity shows what that "
+        "would change.",
     )
     if not (adjusted < 0.01).any():
-        return []
+        return [], tests
     if context.method == "Bounds":
         answer = "the bounds allow for it"
     elif context.model.interval_kind == "contextual":
@@ -275,4 +274,4 @@ def add_context_effects(context: Context, summary: Summary) -> list[str]:
     return [
         "Read with caution: group behaviour appears to vary with the composition of units "
         f"(p below 0.05 in {int((p < 0.05).sum())} of {plural(len(frame), 'test')}); {answer}."
-    ]
+    ], tests

@@ -169,4 +169,5 @@ def add_maps(context: Context, summary: Summary) -> None:
             numbers = plots.map_numbers(est, m, context.shapes, *names, what, context.level)
             frame = pd.DataFrame({"unit": numbers["units"], numbers["label"]: numbers["values"]})
             data = table(frame, f"Map of {what}, {phrase}", {numbers["label"]: "share"})
-            summary.add("certainty", figure("unit_map", numbers, captions[what], data))
+            section = "estimates" if what == "share" else "certainty"
+            summary.add(section, figure("unit_map", numbers, captions[what], data))

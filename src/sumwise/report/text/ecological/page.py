@@ -18,7 +18,7 @@ from sumwise.report import unit_tables
 from sumwise.report.context import Context, listed, plural
 from sumwise.report.rounding import finding_digits, span
 from sumwise.report.summary import Summary, bullets, facts, note, table
-from sumwise.report.text.ecological.certainty import add_certainty, add_context_effects
+from sumwise.report.text.ecological.certainty import add_certainty, context_effects
 from sumwise.report.text.ecological.figures import add_main_figure, add_polarisation, shares_shown
 from sumwise.report.text.ecological.findings import alike_units, findings, in_words, small_groups, voters_meant
 from sumwise.report.text.ecological.wording import ASSUMED, BOUNDS, MODEL_ONLY, RISKS, SHARES
@@ -57,7 +57,7 @@ def write(context: Context) -> Summary:
         "high": high,
         "level": context.level,
     }
-    curved = add_context_effects(context, summary)
+    curved, tests = context_effects(context)
     beyond = int(((est.shares_ < est.lower_bound_ - 1e-6) | (est.shares_ > est.upper_bound_ + 1e-6)).sum())
     impossible = [
         f"{beyond} of {len(estimates)} estimates lie outside their bounds, which is impossible: the data contradict "
@@ -74,6 +74,8 @@ def write(context: Context) -> Summary:
     add_main_figure(context, summary, voters)
     _estimates(context, summary, voters)
     add_certainty(context, summary)
+    summary.add("certainty", tests)
+    context.convergence(summary)
     _assumptions(context, summary)
     return summary
 
@@ -102,6 +104,7 @@ def _verdict(context: Context, found: list[dict[str, Any]], of_voters: bool) -> 
     at_home = any(map(is_nonvoting, away))  # blank and invalid ballots are votes
     outcomes = f"{listed(chosen)}; {'not voting' if at_home else listed(away)}" if everyone else listed(m.col_names)
     divides = ", but not how each group divides among the outcomes" if m.n_rows > 1 else ""
+    inferred = f"; {context.method} estimates that" if divides else ""
     known = (
         f"The data give the {sizes} of the groups ({listed(m.row_names)}) and the {totals} of the outcomes "
         f"({outcomes}) in {plural(m.n_units, 'unit')}{people}{divides}."
@@ -120,7 +123,7 @@ def _verdict(context: Context, found: list[dict[str, Any]], of_voters: bool) -> 
     elif everyone:
         voted = "they voted" if at_home else "their vote was valid"
         of = f" Shares are of everybody in a group, whether {voted} or not."
-    return f"{known} {context.method} estimates that {phrase}.{of}"
+    return f"An estimated {phrase}.{of} {known.removesuffix('.')}{inferred}."
 
 
 def _estimates(context: Context, summary: Summary, voters: Turnout | None) -> None:
