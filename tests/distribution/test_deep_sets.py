@@ -151,9 +151,20 @@ def test_given_bags_judge_the_epochs():
     bags, y = spreads(60)
     judges = spreads(30, 3)
     net = deep(**{**SMALL, "max_epochs": 6}, validation=0).fit(bags, y, validation=judges)
-    assert len(net.residuals_) == 30
     error = judges[1] - net.predict(judges[0])
-    np.testing.assert_allclose(np.sort(net.residuals_[:, 0]), np.sort(error), atol=1e-6)
+    assert net.fit_.objective == pytest.approx(np.mean(error**2) / y.var(), rel=1e-5)
+
+
+def test_residuals_are_of_an_epoch_in_whose_choice_the_bag_had_no_part():
+    bags, y = spreads(60)
+    judges = spreads(30, 3)
+    options = {**SMALL, "weight_decay": 0.01, "validation": 0}
+    one = deep(**{**options, "max_epochs": 1}).fit(bags, y, validation=judges)  # no choice: errors of the model
+    np.testing.assert_allclose(one.residuals_[:, 0], judges[1] - one.predict(judges[0]), atol=1e-6)
+    net = deep(**{**options, "max_epochs": 20}).fit(bags, y, validation=judges)
+    error = judges[1] - net.predict(judges[0])
+    assert len(net.residuals_) == 30
+    assert np.mean(net.residuals_**2) >= np.mean(error**2) * (1 - 1e-6)
 
 
 def test_critical_sets_decide_alone():

@@ -23,10 +23,10 @@ from sumwise.distribution.set_training import (
     OwnNetwork,
     RowSource,
     Settings,
-    Trained,
     Training,
     batch_size,
     fresh_network,
+    unseen_outputs,
 )
 from sumwise.errors import DataError
 from sumwise.extras import require
@@ -218,10 +218,11 @@ class DeepSets(BagRegressor):
                 if "running" in done:
                     run.resume(done.pop("running"))
                 trained = run.run(checkpoint, done, progress)
-                kept = {**vars(trained), "weight_decay": decay, "residuals": self._residuals(trained, run)}
-                done["runs"].append(kept)
+                judged = run.judged()
+                done["runs"].append({**vars(trained), "weight_decay": decay, "judged": judged})
         checkpoint.clear()
         of_member = [done["runs"][k : k + len(decays)] for k in range(0, len(plan), len(decays))]
+        self.residuals_ = np.concatenate([self._residuals(runs) for runs in of_member])
         return self._keep([min(runs, key=lambda r: r["loss"]) for runs in of_member], settings)
 
     def partial_fit(self, bags: Bags, y: Any, classes: Any = None) -> DeepSets:
@@ -456,16 +457,16 @@ class DeepSets(BagRegressor):
         counted = _as_tensor(weights, "float32", device)
         return Training(network, source, self._tensor(target, device), settings, [seed], judges, counted)
 
-    def _residuals(self, trained: Trained, run: Training) -> np.ndarray:
-        if run.held_out is None or self.task == "classification":
+    def _residuals(self, runs: list[dict]) -> np.ndarray:
+        """Errors of one member on the bags that were held out of it, at settings that these had no part in."""
+        target, weights = runs[0]["judged"]
+        if target is None or self.task == "classification":
             return np.zeros((0, self.n_outputs_))
-        source, truth = run.held_out[:2]
-        network = self._restored(vars(trained), run.network.device)
-        return self.response_.restore(truth.numpy()) - self.response_.decode(network.outputs(source))
+        said = unseen_outputs(self.task, np.concatenate([run["said"] for run in runs]), target, weights)
+        return self.response_.restore(target) - self.response_.decode(said)
 
     def _keep(self, members: list[dict], settings: Settings) -> DeepSets:
         self.members_ = [{name: m[name] for name in ("weights", "statistics")} for m in members]
-        self.residuals_ = np.concatenate([m["residuals"] for m in members])
         self.best_epochs_, self.weight_decays_ = [m["best"] for m in members], [m["weight_decay"] for m in members]
         history = members[0]["history"]
         judged = history.get("held_out", history["loss"])

@@ -49,6 +49,7 @@ class Trained:
     best: int
     loss: float
     converged: bool
+    said: np.ndarray  # (n_epochs, n_held_out, n_outputs): of the bags held out, after each epoch
 
 
 class RowSource:
@@ -226,6 +227,30 @@ def loss_of(task: str, said: Any, target: Any, weights: Any = None) -> Any:
     return (each * weights).sum() / weights.sum()
 
 
+def unseen_outputs(task: str, said: np.ndarray, target: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+    """Return the output for every held-out bag after the epoch that is best for all other held-out bags.
+
+    said (n_epochs, n_bags, n_outputs), of one run after another; returns (n_bags, n_outputs). The epoch with the least
+    loss was chosen on these bags, and its errors on them are too small: of 200 bags with 20 held out, intervals of 90%
+    covered 79% of new ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.distribution.set_training import unseen_outputs
+    >>> said = np.array([[[0.0], [1.0], [1.0]], [[1.0], [0.0], [0.0]]])
+    >>> unseen_outputs("regression", said, np.zeros((3, 1)), None).ravel()
+    array([1., 1., 1.])
+    """
+    torch = require("torch")
+    one = torch.nn.functional.binary_cross_entropy_with_logits if task == "share" else torch.nn.functional.mse_loss
+    given = torch.from_numpy(said)
+    losses = one(given, torch.from_numpy(target).expand_as(given), reduction="none").mean(dim=2).numpy()
+    losses = losses if weights is None else losses * weights
+    best = np.argmin(losses.sum(axis=1, keepdims=True) - losses, axis=0)
+    return said[best, np.arange(len(best))]
+
+
 @dataclass
 class Training:
     """One network's course over the epochs.
@@ -255,7 +280,7 @@ class Training:
     def __post_init__(self):
         settings = self.settings
         self.optimiser = adamw(self.network.weights.values(), settings.learning_rate, settings.weight_decay)
-        self.course: dict[str, Any] = {"epoch": 0, "loss": [], "held_out": [], "drops": 0, "best": None}
+        self.course: dict[str, Any] = {"epoch": 0, "loss": [], "held_out": [], "drops": 0, "best": None, "said": []}
 
     def state(self) -> dict[str, Any]:
         """Return all that is needed to go on."""
@@ -284,7 +309,22 @@ class Training:
         best = course["best"] or {"epoch": course["epoch"], **self.network.arrays()}
         converged = settings.schedule == "cosine" or self._turned()
         loss = history.get("held_out", history["loss"])[best["epoch"] - 1]
-        return Trained(best["weights"], best["statistics"], history, best["epoch"], float(loss), converged)
+        return Trained(
+            best["weights"],
+            best["statistics"],
+            history,
+            best["epoch"],
+            float(loss),
+            converged,
+            np.array(course["said"]),
+        )
+
+    def judged(self) -> tuple[np.ndarray | None, np.ndarray | None]:
+        """Responses and weights of the bags held out; None where there are none."""
+        if self.held_out is None:
+            return None, None
+        truth, weights = (*self.held_out[1:], None)[:2]
+        return truth.numpy(), None if weights is None else weights.numpy()
 
     def begin(self) -> None:
         """Let the pool's running statistics begin at those of the data."""
@@ -322,7 +362,8 @@ class Training:
         if self.held_out is None:
             return
         course, (others, truth, *rest) = self.course, self.held_out
-        said = self.network.torch.from_numpy(self.network.outputs(others))
+        course["said"].append(self.network.outputs(others))
+        said = self.network.torch.from_numpy(course["said"][-1])
         course["held_out"].append(float(loss_of(self.settings.task, said, truth, *rest)))
         if course["best"] is None or course["held_out"][-1] < course["best"]["loss"]:
             course["best"] = {"epoch": course["epoch"], "loss": course["held_out"][-1], **self.network.arrays()}
