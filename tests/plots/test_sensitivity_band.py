@@ -13,5 +13,5 @@ def test_lines_run_from_the_estimate_to_place_only_voting():
     ax = plot_sensitivity_band(sensitivity_band(est, m, steps=3))
     first = est.shares_.argmax(axis=1)
     for r, line in enumerate(ax.lines):
-        ends = [100 * shares[r, first[r]] for shares in (est.shares_, place_shares(est, m))]
+        ends = [shares[r, first[r]] for shares in (est.shares_, place_shares(est, m))]
         np.testing.assert_allclose(line.get_ydata()[[0, -1]], ends)
