@@ -4,6 +4,8 @@
     python benchmarks/contest_correction.py train FOLDER      # networks for each election left out (torch); some of
                                                               # them by --folds SCO_2007 NZ
     python benchmarks/contest_correction.py report FOLDER     # errors, coverage, width, which elections were corrected
+                                                              # of --folds, to --out
+    python benchmarks/contest_correction.py merge FOLDER      # those of FOLDER/*.json
     python benchmarks/contest_correction.py install FOLDER    # the network of all elections becomes the package's
 
 `train` needs torch and NumPy alone, so that it can run on another machine. Settings of the network (48 hidden units,
@@ -31,8 +33,8 @@ FOLDS = ("NZ_2002", "NZ_2005", "NZ_2008", "NZ_2011", "NZ_2014", "SCO_2007", "NZ"
 HIDDEN, PASSES, NOISE, DROP, RATE, DECAY, SEEDS = 48, 200, 0.2, 0.1, 5e-3, 1e-2, 3
 
 
-def election_facts(pooling=True):
-    """Facts of all contests with truth, and the strengths of pooling, by the package's own code."""
+def election_facts(pooling=True, fold="all"):
+    """Facts of contests with truth, and the strengths of pooling, by the package's own code."""
     import warnings
 
     from sumwise import Contests, datasets
@@ -41,7 +43,7 @@ def election_facts(pooling=True):
     from sumwise.ecological.pooling import contest_facts, pooling_strength
 
     warnings.simplefilter("ignore")
-    known = {(c.dataset, c.district): c for c in datasets.contests()}
+    known = {(c.dataset, c.district): c for c in datasets.contests() if fold == "all" or c.dataset.startswith(fold)}
     contests = Contests({k: c.margins for k, c in known.items()}, elections={k: k[0] for k in known})
     fits = {k: EcologicalEM().fit(c.margins) for k, c in known.items()}
     facts, strength = {}, {}
@@ -144,44 +146,58 @@ def train(folder, folds=FOLDS, n_jobs=None):
         np.savez_compressed(folder / f"{fold}.npz", **layers, **scale, **reference(data["contest"][kept]))
 
 
-def report(folder, results=RESULTS):
-    """Errors of each election with the network learned on the others; `ecological_intervals.py` has the coverage."""
+def report(folder, folds, out):
+    """Errors of each election with the network learned on the others; `ecological_intervals.py` has the coverage.
+
+    Writes index by (fold, election, contest), which `merge` averages.
+    """
     from sumwise.ecological import error_index
     from sumwise.ecological.correction import corrected_table, resemblance
     from sumwise.ecological.kernels.pooling import mixed_table
     from sumwise.ecological.pooling import shrinkage
 
-    begin = time.process_time()
-    facts, strength, truth, _ = election_facts()
-    seconds = time.process_time() - begin
-    index = {method: {} for method in ("alone", "pooled", "corrected")}
-    everything = {method: [] for method in index}
-    distances, country = {}, {}
+    found = {}
+    for fold in (fold for fold in folds if fold != "all"):
+        begin = time.process_time()
+        facts, strength, truth, _ = election_facts(fold=fold)
+        seconds, known = time.process_time() - begin, dict(np.load(folder / f"{fold}.npz"))
+        for election in strength:
+            ids = [k for k in facts if k[0] == election]
+            weights = {k: shrinkage(strength[election], facts[k]) for k in ids}
+            tables = {"alone": {k: facts[k].table for k in ids}}
+            tables["pooled"] = {k: mixed_table(facts[k].table, facts[k].pooled, weights[k]) for k in ids}
+            tables["corrected"] = {k: corrected_table(facts[k], known) for k in ids}
+            each = {method: [error_index(made[k], truth[k]) for k in ids] for method, made in tables.items()}
+            distance = float(np.median(resemblance([facts[k] for k in ids], known)))
+            row = {"index": each, "distance": distance, "pooling strength": strength[election]}
+            found[f"{fold} {election}"] = row | {
+                "CPU seconds": seconds / len(strength),
+                "commit": run_record()["commit"],
+            }
+    out.write_text(json.dumps(found, indent=1, default=float) + "\n")
 
-    def scores(fold, election):
-        ids, known = [k for k in facts if k[0] == election], dict(np.load(folder / f"{fold}.npz"))
-        weights = {k: shrinkage(strength[election], facts[k]) for k in ids}
-        tables = {"alone": {k: facts[k].table for k in ids}}
-        tables["pooled"] = {k: mixed_table(facts[k].table, facts[k].pooled, weights[k]) for k in ids}
-        tables["corrected"] = {k: corrected_table(facts[k], known) for k in ids}
-        each = {method: [error_index(found[k], truth[k]) for k in ids] for method, found in tables.items()}
-        return each, float(np.median(resemblance([facts[k] for k in ids], known)))
 
-    for election in sorted(strength):
-        each, distances[election] = scores(election, election)
-        for method, values in each.items():
-            index[method][election] = float(np.mean(values))
-            everything[method] += values
-        if election.startswith("NZ"):
-            each, distance = scores("NZ", election)
-            country[election] = {method: float(np.mean(values)) for method, values in each.items()}
-            country[election] |= {"distance": distance, "used by default": distance < 1}
-    for method, values in everything.items():
-        index[method]["all"] = float(np.mean(values))
-    result = run_record() | {"command": "benchmarks/contest_correction.py features, train, report"}
-    result |= {"index": index, "distance": distances, "pooling strength": strength, "country left out": country}
-    result |= {"seeds": list(range(SEEDS)), "CPU seconds, alone fits": seconds}
-    results.write_text(json.dumps(result, indent=1, default=float) + "\n")
+def merge(folder, out):
+    """Write the results of all folds from those of each."""
+    rows = {key: row for part in sorted(folder.glob("*.json")) for key, row in json.loads(part.read_text()).items()}
+    own = {key.split()[1]: row for key, row in sorted(rows.items()) if len(set(key.split())) == 1}
+    index, errors = {}, {}
+    for method in ("alone", "pooled", "corrected"):
+        values = {election: row["index"][method] for election, row in own.items()}
+        everything = np.concatenate(list(values.values()))
+        index[method] = {k: float(np.mean(v)) for k, v in values.items()} | {"all": float(everything.mean())}
+        errors[method] = float(everything.std(ddof=1) / np.sqrt(len(everything)))
+    country = {}
+    for key, row in rows.items():
+        if key.startswith("NZ "):
+            means = {method: float(np.mean(values)) for method, values in row["index"].items()}
+            country[key.split()[1]] = means | {"distance": row["distance"], "used by default": row["distance"] < 1}
+    result = run_record() | {"command": "benchmarks/contest_correction.py features, train, report, merge"}
+    result |= {"commit": ", ".join(dict.fromkeys(row["commit"] for row in rows.values()))}
+    result |= {"index": index, "standard error of all": errors, "country left out": country}
+    result |= {name: {k: row[name] for k, row in own.items()} for name in ("distance", "pooling strength")}
+    result |= {"seeds": list(range(SEEDS)), "CPU seconds": sum(row["CPU seconds"] for row in rows.values())}
+    out.write_text(json.dumps(result, indent=1, default=float) + "\n")
 
 
 def install(folder):
@@ -191,17 +207,19 @@ def install(folder):
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("part", choices=("features", "train", "report", "install"))
+    parser.add_argument("part", choices=("features", "train", "report", "merge", "install"))
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--folds", nargs="*", default=FOLDS, choices=FOLDS, help="for train")
+    parser.add_argument("--folds", nargs="*", default=FOLDS, choices=FOLDS, help="for train and report")
     parser.add_argument("--jobs", type=int, help="processes, for train; as many as cores by default")
-    parser.add_argument("--out", type=Path, default=RESULTS, help="for report")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="for report and merge")
     asked = parser.parse_args()
     asked.folder.mkdir(parents=True, exist_ok=True)
     if asked.part == "train":
         train(asked.folder, asked.folds, asked.jobs)
     elif asked.part == "report":
-        report(asked.folder, asked.out)
+        report(asked.folder, asked.folds, asked.out)
+    elif asked.part == "merge":
+        merge(asked.folder, asked.out)
     elif asked.part == "features":
         features(asked.folder)
     else:

@@ -1,10 +1,10 @@
 """Ecological inference: errors, coverage and times on real contests with truth, beside 16 published methods.
 
     python benchmarks/ecological.py                       # everything (about 5 minutes on two cores)
-    python benchmarks/ecological.py contests senc         # some parts: contests, senc, matproii, chile, raw, units,
-                                                          # two_by_two, turnout, many, many_files, robust, pooled,
-                                                          # covariates, power, row_error, berkson, model_only,
-                                                          # polarisation, packages (seine and fastei, in R)
+    python benchmarks/ecological.py contests senc         # some parts: contests, senc, chains, matproii, chile, raw,
+                                                          # units, two_by_two, many, many_files, pooled, covariates,
+                                                          # power, row_error, berkson, polarisation, packages
+                                                          # (seine and fastei, in R)
     python benchmarks/ecological.py contests --every 10   # a tenth of the contests
     python benchmarks/ecological.py --merge A.json ...    # parts that were written elsewhere (--out)
 
@@ -99,6 +99,32 @@ def senc(_):
             }
         )
     return show("senc", rows)
+
+
+def chains(_, r_hat=1.01):
+    """CPU seconds of `MultinomialDirichlet` at a strict R-hat: two files, and 100 to 1,000 generated units.
+
+    The number of draws until R-hat is below a limit is itself random; seconds per effective draw are steadier.
+    """
+    cases = {"senc": datasets.senc().margins, "matproii": datasets.matproii().margins}
+    cases |= {f"3 x 4, {n} units": synthetic.precincts(n, 3, 4, random_state=0).margins for n in (100, 300, 1000)}
+    MultinomialDirichlet(n_draws=20, max_draws=20, r_hat=99.0).fit(cases["senc"][:30])
+    rows = []
+    for name, m in cases.items():
+        begin = time.process_time()
+        est = MultinomialDirichlet(r_hat=r_hat).fit(m)
+        seconds, size = time.process_time() - begin, float(est.effective_size_.min())
+        row = {"file": name, "units": len(m), "worst R-hat": float(est.r_hat_.max()), "draws": est.fit_.n_iter}
+        row |= {
+            "effective draws": size,
+            "CPU seconds": seconds,
+            "CPU seconds for 100 effective draws": 100 * seconds / size,
+        }
+        rows.append(row)
+    small, _, large = rows[2:]
+    for key in ("CPU seconds", "CPU seconds for 100 effective draws"):
+        large[f"exponent of {key}"] = float(np.log(large[key] / small[key]) / np.log(large["units"] / small["units"]))
+    return show("chains", rows)
 
 
 def matproii(_):
@@ -597,6 +623,7 @@ def by_package(package, found, facts, total):
 PARTS = {
     "contests": contests,
     "senc": senc,
+    "chains": chains,
     "matproii": matproii,
     "chile": chile,
     "raw": raw,

@@ -1,6 +1,8 @@
 """Coverage, width and interval score of EcologicalEM: contests with known cells, simulated slopes, pooled contests.
 
     python benchmarks/ecological_intervals.py [--every 3] [--draws 24]
+    python benchmarks/ecological_intervals.py elections --slice 0 4 --to PART.json    # a quarter of its tables
+    python benchmarks/ecological_intervals.py --merge PART.json ...                   # all parts of a run
 
 "elections": the 386 contests as they are and merged to seven shapes (the largest groups and candidates against the
 rest), each election scored with the median slope (`contextual_error.TAU`) that had the best interval score on the other
@@ -67,11 +69,11 @@ def with_median_slope(tau):
     contextual_error.TAUS = tau * np.exp(contextual_error.TAU_SPREAD * np.linspace(-3.0, 5.0, 17))
 
 
-def elections(every):
-    """Every table with intervals by each of `TAUS`."""
+def elections(every, part=(0, 1)):
+    """Every table of one part of several, with intervals by each of `TAUS`."""
     tables = [t for k, c in enumerate(datasets.contests()) for t in ((c.dataset, *part) for part in folded(c, k))]
     own = contextual_error.TAU
-    for dataset, shape, margins, total in tables[::every]:
+    for dataset, shape, margins, total in tables[::every][part[0] :: part[1]]:
         est = EcologicalEM().fit(margins)
         for tau in sorted({*TAUS, own}):
             with_median_slope(tau)
@@ -133,11 +135,14 @@ def with_slopes(n_rows, n_cols, slope, kind, n_units, seed):
     return Margins(rows, cells.sum(axis=1)), cells.sum(axis=0)
 
 
-def slopes(draws):
+def slopes(draws, part=(0, 1)):
     """Simulated tables of four shapes; those with 3,000 units take as long as many others, and have few draws."""
+    done = itertools.count()
     shapes = ((2, 2), (2, 3), (3, 3), (4, 5))
     for (n_rows, n_cols), kind, slope, n in itertools.product(shapes, ("own", "shared"), SLOPES, UNITS):
         for seed in range(draws if n < 1000 else max(draws // 6, 1)):
+            if next(done) % part[1] != part[0]:
+                continue
             margins, total = with_slopes(n_rows, n_cols, slope, kind, n, 1000 + seed)
             est = EcologicalEM().fit(margins)
             yield scored(est, shares(total), source=kind, shape=f"{n_rows} x {n_cols}", slope=slope, units=n)
@@ -159,9 +164,9 @@ def pooled():
             yield scored(est, shares(contest.total), index=index, **facts)
 
 
-def loyalty(draws):
+def loyalty(draws, part=(0, 1)):
     """Elections of twelve contests with three parties, whose voters keep to their party by a common loyalty."""
-    for level, seed in itertools.product((0.45, 0.75, 0.95), range(draws)):
+    for level, seed in list(itertools.product((0.45, 0.75, 0.95), range(draws)))[part[0] :: part[1]]:
         rng = np.random.default_rng([seed, round(100 * level)])
         contests, truth = {}, {}
         for k in range(12):
@@ -188,46 +193,70 @@ def means(rows, by):
     return found | {"all": {c: round(float(v), 4) for c, v in rows[columns].mean().items()}, "tables": len(rows)}
 
 
+PARTS = {
+    "elections": lambda asked: elections(asked.every, asked.slice),
+    "ten units": lambda asked: ten_units(max(asked.every, 2)),
+    "census": lambda asked: census(),
+    "slopes": lambda asked: slopes(asked.draws, asked.slice),
+    "pooled": lambda asked: pooled(),
+    "loyalty": lambda asked: loyalty(max(asked.draws // 6, 2), asked.slice),
+}
+
+
+def measure(asked):
+    """Rows of the parts that are asked for, with the run's facts."""
+    begin, rows = time.process_time(), {}
+    with compiled_kernels():
+        for name in asked.parts or PARTS:
+            rows[name] = list(PARTS[name](asked))
+    facts = {"commit": run_record()["commit"], "one in": asked.every, "draws": asked.draws}
+    return facts | {"median slope": contextual_error.TAU, "CPU seconds": time.process_time() - begin, "rows": rows}
+
+
+def summary(runs):
+    """What is written, from the rows of all parts of a run."""
+    found = {"command": "benchmarks/ecological_intervals.py"}
+    found |= {key: runs[0][key] for key in ("one in", "draws", "median slope")}
+    found["commit"] = ", ".join(dict.fromkeys(run["commit"] for run in runs))
+    parts = {name: pd.DataFrame([row for run in runs for row in run["rows"].get(name, [])]) for name in PARTS}
+    parts = {name: rows for name, rows in parts.items() if len(rows)}
+    if "elections" in parts:
+        rows = parts["elections"]
+        best, chosen = left_out(rows)
+        own = rows[rows["tau"] == contextual_error.TAU]
+        found["elections left out"] = {"median slope": chosen, **means(best, "source")}
+        found["elections"] = {by: means(own, by) for by in ("source", "shape")} | {"tau": means(rows, "tau")}
+    for name, by in (("ten units", "source"), ("census", "shape")):
+        if name in parts:
+            found[name] = means(parts[name], by)
+    if "slopes" in parts:
+        rows = parts["slopes"]
+        found["slopes"] = {kind: means(part, ["slope"]) for kind, part in rows.groupby("source")}
+        found["slopes"] |= {"all": means(rows, ["slope"])}
+        own = rows[rows["source"] == "own"]
+        found["slopes"] |= {str(s): means(part, ["slope"]) for by in ("shape", "units") for s, part in own.groupby(by)}
+    for name in ("pooled", "loyalty"):
+        if name in parts:
+            found[name] = {way: means(part, "source") for way, part in parts[name].groupby("shape")}
+            found[name]["how"] = {str(k): int(n) for k, n in parts[name].groupby(["shape", "how"]).size().items()}
+    return found | {"CPU seconds": sum(run["CPU seconds"] for run in runs)}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", help="all by default: " + ", ".join(PARTS))
     parser.add_argument("--every", type=int, default=1, help="of the merged tables, one in so many")
     parser.add_argument("--draws", type=int, default=24)
-    parser.add_argument(
-        "--only", nargs="*", default=["elections", "ten units", "census", "slopes", "pooled", "loyalty"]
-    )
+    parser.add_argument("--slice", type=int, nargs=2, default=(0, 1), help="which of how many parts of the tables")
+    parser.add_argument("--to", type=Path, help="where to write a part's rows")
+    parser.add_argument("--merge", type=Path, nargs="*")
     asked = parser.parse_args()
     warnings.simplefilter("ignore")
-    begin = time.process_time()
-    found = json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}
-    found |= {"command": "benchmarks/ecological_intervals.py", "commit": run_record()["commit"]}
-    found |= {"one in": asked.every, "draws": asked.draws, "median slope": contextual_error.TAU}
-    with compiled_kernels():
-        if "elections" in asked.only:
-            rows = pd.DataFrame(elections(asked.every))
-            best, chosen = left_out(rows)
-            own = rows[rows["tau"] == contextual_error.TAU]
-            found["elections left out"] = {"median slope": chosen, **means(best, "source")}
-            found["elections"] = {by: means(own, by) for by in ("source", "shape")} | {"tau": means(rows, "tau")}
-        if "ten units" in asked.only:
-            found["ten units"] = means(pd.DataFrame(ten_units(max(asked.every, 2))), "source")
-        if "census" in asked.only:
-            found["census"] = means(pd.DataFrame(census()), "shape")
-        if "slopes" in asked.only:
-            rows = pd.DataFrame(slopes(asked.draws))
-            found["slopes"] = {kind: means(part, ["slope"]) for kind, part in rows.groupby("source")}
-            found["slopes"] |= {"all": means(rows, ["slope"])}
-            own = rows[rows["source"] == "own"]
-            found["slopes"] |= {
-                str(s): means(part, ["slope"]) for by in ("shape", "units") for s, part in own.groupby(by)
-            }
-        if "pooled" in asked.only:
-            rows = pd.DataFrame(pooled())
-            found["pooled"] = {name: means(part, "source") for name, part in rows.groupby("shape")}
-        if "loyalty" in asked.only:
-            rows = pd.DataFrame(loyalty(max(asked.draws // 6, 2)))
-            found["loyalty"] = {name: means(part, "source") for name, part in rows.groupby("shape")}
-            found["loyalty"]["how"] = rows.groupby(["shape", "how"]).size().rename(str).to_dict().__str__()
-    found["CPU seconds"] = time.process_time() - begin
+    runs = [json.loads(part.read_text("utf-8")) for part in asked.merge or []] or [measure(asked)]
+    if asked.to:
+        asked.to.write_text(json.dumps(runs[0], default=float) + "\n")
+        return
+    found = (json.loads(RESULTS.read_text("utf-8")) if RESULTS.exists() else {}) | summary(runs)
     RESULTS.write_text(json.dumps(found, indent=1, default=float) + "\n")
     print(json.dumps(found, indent=1, default=float))
 

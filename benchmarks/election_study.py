@@ -4,6 +4,7 @@
     python benchmarks/election_study.py accuracy --trials 10   # parts: accuracy, coverage, election
     python benchmarks/election_study.py accuracy --tasks DPHY --sizes 10
     python benchmarks/election_study.py accuracy --tasks race --first 105 --trials 5     # other training sets
+    python benchmarks/election_study.py accuracy --tasks race --out PART.json
     python benchmarks/election_study.py --merge a.json b.json    # adds trials of other machines; measures nothing
 
 accuracy: section V.B on areas (PUMAs) of the American Community Survey. One attribute is hidden; rows are drawn with
@@ -318,9 +319,12 @@ def main():
     parser.add_argument("--draws", type=int, default=5, help="elections that are generated")
     parser.add_argument("--first-draw", type=int, default=0, help="seed of the first election")
     parser.add_argument("--merge", type=Path, nargs="+", default=[])
+    parser.add_argument("--out", type=Path, help="another file to write to")
     parser.add_argument("--regions", type=int, default=979)
     parser.add_argument("--individuals", type=int, default=1000)
     args = parser.parse_args()
+    if args.out:
+        globals()["RESULTS"] = args.out
     warnings.simplefilter("ignore", UserWarning)
     for path in args.merge:
         merge(path)

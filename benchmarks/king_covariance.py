@@ -1,6 +1,8 @@
 """King's multivariate strategy with one correlation between rows, or with one for every two shares.
 
     python benchmarks/king_covariance.py [--draws 10]
+    python benchmarks/king_covariance.py --only correlated 400 --out PART.json     # one row
+    python benchmarks/king_covariance.py --merge PART.json ...
 
 Generated units: three groups, two outcomes, shares from a truncated normal whose correlations are .75, -.5 and -.2, or
 all 0. Writes benchmarks/results/king_covariance.json: errors of shares and units, paired over draws.
@@ -53,13 +55,23 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--jobs", type=int, default=1, help="processes")
+    parser.add_argument("--only", nargs=2, help="correlated or uncorrelated, and the number of units")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--merge", type=Path, nargs="*", default=[])
     asked = parser.parse_args()
     draws = asked.draws
+    if asked.merge:
+        runs = [json.loads(part.read_text("utf-8")) for part in asked.merge]
+        record = runs[0] | {"rows": [row for run in runs for row in run["rows"]]}
+        asked.out.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+        return
     warnings.simplefilter("ignore")
     about = run_record()
     table = []
     for name, correlation in CELLS.items():
         for n in (100, 400):
+            if asked.only and asked.only != [name, str(n)]:
+                continue
             with ProcessPoolExecutor(asked.jobs) as pool:
                 made = {
                     c: list(pool.map(errors, *zip(*[(n, correlation, seed, c) for seed in range(draws)])))
@@ -73,7 +85,7 @@ def main() -> None:
             row["cpu_s"] = {c: float(np.mean([m["cpu_s"] for m in made[c]])) for c in made}
             table.append(row)
             record = {**about, "seed": f"0 to {draws - 1}", "rows": table}
-            RESULTS.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
+            asked.out.write_text(json.dumps(record, indent=1) + "\n", "utf-8")
             print({k: round(v, 4) if isinstance(v, float) else v for k, v in row.items()}, flush=True)
 
 

@@ -1,8 +1,9 @@
 """How wrong estimates may be: chance, and groups that behave differently from place to place; a distribution of tables.
 
-The model is in ``kernels/contextual_effects.py``. The five numbers below were chosen on contests whose cells were
-counted (386 of New Zealand and Scotland, also merged to small tables); ``benchmarks/ecological_intervals.py`` chooses
-the first on all elections but the one that it scores. The sixth is `CORRECTED_ERROR` of ``pooling.py``.
+The model is in ``kernels/contextual_effects.py``. `TAU`, `TAU_SPREAD`, `CHANCE` and `EDGE` were chosen on contests
+whose cells were counted (386 of New Zealand and Scotland, also merged to small tables);
+``benchmarks/ecological_intervals.py`` chooses the first on all elections but the one that it scores. The package has
+two more numbers that were fitted to contests: `DETERMINANT` of ``em.py`` and `CORRECTED_ERROR` of ``pooling.py``.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from sumwise.ecological.kernels.polytope import moved_inside, scaled_inside
 TAU = 0.1  # median over contests of the slopes' deviation: covers 97.2% of their cells; .07 covers 93.6%, .12 98.2%
 TAU_SPREAD = 0.7  # standard deviation of its logarithm: at .4, simulated slopes of .5 are covered in 82%, not in 88%
 CHANCE = 0.5  # EM's standard error over that of a regression: at .7 the mean interval score is .316, not .310
-PRIOR = 0.5  # prior deviation of a share, for what units leave open: at 1 the score with ten units is .477, not .469
+PRIOR = 3**-0.5  # deviation of a share of which nothing is known, uniform on [0, 1], over sqrt(p (1 - p)) at one half
 EDGE = 0.01  # shares nearer to 0 or 1 err as much as there: estimates of .003 have a true mean of .007 in contests
 TAUS = TAU * np.exp(TAU_SPREAD * np.linspace(-3.0, 5.0, 17))  # a grid of slopes: from no context to shares that swap
 STEPS = 5  # that move the draws' mean to the estimate, each of as many rakings; what is left is below chance error
