@@ -8,7 +8,7 @@
     python benchmarks/ecological.py contests --every 10   # a tenth of the contests
     python benchmarks/ecological.py --merge A.json ...    # parts that were written elsewhere (--out)
 
-What had to be chosen (the determinant's weight, the pseudo-count, the intervals' width) was chosen on the contests of
+What had to be chosen (the determinant's power, the intervals' width) was chosen on the contests of
 New Zealand 2005 and 2011 and Scotland 2007; the figures to quote are those of New Zealand 2002, 2008 and 2014. CPU
 seconds, after compilation. Needs the public data sets (see `sumwise datasets`). Writes
 benchmarks/results/ecological.json.
