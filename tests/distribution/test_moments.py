@@ -28,7 +28,7 @@ def test_order_one_is_the_mean_and_order_zero_is_refused(weighted_bags):
 
 def test_groups_of_bags_give_the_same_moments(weighted_bags, monkeypatch):
     whole = MomentEmbedding().fit_transform(weighted_bags)
-    monkeypatch.setattr("sumwise.distribution.moments.ROWS", 7)
+    monkeypatch.setattr("sumwise.distribution.moments.BLOCK", 7)
     assert np.allclose(MomentEmbedding().fit_transform(weighted_bags), whole)
 
 

@@ -3,7 +3,7 @@ import pytest
 
 import brute_distribution as brute
 from sumwise import Bags, synthetic
-from sumwise.distribution import BagRidge, FourierEmbedding, LinearEmbedding, MomentEmbedding
+from sumwise.distribution import BagRidge, FourierEmbedding, MomentEmbedding
 from sumwise.errors import DataError, ModelWarning
 
 
@@ -40,14 +40,6 @@ def test_spreads_are_read_whatever_the_place():
     bags = Bags.from_arrays([m + w * rng.random((50, 1)) for m, w in zip(rng.normal(0, 1, 200), y)])
     assert BagRidge(random_state=0).fit(bags[:120], y[:120]).score(bags[120:], y[120:]) > 0.9
     assert BagRidge(FourierEmbedding(), random_state=0).fit(bags[:120], y[:120]).score(bags[120:], y[120:]) < 0.7
-
-
-def test_no_more_widths_are_tried_once_two_made_it_worse(weighted_bags, monkeypatch):
-    monkeypatch.setattr(FourierEmbedding, "candidates", lambda self, d: [np.arange(k) for k in (3, 2, 1, 1, 1, 1)])
-    y = LinearEmbedding(standardize=False).fit_transform(weighted_bags)[:, 0]
-    errors = BagRidge(random_state=0).fit(weighted_bags, y).fit_.history["error"]
-    assert len(errors) < 6
-    assert int(np.argmin(errors)) == len(errors) - 3
 
 
 def test_other_parts_and_penalties_are_refused(weighted_bags):

@@ -15,6 +15,7 @@ from sumwise.distribution.columns import Columns, check_bags
 from sumwise.distribution.embedding import Embedding, fresh
 from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.kernels.quantiles import squared_distances
+from sumwise.distribution.kernels.segments import BLOCK
 from sumwise.errors import DataError
 from sumwise.estimator import Estimator
 from sumwise.features import name_columns
@@ -22,7 +23,6 @@ from sumwise.inference.canonical import content_sorted
 from sumwise.inference.kernels.shapes import check_shapes
 
 N_PAIRS = 500  # bags among which the median distance is taken
-BLOCK = 2**25  # distances held at once: 256 MiB
 
 
 class BagKernel(Estimator):

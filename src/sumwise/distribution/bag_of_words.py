@@ -14,8 +14,6 @@ from sumwise.distribution.bandwidth import sample_rows
 from sumwise.distribution.embedding import Embedding, seeded
 from sumwise.distribution.kernels.segments import block_means, blocks_of_rows
 
-MINIBATCH_FROM = 20_000  # sampled rows above which k-means goes in minibatches
-
 
 @dataclass(eq=False, repr=False)
 class BagOfWords(Embedding):
@@ -32,7 +30,7 @@ class BagOfWords(Embedding):
     root : bool, default True
         Take square roots of the shares, so that Euclidean distances are Hellinger distances.
     n_sample : int >= 1, default 20000
-        Rows that the words are learned from; above 20,000 in minibatches.
+        Rows that the words are learned from.
     random_state : int, numpy.random.Generator or None, default None
         None is the seed of the estimator that this is part of, else 0.
 
@@ -67,7 +65,7 @@ class BagOfWords(Embedding):
     random_state: Any = None
 
     def _learn(self, bags: Bags) -> None:
-        from sklearn.cluster import KMeans, MiniBatchKMeans
+        from sklearn.cluster import KMeans
         from sklearn.exceptions import ConvergenceWarning
 
         checks.at_least(self.n_words, "n_words", 1)
@@ -77,9 +75,8 @@ class BagOfWords(Embedding):
         rng = seeded(self.random_state)
         rows = np.unique(sample_rows(bags, int(self.n_sample), rng=rng))
         sample = self.columns_.numbers(bags.values[rows]).round(9)  # units of measurement change the last digit
-        kind: Any = MiniBatchKMeans if len(sample) > MINIBATCH_FROM else KMeans
         n_words = min(int(self.n_words), len(sample))
-        means = kind(n_words, n_init=1, max_iter=50, random_state=int(rng.integers(2**31)))
+        means: Any = KMeans(n_words, n_init=1, max_iter=50, random_state=int(rng.integers(2**31)))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than words
             means.fit(sample)

@@ -23,7 +23,6 @@ from sumwise.fit import Fit
 from sumwise.learned import check_part
 
 SPATIAL_SHARES = (0.1, 0.3, 1.0, 3.0)  # amplitudes of the spatial kernel relative to that of the bags
-EQUAL_SIZES = 1.5  # ratio of the largest to the smallest bag up to which the noise is the same for all
 ROWS = (1.0, 4.0, 16.0, 64.0, 256.0, 1024.0)  # c and m that are tried, relative to the smallest bag
 N_SIZES = 300  # bags on which they are tried
 SPATIAL_LENGTHS = (0.1, 0.3, 1.0)  # lengths relative to the median distance of places
@@ -65,7 +64,7 @@ class BagGaussianProcess(BagRegressor):
     noise_ : float
         Variance of the noise of a very large bag relative to that of f.
     rows_ : tuple of two floats
-        The numbers c and m of rows; (0, 0) where all bags are of similar size, or size says nothing of the noise.
+        The numbers c and m of rows; (0, 0) where all bags are of one size, or size says nothing of the noise.
     scale_ : array of shape (n_outputs,)
         Variance of f.
     spatial_ : tuple of two floats
@@ -171,7 +170,7 @@ class BagGaussianProcess(BagRegressor):
         targets, inflation = centred[some], noise[some]
         self.rows_, self.spatial_ = (0.0, 0.0), (0.0, 0.0)
         kept, distances, tried = self._choose_kernel(kept, targets, inflation, widths, some)
-        if sizes.max() >= EQUAL_SIZES * sizes.min():
+        if sizes.max() > sizes.min():
             self.rows_ = self._choose_rows(distances, targets, sizes[some], inflation)
             inflation = inflation * _inflation(sizes[some], self.rows_)
             tried = self._choose_gamma(distances, targets, inflation, [t[0] for t in tried])

@@ -14,14 +14,13 @@ from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel
 from sumwise.distribution.kernels.inducing import pick_inducing
 from sumwise.distribution.kernels.ridge import Path, gram_path, ridge_path
+from sumwise.distribution.kernels.segments import BLOCK
 from sumwise.distribution.penalty import choose_penalty, held_out_errors
 from sumwise.distribution.regressor import BagRegressor, check_reference, warn_remote
 from sumwise.distribution.wasserstein import fresh_kernel
 from sumwise.errors import ModelWarning
 from sumwise.fit import Fit
 
-NEGATIVE = -1e-8  # a relative eigenvalue below this is no rounding error
-BLOCK = 1024  # bags compared with the landmarks at once
 N_CANDIDATES = 2  # times the landmarks: how many bags, drawn at random, these are picked from
 
 
@@ -154,7 +153,7 @@ class BagKernelRidge(BagRegressor):
         if whole is None:
             whole = gram_path(self.kernel_.compare(kept, kept), y, weights, groups=groups)
         path, self.least_eigenvalue_ = whole
-        if self.least_eigenvalue_ < NEGATIVE:
+        if self.least_eigenvalue_ < -np.sqrt(np.finfo(float).eps):  # more than rounding
             warnings.warn(
                 f"The Gram matrix is not positive semidefinite: its least eigenvalue is {self.least_eigenvalue_:.1e} "
                 "times the largest. Negative eigenvalues are treated as 0.",
@@ -176,7 +175,8 @@ class BagKernelRidge(BagRegressor):
         self.least_eigenvalue_ = float(squares[0] / squares[-1])
         good = squares > 1e-10 * squares[-1]
         root = vectors[:, good] / np.sqrt(squares[good])
-        features = np.vstack([self._similar(kept[i : i + BLOCK]) @ root for i in range(0, len(y), BLOCK)])
+        step = max(1, BLOCK // len(root))
+        features = np.vstack([self._similar(kept[i : i + step]) @ root for i in range(0, len(y), step)])
         path = ridge_path(features, y, weights, groups=groups)
         chosen = choose_penalty(path, self.penalty)
         coefficients = np.column_stack([path.coefficients(features, p)[:, k] for k, p in enumerate(chosen)])

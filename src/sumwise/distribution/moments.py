@@ -11,9 +11,7 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.columns import ROUNDING
 from sumwise.distribution.embedding import Embedding, moment_range
-from sumwise.distribution.kernels.segments import segment_moments
-
-ROWS = 2**18  # scaled at once
+from sumwise.distribution.kernels.segments import BLOCK, segment_moments
 
 
 @dataclass(eq=False, repr=False)
@@ -80,7 +78,8 @@ class MomentEmbedding(Embedding):
         return least
 
     def _raw(self, bags: Bags) -> np.ndarray:
-        cuts = np.searchsorted(bags.offsets, np.arange(0, bags.n_rows, ROWS))  # bags in groups, to bound memory
+        step = max(1, BLOCK // bags.n_features)  # rows at a time, in whole bags, to bound memory
+        cuts = np.searchsorted(bags.offsets, np.arange(0, bags.n_rows, step))
         edges = np.unique(np.concatenate([cuts, [len(bags)]]))
         return np.vstack([self._raw_part(bags[a:b]) for a, b in itertools.pairwise(edges)])
 

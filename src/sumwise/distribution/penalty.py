@@ -10,7 +10,9 @@ import numpy as np
 from sumwise import checks
 from sumwise.distribution.kernels.ridge import Path
 
-TIED_ERRORS = 0.005  # of penalties whose errors differ by less the largest is taken: it extrapolates less wildly
+# Of penalties whose errors differ by less the largest is taken: it extrapolates less wildly. Without it test errors on
+# six tasks, eight draws each, with four methods are larger by 0.2% on average, entropies from moments by 2% (error 1%).
+TIED_ERRORS = 0.005
 
 
 def choose_penalty(path: Path, penalty: Any) -> np.ndarray:

@@ -16,8 +16,6 @@ from sumwise.distribution.penalty import choose_penalty, held_out_errors
 from sumwise.distribution.regressor import BagRegressor, warn_remote
 from sumwise.fit import Fit
 
-PATIENCE = 2  # sets of features, each larger than the last, that may be worse than the best before no more are tried
-
 
 @dataclass(eq=False, repr=False)
 class BagRidge(BagRegressor):
@@ -117,8 +115,6 @@ class BagRidge(BagRegressor):
                 best = used
             tried["n_features"].append(len(used))
             tried["error"].append(error)
-            if len(tried["error"]) - int(np.argmin(tried["error"])) > PATIENCE:
-                break
         return paths, best, tried
 
     def _predict(self, bags: Bags) -> np.ndarray:

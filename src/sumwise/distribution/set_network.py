@@ -16,7 +16,6 @@ from sumwise.inference.networks.pooling import POOLS
 
 ACTIVATIONS = ("silu", "elu", "relu", "tanh")
 ATTENTION_WIDTH = 32  # of the layer that scores a row's weight
-MOMENTUM = 0.1  # of the running statistics of the pool
 
 
 @dataclass(frozen=True)
@@ -183,7 +182,6 @@ def forward(
             weights["pool.scale"],
             weights["pool.bias"],
             training=training and len(pooled) > 1,
-            momentum=MOMENTUM,
         )
     for k in range(len(plan.rho) + 1):
         if training and plan.dropout:

@@ -21,7 +21,6 @@ from sumwise.progress import Progress
 
 ROWS_AT_ONCE = 65_536  # of a batch that only predicts
 ROWS_PER_STEP = 20_000  # of a batch that learns, by default
-NUMBERS, LAYER_COPIES = 7, 3  # of a row before phi, in doubles too; of a layer that learns, gradients included
 RESIDENT = 2**33  # bytes of rows that are kept on a GPU as a whole
 
 
@@ -195,25 +194,6 @@ def batch_size(sizes: np.ndarray, asked: int | None, max_rows: int | None) -> in
     typical = float(np.mean(sizes if max_rows is None else np.minimum(sizes, max_rows)))
     wanted = int(np.clip(ROWS_PER_STEP / max(typical, 1.0), 4, 64))
     return max(1, min(wanted, len(sizes) // 8 if len(sizes) >= 32 else 4))
-
-
-def largest_step(plan: Plan, sizes: np.ndarray, batch_bags: int, max_rows: int | None) -> tuple[int, float]:
-    """Rows of the largest step, and the most bytes that rows take at once: in a step, or where they only predict.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from sumwise.distribution.set_network import Plan
-    >>> from sumwise.distribution.set_training import largest_step
-    >>> largest_step(Plan(2, 1), np.array([10, 20_000, 30]), batch_bags=2, max_rows=None)[0]
-    20030
-    """
-    taken = np.sort(sizes if max_rows is None else np.minimum(sizes, max_rows))
-    rows = int(taken[-batch_bags:].sum())
-    layers = [plan.n_features, *plan.phi, *(2 * plan.phi[-1:] if plan.local else ()), *plan.local]
-    learns = 4 * rows * (NUMBERS * plan.n_features + LAYER_COPIES * (1 + plan.equivariant) * sum(layers[1:]))
-    shown = min(int(sizes.sum()), ROWS_AT_ONCE + int(sizes.max()))
-    return rows, max(learns, 4 * shown * (NUMBERS * plan.n_features + 3 * max(layers)))
 
 
 def loss_of(task: str, said: Any, target: Any, weights: Any = None) -> Any:

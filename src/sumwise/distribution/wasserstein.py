@@ -18,7 +18,6 @@ from sumwise.distribution.quantile import draw_slices, grid_quantiles
 from sumwise.errors import DataError
 from sumwise.inference.kernels.shapes import check_shapes
 
-SEED = 0  # of extra slices: estimators with default kernels give the same result each time
 NARROW_BAG = 1e-6  # standard deviations, relative to that of all rows, below which bags are equally narrow
 
 
@@ -112,7 +111,7 @@ class WassersteinKernel(BagKernel):
         extra = int(self.extra_slices) if d > 1 else 0
         self.directions_ = draw_slices(d, n, self.random_state)
         if extra:
-            self.directions_ = np.hstack([self.directions_, draw_slices(d, extra, SEED)])
+            self.directions_ = np.hstack([self.directions_, draw_slices(d, extra, 0)])  # the same each time
         self.n_extra_ = extra
 
     def variants(self, kept: Any) -> list[tuple[BagKernel, Any]]:

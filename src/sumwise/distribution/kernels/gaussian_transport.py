@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-BLOCK = 2**22  # numbers of the products that are held at once
+from sumwise.distribution.kernels.segments import BLOCK
 
 
 def covariance_roots(variances: np.ndarray, covariances: np.ndarray) -> np.ndarray:

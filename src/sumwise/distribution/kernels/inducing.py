@@ -9,9 +9,6 @@ from scipy.linalg import solve_triangular
 
 from sumwise.distribution.kernels.marginal_likelihood import NOISE
 
-JITTER = 1e-10  # relative to the mean diagonal of the kernel matrix
-ZERO_VARIANCE = 1e-12  # a conditional variance below this, relative to the largest at the start, is rounding error
-
 
 class SparseProcess(NamedTuple):
     """A sparse Gaussian process at its best noise level: what predictions and the bound are made of."""
@@ -29,7 +26,7 @@ def pick_inducing(gram: np.ndarray, m: int) -> np.ndarray:
     gram (n, n) is positive semidefinite. Stops early where nothing is left to explain. Costs O(n m^2).
     """
     left = np.diag(gram).astype(float).copy()
-    floor = ZERO_VARIANCE * max(float(left.max(initial=0.0)), 1e-300)
+    floor = len(gram) * np.finfo(float).eps * max(float(left.max(initial=0.0)), 1e-300)  # rounding of such sums
     factor = np.zeros((min(m, len(gram)), len(gram)))
     picked: list[int] = []
     for j in range(len(factor)):
@@ -57,7 +54,8 @@ def sparse_process(
     each of whose terms is a sum over e: one decomposition gives all noise levels. Costs O(n m^2).
     """
     n, m = cross.shape
-    jitter = JITTER * max(float(np.mean(np.diag(inner))), 1e-300)
+    # A factorisation rounds by m eps times the largest eigenvalue, which is m times the mean diagonal at most.
+    jitter = m**2 * np.finfo(float).eps * max(float(np.mean(np.diag(inner))), 1e-300)
     lower = np.linalg.cholesky(inner + jitter * np.eye(m))
     root = np.sqrt(inflation)
     white = solve_triangular(lower, (cross / root[:, None]).T, lower=True, overwrite_b=True, check_finite=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-BLOCK = 2**21  # pairs of rows at once
+from sumwise.distribution.kernels.segments import BLOCK
 
 
 def mean_similarity(

@@ -11,7 +11,7 @@ from scipy.sparse import csr_array
 from sumwise.inference.kernels.compiled import njit
 from sumwise.inference.kernels.threads import over_bags
 
-BLOCK = 2**22  # numbers held at once
+BLOCK = 2**22  # numbers held at once, 32 MiB, wherever work goes in blocks
 
 
 def read_only(array: np.ndarray) -> np.ndarray:

@@ -7,8 +7,6 @@ from scipy.optimize import nnls
 
 __all__ = ["stack_classes", "stack_numbers"]
 
-FLOOR = 1e-300  # no logarithm of zero: a method may call the class of a held-out bag impossible
-
 
 def stack_numbers(predicted: np.ndarray, truth: np.ndarray, counted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return weights (n_methods,) and losses (n_methods + 1,), the last that of the average.
@@ -51,7 +49,8 @@ def stack_classes(predicted: np.ndarray, codes: np.ndarray, counted: np.ndarray)
     >>> (weights @ [0.99, 0.5]).round(3)  # the average is as sure as it is right
     np.float64(0.75)
     """
-    own = np.maximum(predicted[:, np.arange(len(codes)), codes], FLOOR)
+    floor = np.finfo(float).tiny  # a method may call the class of a held-out bag impossible
+    own = np.maximum(predicted[:, np.arange(len(codes)), codes], floor)
     counted = counted / counted.sum()
     weights = np.full(len(own), 1 / len(own))
     for _ in range(10_000):
@@ -61,4 +60,4 @@ def stack_classes(predicted: np.ndarray, codes: np.ndarray, counted: np.ndarray)
             break
     weights = np.where(weights < 1e-4, 0.0, weights)
     weights /= weights.sum()
-    return weights, -np.append(np.log(own) @ counted, np.log(np.maximum(weights @ own, FLOOR)) @ counted)
+    return weights, -np.append(np.log(own) @ counted, np.log(np.maximum(weights @ own, floor)) @ counted)
