@@ -90,6 +90,28 @@ def test_cvap_has_a_row_per_group(tmp_path, people, turned):
     margins = Schema.infer(sources, answers).read(sources)
     check(margins, people)
     assert margins.row_names == CVAP
+    np.testing.assert_allclose(margins.row_sd[0], [(40 + i) / 1.645 for i in (4, 5, 6, 7)])
+
+
+@pytest.mark.parametrize("name", ["{}_cvap_moe", "moe_{}_cvap", "{}_cvap_se"])
+def test_stated_errors_beside_groups_are_used(people, name):
+    races = [f"{race}_cvap" for race in ("white", "black", "asian", "other")]
+    frame = pd.DataFrame({"precinct": [f"P{k}" for k in range(N)], **dict(zip(races, people[0].T))})
+    for k, race in enumerate(("white", "black", "asian", "other")):
+        frame[name.format(race)] = 10.0 + k
+    frame = frame.assign(Biden=people[1][:, 0], Trump=people[1][:, 1])
+    schema = Schema.infer(frame, {"confirm": "yes"})
+    assert any("white_cvap" in remark and "for intervals" in remark for remark in schema.remarks)
+    found = schema.read(frame)
+    check(found, people)
+    np.testing.assert_allclose(found.row_sd[0], np.arange(10.0, 14.0) / (1 if "se" in name[-2:] else 1.645))
+
+
+def test_errors_of_some_groups_alone_are_not_used(people):
+    races = [f"{race}_cvap" for race in ("white", "black", "asian", "other")]
+    frame = pd.DataFrame({"precinct": [f"P{k}" for k in range(N)], **dict(zip(races, people[0].T))})
+    frame = frame.assign(white_cvap_moe=10.0, Biden=people[1][:, 0], Trump=people[1][:, 1])
+    assert Schema.infer(frame, {"confirm": "yes"}).read(frame).row_sd is None
 
 
 def returns(people, columns):

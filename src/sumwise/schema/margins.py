@@ -37,6 +37,7 @@ from sumwise.schema.sides import (
     may_be_swapped,
     proved_sides,
     segments,
+    stated_errors,
     sums_to_hundred,
     variants,
 )
@@ -262,7 +263,8 @@ def settle(
         relation = relate(sides, a, b, proved) if (kind, out) == ("count", "count") else of_whom(sides, a, b)
         left.append(relation.leave_out)
         entries += seats(relation, run) if relation.mismatch == "seats" else [(name, entry(relation))]
-    return _schema(unit, groups, kind, entries, left, leave, data)
+    errors = stated_errors(grid, groups, iv)
+    return _schema(unit, groups, kind, entries, left, leave, data, errors)
 
 
 def _between(sides: Sides, low: list[Column], times: int) -> list[Column]:
@@ -314,8 +316,9 @@ def _schema(
     left: list[dict[int, str]],
     leave: dict[int, str],
     data: dict[str, Any],
+    errors: dict[str, list[str]],
 ) -> Schema:
-    shared: dict[str, Any] = {"groups": [c.name for c in groups]}
+    shared: dict[str, Any] = {"groups": [c.name for c in groups], **errors}
     if kind != "count":
         shared["groups_in"] = kind
     columns: dict[str, Any] = {"unit": one_or_list(unit)} if unit else {}

@@ -28,7 +28,7 @@ from sumwise.schema.margins import NAME_THEM, confirm, contests_of, entry_of, se
 from sumwise.schema.questions import Interview, NoForm, Unanswered
 from sumwise.schema.relation import listed, names
 from sumwise.schema.rows import TOTAL_ROW, known_word, read_counts
-from sumwise.schema.sides import AGREE, KINDS, bases, inside, is_apart, is_total, kind_of
+from sumwise.schema.sides import AGREE, KINDS, MEANS, bases, inside, is_apart, is_total, kind_of
 
 FEWEST_GROUPS = 2  # that options are called like, from which on rows hold groups
 MOST_OPTIONS = 300  # of one contest
@@ -90,7 +90,12 @@ def _groups_in_rows(
     units = _units(grid, schema, keys)
     data |= {k: v for k, v in schema.data.items() if k != "leave_out"} | ({"without": units} if units else {})
     columns = {**schema.columns, "unit": keys[0] if len(keys) == 1 else list(keys)}
-    return replace(schema, data=data, columns={**columns, "group_option": option.name, "group_votes": count.name})
+    columns |= {"group_option": option.name, "group_votes": count.name}
+    errors = [c.name for c in people.columns if c.numbers is not None and has_word(c.said, "moe")]
+    if len(errors) == 1:
+        iv.remarks.append(f"{errors[0]}: taken as {MEANS['groups_moe']} of the groups, for intervals.")
+        columns["group_moe"] = errors[0]
+    return replace(schema, data=data, columns=columns)
 
 
 def sides_in_two(big: Grid, small: Grid, a: Column, b: Column, reader: Callable[[Grid], Schema]) -> Schema:

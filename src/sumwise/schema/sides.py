@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from sumwise.schema.columns import WORDS, Column, agreement, has_word, parts, sums
+from sumwise.schema.columns import WORDS, Column, Grid, agreement, has_word, parts, sums
 from sumwise.schema.questions import Interview
 
 AGREE = 0.8  # of the rows in which sums agree; mistakes in the others are asked about
@@ -15,6 +15,12 @@ KINDS = ("race", "age", "sex", "tenure")
 AGES = re.compile(
     r"(x|age)?[ _]?\d{2}([ ._-]+(to)?[ ._-]*\d{2}|\+|\.|[ ._-]?plus)", re.IGNORECASE
 )  # 18-29, X20.29, X80.
+ERRORS = {"groups_moe": ("moe",), "groups_sd": ("se", "sd")}  # words for them, by the key of a problem file
+MEANS = {
+    "groups_moe": "90% margins of error (as the American Community Survey has them)",
+    "groups_sd": "standard errors",
+}
+ESTIMATE = {"est", "estimate"}
 LONGEST_RUN = 40  # columns of one side among others
 LONGEST_SUM = 6  # neighbours that a column may be the sum of
 
@@ -162,6 +168,24 @@ def proved_sides(
             if len(runs) == 1 and either:  # which are the groups?
                 proved.append(((*key, "other side"), runs[0], [groups]))
     return proved
+
+
+def stated_errors(grid: Grid, groups: Sequence[Column], iv: Interview) -> dict[str, list[str]]:
+    """The column of every group's margin of error or standard error, by its name: black_cvap, black_cvap_moe."""
+    for key, words in ERRORS.items():
+        named = {tuple(sorted(said)): c.name for c in grid.columns if c.numbers is not None and (said := _of(c, words))}
+        found = [named.get(tuple(sorted(set(parts(c.said)) - ESTIMATE))) for c in groups]
+        if None not in found and len({*found}) == len(found):
+            listed = [str(name) for name in found]
+            iv.remarks.append(f"{', '.join(listed)}: taken as {MEANS[key]} of the groups, for intervals.")
+            return {key: listed}
+    return {}
+
+
+def _of(c: Column, words: Sequence[str]) -> set[str]:
+    """What the name of an error says besides that it is one; nothing where it isn't."""
+    said = set(parts(c.said))
+    return said - {*words} - ESTIMATE if said & {*words} else set()
 
 
 def may_be_swapped(groups: list[Column], run: list[Column]) -> bool:

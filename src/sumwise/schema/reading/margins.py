@@ -20,7 +20,7 @@ from sumwise.margins import Margins
 from sumwise.schema.opened import join, named_together, numbered_again, only_rows, open_source
 from sumwise.schema.reading.base import Reading
 
-SD, MOE = "groups_sd", "groups_moe"
+SD, MOE, ROW_MOE = "groups_sd", "groups_moe", "group_moe"
 MOE_90 = 1.645  # the American Community Survey publishes margins of error of 90 percent intervals
 MOST_REST = 0.95  # of everybody, in a rest that a report names without a word
 
@@ -55,6 +55,7 @@ class MarginsReading(Reading):
         "covariates": "columns of covariates: of the shares in EcologicalEM, of the option covariates in King",
         "group_option": "two files: the column of the group's name, where groups are in rows",
         "group_votes": "and the column of their counts",
+        "group_moe": "and the column of their 90% margins of error",
         "side": "long files: the column that distinguishes groups from outcomes",
         "option": "long files: the column of the group's or outcome's name; of the outcome's, where groups are columns",
         "votes": "long files: the column of the counts",
@@ -99,7 +100,7 @@ class MarginsReading(Reading):
             row_sd=self._stated_errors(rows),
             ballots=ballots,
         )
-        if MOE in p.columns and read.row_sd is not None:
+        if read.row_sd is not None and (MOE in p.columns or ROW_MOE in p.columns):
             read = replace(read, row_sd=read.row_sd / MOE_90)
         if p.data.get("mismatch") == "rescale" and None not in (*rows.values(), *cols.values()):
             sums = [sheet.numbers(list(side.values())).sum(axis=1) for side in (rows, cols)]
@@ -114,6 +115,8 @@ class MarginsReading(Reading):
         named, columns = p.column_list(key), [column for column in groups.values() if column is not None]
         if SD in p.columns and MOE in p.columns:
             p.fail(("columns", MOE), f"{SD} and {MOE} are given.", "keep one of them.")
+        if ROW_MOE in p.columns:
+            return [f"{column} {ROW_MOE}" for column in columns]
         if named and len(named) != len(columns):
             said = f"{key} has {len(named)} columns for {len(columns)} groups."
             p.fail(("columns", key), said, f"one each for {', '.join(columns)}.")
@@ -185,7 +188,10 @@ class MarginsReading(Reading):
         p.column_list("unit", needed=True)
         (one, unit), (two, _) = (self._opened(p.file(key)) for key in ("groups_file", "outcomes_file"))
         if "group_option" in p.columns:
-            one, _ = self._columns_of_rows(one, str(unit), ("group_option", "group_votes"))
+            long = one
+            one, _ = self._columns_of_rows(long, str(unit), ("group_option", "group_votes"))
+            if ROW_MOE in p.columns:
+                one = self._with_errors(one, long, str(unit))
         if "option" in p.columns:
             two = self._outcome_columns(two, str(unit))
             for name in (name for name in self.outcomes_in_rows if name in one.columns):
@@ -197,10 +203,13 @@ class MarginsReading(Reading):
         made, self.outcomes_in_rows = self._columns_of_rows(sheet, unit, ("option", "votes"))
         return made
 
-    def _columns_of_rows(self, sheet: Sheet, unit: str, keys: tuple[str, str]) -> tuple[Sheet, tuple[str, ...]]:
+    def _columns_of_rows(
+        self, sheet: Sheet, unit: str, keys: tuple[str, str], values: str | None = None
+    ) -> tuple[Sheet, tuple[str, ...]]:
         """A sheet with a row per unit and a column per option, and the options; lines of one are added up."""
         p = self.problem
         option, votes = (p.column(key) or key for key in keys)
+        votes = values or votes
         sheet.known(option, votes)
         units, options = in_order(sheet.ids(unit).astype(str)), in_order(sheet.names(option))
         with p.blamed(("data", "absent")):
@@ -221,6 +230,14 @@ class MarginsReading(Reading):
         return replace(
             sheet, frame=made, columns=tuple(made.columns), row=lambda i: f"unit {made[unit].iloc[i]!r}"
         ), named
+
+    def _with_errors(self, wide: Sheet, long: Sheet, unit: str) -> Sheet:
+        """The sheet with a column per group for the errors of its counts; those of lines added up are independent."""
+        errors = long.frame.assign(**{ROW_MOE: long.numbers([str(self.problem.column(ROW_MOE))])[:, 0] ** 2})
+        squared = replace(long, frame=errors, columns=tuple(errors.columns))
+        made, named = self._columns_of_rows(squared, unit, ("group_option", ROW_MOE), values=ROW_MOE)
+        frame = wide.frame.assign(**{f"{name} {ROW_MOE}": np.sqrt(made.numbers([name])[:, 0]) for name in named})
+        return replace(wide, frame=frame, columns=tuple(frame.columns))
 
     def _opened(self, path: Path | None) -> tuple[Sheet, str | None]:
         p = self.problem
