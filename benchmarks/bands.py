@@ -21,6 +21,7 @@ from time import process_time
 
 import numpy as np
 import pandas as pd
+from rivals.schroedinger_bridge import refined
 
 from sumwise.flows import FlowModel, Movement, Places, Tracks
 from sumwise.flows.movement_search import SCALES, STAYS, mixture_weights
@@ -133,6 +134,19 @@ def baselines(places, abundance, tracks):
     yield "BirdFlow's own flows", chained(rival_steps(), tracks), {}
 
 
+def bridges(places, abundance, tracks):
+    """Schrödinger bridges between weeks, whose reference is learned from abundance (rivals/schroedinger_bridge.py)."""
+    shares, squares = abundance / abundance.sum(axis=1, keepdims=True), places.separations() ** 2
+    for kind, may_rest in (("random walk", False), ("random walk with rest", True)):
+        start = process_time()
+        tables, learned = refined(shares, squares, may_rest)
+        steps = [np.where(t.sum(axis=1, keepdims=True) > 0, t / np.maximum(t.sum(axis=1, keepdims=True), 1e-300),
+                          np.eye(len(t))) for t in tables]  # fmt: skip
+        yield f"Schrödinger bridges, learned {kind}", chained(steps, tracks), {
+            "cpu_s": round(process_time() - start, 1), "learned": learned
+        }  # fmt: skip
+
+
 def alone(places, abundance, tracks):
     """Movement learned from abundance, no band seen."""
     kinds = {"fixed population": {}, "varying population": {"population": "varying"}}
@@ -170,6 +184,7 @@ def returned(places, abundance, tracks):
 
 PARTS = {
     "baselines": baselines,
+    "bridges": bridges,
     "alone": alone,
     "fixed": chosen("fixed"),
     "varying": chosen("varying"),

@@ -8,7 +8,7 @@ CPU seconds until all but 1e-4 of the initial excess is gone, with non-linear be
 as in Algorithm 2, and by a search along the way), `averages` (why dual averaging is slow at large weights: the same
 with slopes of the loss that are bounded, by clipping or by normal noise, and with averages that forget), `grids`
 (Figure 2.4 c), `places` (Figure 2.8: what is learned from noisy moves, and from noisy places), `loopy` (Theorem 5:
-grids with and without a junction tree).
+grids with and without a junction tree), `sensors` (exact numbers by sensor, beside constrained belief propagation).
 
 The paper's grids are larger (15 x 15, 15 x 14); ratios within a part are what compares. Seeds 2000 to 2009 were used
 for nothing else. Times are CPU seconds of one thread. Writes benchmarks/results/cgm_figures.json.
@@ -30,6 +30,7 @@ from pathlib import Path
 from time import process_time
 
 import numpy as np
+from rivals.collective_forward_backward import collective_forward_backward
 from run_record import run_record
 
 from sumwise import Domain, Table, Tables, synthetic
@@ -311,6 +312,57 @@ def loopy():
     return rows
 
 
+def sensors(side=10, steps=20, n=1000):
+    """Exact numbers of people by sensor: our dual, and constrained belief propagation (Singh et al. 2022).
+
+    A person is seen in the own place or, one time in five, in a neighbouring one. Numbers are expected ones, so that
+    they can be met exactly. Both run until a millionth of the people is off.
+    """
+    rows = []
+    for name, strength in (("small", SMALL), ("large", LARGE)):
+        found = {"constrained belief propagation": [], "dual": [], "apart": [], "sweeps": []}
+        for seed in SEEDS:
+            season_, model = season(side, seed, n=n, steps=steps, weights=strength)
+            first, step, emission, seen = sensed(season_, model, np.random.default_rng(seed), n)
+            (moves, sweeps), seconds = timed(collective_forward_backward, first, step, emission, seen)
+            hidden, tables = with_sensors(first, step, emission, seen, n)
+            fit, ours = timed(map_counts, hidden, tables, tol=1e-6)
+            edges = [(f"x{t}", f"x{t + 1}") for t in range(steps - 1)]
+            mine = np.array([fit.table(*e) for e in edges])
+            for key, value in zip(found, (seconds, ours, np.abs(moves - mine).sum() / mine.sum(), sweeps)):
+                found[key].append(value)
+        rows.append({"weights": name, **{key: spread(values) for key, values in found.items()}})
+        print(rows[-1], flush=True)
+    return rows
+
+
+def sensed(season_, model, rng, n):
+    """A chain of places, a table of sensors, and expected numbers by sensor of a season that differs from the chain."""
+    tables = model.marginals()
+    edge = season_.edges[0]
+    first, step = tables.nodes[edge[0]], tables.edges[edge] + 1e-12
+    step = step / step.sum(axis=1, keepdims=True)
+    apart = np.abs(season_.positions[:, None] - season_.positions[None]).max(axis=2)
+    emission = np.where(apart == 0, 0.8, 0.0) + 0.2 * (apart == 1) / (apart == 1).sum(axis=1, keepdims=True)
+    shares, seen = rng.dirichlet(np.ones(len(first))), []
+    true_step = step * rng.gamma(2.0, size=step.shape)
+    for _ in season_.domain:
+        seen.append(n * shares @ emission)
+        shares = shares @ (true_step / true_step.sum(axis=1, keepdims=True))
+    return first, step, emission, np.array(seen)
+
+
+def with_sensors(first, step, emission, seen, n):
+    """The same as a model with a node for each place and each sensor, and exact tables of the sensors."""
+    steps = len(seen)
+    sizes = {f"{kind}{t}": seen.shape[1] for t in range(steps) for kind in "xo"}
+    edges = [(f"x{t}", f"x{t + 1}") for t in range(steps - 1)] + [(f"x{t}", f"o{t}") for t in range(steps)]
+    with np.errstate(divide="ignore"):
+        logs = {e: np.log(step if e[1][0] == "x" else emission) for e in edges} | {"x0": np.log(first)}
+    domain = Domain(sizes)
+    return TreeModel(domain, edges, logs), Tables([Table(f"o{t}", seen[t]) for t in range(steps)], domain, n=n)
+
+
 def flat(row):
     """A row with means under their names and standard errors beside them."""
     out = {}
@@ -320,7 +372,15 @@ def flat(row):
     return out
 
 
-PARTS = {"exact": exact, "methods": methods, "averages": averages, "grids": grids, "places": places, "loopy": loopy}
+PARTS = {
+    "exact": exact,
+    "methods": methods,
+    "averages": averages,
+    "grids": grids,
+    "places": places,
+    "loopy": loopy,
+    "sensors": sensors,
+}
 
 
 def main():
