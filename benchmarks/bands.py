@@ -184,11 +184,11 @@ def returned(places, abundance, tracks):
 
 PARTS = {
     "baselines": baselines,
-    "bridges": bridges,
     "alone": alone,
     "fixed": chosen("fixed"),
     "varying": chosen("varying"),
     "returning": returned,
+    "bridges": bridges,
 }
 
 
