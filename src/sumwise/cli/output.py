@@ -102,14 +102,20 @@ def write_table(columns: Sequence[str], rows: Iterable[Sequence[object]], stderr
     console.print(table)
 
 
+def write_lead(summary: dict[str, Any]) -> None:
+    """Write the title of a summary and its first lines."""
+    write(one_line(summary["title"]), style="bold")
+    for line in (*summary["lead"], *summary.get("checked", ())):
+        write(f"  {one_line(line)}")
+
+
 def write_findings(summary: dict[str, Any]) -> None:
     """Write what a summary found: its title, its first lines, and each finding with how sure it is."""
     from sumwise.report.summary import sentences
 
-    write(one_line(summary["title"]), style="bold")
-    found = [f"- {' '.join(sentences(f))}" for f in summary["findings"]]
-    for line in (*summary["lead"], *found, *summary.get("checked", ())):
-        write(f"  {one_line(line)}")
+    write_lead(summary)
+    for found in summary["findings"]:
+        write(f"  - {one_line(' '.join(sentences(found)))}")
 
 
 def write_estimates(columns: Sequence[str], rows: Iterable[Sequence[str]], stderr: bool = False) -> None:

@@ -252,6 +252,7 @@ def _about_group(report: Any, group: str) -> list[str]:
         for f in report.summary["findings"]
         if f["what"].startswith(starts) and f["lower_bound"] is not None
     ]
+    bounds += [f["wider"] for f in report.summary["findings"] if f["what"].startswith(starts) and f.get("wider")]
     points = [item for b in _blocks(report, "certainty") if b["kind"] == "bullets" for item in b["items"]]
     words = tuple(f": the {what} of the group “{group}” is " for what in ("largest outcome", "first choice"))
     return bounds + [item for item in points if any(part in item for part in words)]

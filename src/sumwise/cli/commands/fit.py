@@ -51,7 +51,7 @@ def command(
             if edition == "court" or (not edition and has_case(out)):
                 say("write the court edition")
                 made = write_edition(out)
-                result["files"] = sorted({*result["files"], *(p.name for p in made)})
+                result["files"] = sorted({*result["files"], *(p.relative_to(out).parts[0] for p in made)})
     except (KeyboardInterrupt, SystemError) as error:
         if interrupted(error):
             output.complain("What is done is kept: the same command with --resume goes on.")
@@ -74,7 +74,7 @@ def show(result: dict[str, Any], json: bool, quiet: bool = False) -> None:
     if quiet:
         output.write(f"{Path(result['folder']) / 'report.html'}")
         return
-    output.write_findings(result)
+    output.write_lead(result)
     output.write()
     output.write_estimates(*estimates_table(result))
     place = Path(result["folder"])

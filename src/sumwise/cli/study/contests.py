@@ -183,7 +183,7 @@ def _overview(
         later = f"sumwise report {folder / place} makes the page of one contest."
         own = "Each contest has a report of its own." if len(places) <= MOST_PAGES else later
         return {"lead": [*made.summary["lead"], own], "findings": []}
-    return {"lead": made.summary["lead"] + summary["lead"]}
+    return {"lead": made.summary["lead"]}
 
 
 def _overview_report(
@@ -236,7 +236,9 @@ def _summary(problem: Problem, folder: Path, results: dict[str, dict[str, Any]])
         "title": problem.title or f"{Path(problem.data.get('file', folder)).stem}: {len(results)} contests",
         "lead": [f"{name}: {result['lead'][0]}" for name, result in results.items()],
         "findings": [
-            {**f, "line": f"{name}: {f['line']}"} for name, result in results.items() for f in result["findings"][:3]
+            {**f, "line": f"{name}: {f['line']}", "what": f"{name}: {f['what']}"}
+            for name, result in results.items()
+            for f in result["findings"][:3]
         ],
         "record": {name: result.get("record") for name, result in results.items()},
         "contests": list(results),

@@ -46,9 +46,11 @@ def findings(context: Context, voters: Turnout | None) -> list[dict[str, Any]]:
             out.append(finding(what, None, **ends, because=None if context.method == "Bounds" else doubtful))
             continue
         first, because = _certainty(context, r, c, real, doubt[r] if doubt else {})
+        ends["wider"] = wider_interval(context, r, c, real if voters is not None and len(real) > 1 else None)
+        because = f"{because} {ends['wider']}".strip()
         of = _of_voters(context, voters, r, c, real, because) if voters is not None and len(real) > 1 else None
         if of is not None:
-            out.append({**of, "probability": first})
+            out.append({**of, "probability": first, "wider": ends["wider"]})
             continue
         if context.truth is not None:
             ends["truth"] = float(context.truth[r, c])
@@ -60,6 +62,23 @@ def findings(context: Context, voters: Turnout | None) -> list[dict[str, Any]]:
         of_voters = voters is not None and len(real) > 1
         out.append(_difference(context, order, real, of_voters))
     return out
+
+
+def wider_interval(context: Context, r: int, c: int, real: list[int] | None) -> str:
+    """The same share by EcologicalEM, if it was fitted and the interval takes the model as true; of voters if `real`."""
+    other = context.compare.get("EcologicalEM")
+    if context.model.interval_kind != "model only" or other is None:
+        return ""
+    drawn = other.draws(2000, context.random_state).values
+    if real is None:
+        drawn = drawn[:, r, c]
+    else:
+        drawn = among_voters(drawn, np.array(no_candidates(other.col_names_)))[1][:, r, real.index(c)]
+    low, high = np.quantile(drawn, [(1 - context.level) / 2, (1 + context.level) / 2])
+    return (
+        "EcologicalEM, whose intervals allow for groups that behave differently from place to place, estimates "
+        f"{_range(float(drawn.mean()), float(low), float(high))}."
+    )
 
 
 def not_quoted(est: Any, r: int, c: int, level: float) -> str:
