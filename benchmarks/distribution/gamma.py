@@ -12,7 +12,7 @@ from sumwise import synthetic
 from sumwise.distribution import BagKernelRidge, DeepSets, WassersteinKernel
 
 from .cells import Cell
-from .methods import as_printed, error, kernels, ridges
+from .methods import RawPyramid, as_printed, error, kernels, ridges
 
 __all__ = ["gamma_cells", "variable_cells"]
 
@@ -43,9 +43,7 @@ def _fixed_methods(seed: int) -> dict[str, Any]:
 def _variable_methods(seed: int) -> dict[str, Any]:
     names = ("moments", "quantiles", "Fourier", "marginal kernel", "pyramid kernel", "W1 kernel")
     methods = {**ridges(seed), **kernels(seed)}
-    return {
-        **{name: methods[name] for name in names},
-    }
+    return {**{name: methods[name] for name in names}, "pyramid kernel, raw counts": RawPyramid()}
 
 
 @lru_cache(maxsize=1)

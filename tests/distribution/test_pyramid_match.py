@@ -56,3 +56,18 @@ def test_bad_settings_are_refused():
         PyramidMatchKernel(scale="thesis").fit(bags)
     with pytest.raises(DataError, match="decay is 1"):
         PyramidMatchKernel(decay=1.0).fit(bags)
+
+
+def test_values_on_the_edge_of_a_cell_stay_there_in_other_units():
+    rows = np.arange(17.0)[:, None]  # sixteenths of the range: edges of cells
+    bags = Bags.from_arrays([rows[:9], rows[5:], rows[::4]])
+    gram = PyramidMatchKernel().fit(bags).gram(bags)
+    for factor, shift in ((1.8, 32.0), (1e-6, 0.1), (1e6, 5.0)):
+        other = bags.with_values(bags.values * factor + shift)
+        assert np.array_equal(PyramidMatchKernel().fit(other).gram(other), gram)
+
+
+def test_cells_of_side_one_that_no_memory_holds_are_refused():
+    bags = Bags.from_arrays([[0.0, 1e12], [1.0, 2.0]])
+    with pytest.raises(DataError, match="PyramidMatchKernel needs.*larger units"):
+        PyramidMatchKernel(scale="data").fit(bags).gram(bags)

@@ -74,9 +74,11 @@ class PyramidMatchKernel(BagKernel):
     def represent(self, bags: Bags) -> np.ndarray:
         """Finest histograms of all columns, then counts of levels, (n_bags, cells); values outside go to the ends."""
         cells = 2 ** (self.levels_ - 1)
+        hint = "give fewer levels, or with scale='data' columns in larger units: cells have side 1."
+        checks.allocation("PyramidMatchKernel", (len(bags), len(self.low_) * cells), hint=hint)
         index, parts = bags.bag_index, []
         for j, low, high in zip(self.columns_.numeric, self.low_, self.high_):
-            place = np.floor((bags.values[:, j] - low) / (high - low) * cells)
+            place = np.floor(((bags.values[:, j] - low) / (high - low) * cells).round(9))  # on an edge in any unit
             code = np.clip(place, 0, cells - 1).astype(np.int64)
             parts.append(np.bincount(index * cells + code, bags.weights, len(bags) * cells).reshape(len(bags), cells))
         counts = bags.total_weights[:, None]
