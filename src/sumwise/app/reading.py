@@ -43,6 +43,7 @@ ROLE_NAMES = {
     "covariates": "covariate",
     "group_option": "groups in rows: name of the group",
     "group_votes": "groups in rows: count",
+    "group_moe": "groups in rows: 90% margin of error",
     "side": "long file: group or outcome?",
     "option": "long file: name of the group or outcome",
     "votes": "long file: count",

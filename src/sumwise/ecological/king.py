@@ -76,6 +76,8 @@ class King(EcologicalEstimator):
         2 x 2: 80% intervals of the first group's share of the first outcome; NaN in an empty unit.
     disagreement_ : float
         Iterated R x C: the largest difference between the two ways to a share.
+    correlated_tables_ : int
+        R x C: 2 x 2 tables whose likelihood has no mode that can be reached, since shares have a correlation of 1.
     effective_draws_ : float
         2 x 2: the effective number of draws behind the importance weights.
     integration_error_ : float
@@ -239,7 +241,7 @@ class King(EcologicalEstimator):
         self._store(margins, done.cells)
         limits = self.group_sizes_, self.lower_bound_, self.upper_bound_
         self.draws_ = centred_tables(done.draws, self.shares_, *limits)  # iterated: 2 x 2 tables that don't add up
-        self.fit_ = done.fit
+        self.fit_, self.correlated_tables_ = done.fit, done.correlated
         if done.change >= done.tol:
             hint = "raise max_iter, or tighten the priors."
             if done.correlated:

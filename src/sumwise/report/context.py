@@ -68,6 +68,9 @@ class Context:
         pairs: dict[str, Any] = {"method": self.method}
         if fit is not None:
             pairs |= {"converged": bool(fit.converged), "iterations": fit.n_iter}
+            if (r_hat := getattr(self.model, "r_hat_", None)) is not None:
+                pairs["largest split R-hat"] = f"{float(np.max(r_hat)):.3f}"
+                pairs["smallest effective number of draws"] = f"{float(np.min(self.model.effective_size_)):,.0f}"
             if fit.gap is not None and np.isfinite(fit.gap) and fit.objective:
                 pairs["gap to the optimum"] = f"at most {abs(fit.gap / fit.objective):.0e} of the objective"
         summary.add("certainty", facts(pairs, "Computation"))

@@ -72,9 +72,9 @@ class VotingPatterns:
             likely = probability_text(row["probability"])
             lines.append(
                 f"The candidate of choice of {members(group, noun)} is {candidate} (probability {likely}; "
-                f"next is {second}). An estimated {percent[0]:.0f}% of the {people} chose {candidate} "
-                f"({100 * self.level:g}% interval {percent[1]:.0f}% to {percent[2]:.0f}%), and {percent[3]:.0f}% of "
-                f"{rest} ({percent[4]:.0f}% to {percent[5]:.0f}%). {_verdict(row['others_differ'])}"
+                f"next is {second}). An estimated {percent[0]:.1f}% of the {people} chose {candidate} "
+                f"({100 * self.level:g}% interval {percent[1]:.1f}% to {percent[2]:.1f}%), and {percent[3]:.1f}% of "
+                f"{rest} ({percent[4]:.1f}% to {percent[5]:.1f}%). {_verdict(row['others_differ'])}"
             )
         return "\n".join(lines)
 

@@ -10,7 +10,7 @@ import pandas as pd
 from sumwise import plots
 from sumwise.ecological import aggregation_bias_test, influence, sensitivity, sensitivity_band
 from sumwise.errors import DataError
-from sumwise.nonvoting import choices, people_who
+from sumwise.nonvoting import choices, no_candidates, people_who
 from sumwise.report import held_out, other_methods, unit_tables
 from sumwise.report.context import Context, listed, plural
 from sumwise.report.summary import Summary, bullets, figure, table, text
@@ -98,7 +98,9 @@ def _other_methods(context: Context, summary: Summary) -> None:
         unconverged = [name for name, est in fits.items() if not est.fit_.converged]
         agree = "All methods" if not unconverged else "All methods that converged"
         changed = changed or [f"{agree} agree on the {what} of every group."]
-        changed += [f"{name} did not converge, so its {what}s are not compared." for name in unconverged]
+        changed += [
+            f"{name} did not converge{_why(fits[name])}, so its {what}s are not compared." for name in unconverged
+        ]
         summary.add(
             "certainty",
             table(
@@ -206,6 +208,17 @@ def _slopes(context: Context, summary: Summary) -> None:
     summary.add("certainty", table(frame, "Shares depend on covariates", {}, about=about))
 
 
+def _why(est: Any) -> str:
+    """Why a fit did not converge, where that is known."""
+    count = getattr(est, "correlated_tables_", 0)
+    if not count:
+        return ""
+    return (
+        f" (in {count} of its 2 x 2 tables the two shares of a unit are as good as equal, as in units of nearly one "
+        "group only, and the likelihood has no mode that can be reached)"
+    )
+
+
 def _sensitivity(context: Context, summary: Summary) -> None:
     candidates = [context.data.col_names[c] for c in choices(context.data.col_names)]
     if context.method == "Bounds" or len(candidates) < 2 or context.data.n_rows < 2:
@@ -214,7 +227,8 @@ def _sensitivity(context: Context, summary: Summary) -> None:
     kinds = dict.fromkeys(("share", "if a fifth", "place-only", "tipping"), "share")
     about = (
         "Totals can't show whether differences between groups are differences between the places where they live. "
-        "share: the estimate. if a fifth: the share if a fifth of the difference between groups were between places. "
+        f"share: the estimate, {_of_whom(context)}. "
+        "if a fifth: the share if a fifth of the difference between groups were between places. "
         "place-only: if everybody in a unit behaved alike. tipping: the part of the difference that would have to be "
         "between places for the runner-up to draw level; empty if it never would. bounds settle: the totals alone "
         "decide which comes first."
@@ -229,6 +243,12 @@ def _sensitivity(context: Context, summary: Summary) -> None:
         frame[["group", "first choice", "share", "place-only"]], "From the estimate to place-only voting", kinds
     )
     summary.add("certainty", figure("sensitivity_band", numbers, caption, data))
+
+
+def _of_whom(context: Context) -> str:
+    """Of whom shares are where some did not vote."""
+    gone = any(no_candidates(context.data.col_names))
+    return "of all people of the group, those who did not vote included" if gone else "of all people of the group"
 
 
 def context_effects(context: Context) -> tuple[list[str], dict[str, Any] | None]:

@@ -21,7 +21,7 @@ from sumwise.report.summary import Summary, bullets, facts, note, table
 from sumwise.report.text.ecological.certainty import add_certainty, context_effects
 from sumwise.report.text.ecological.figures import add_main_figure, add_polarisation, shares_shown
 from sumwise.report.text.ecological.findings import alike_units, findings, in_words, small_groups, voters_meant
-from sumwise.report.text.ecological.wording import ASSUMED, BOUNDS, MODEL_ONLY, RISKS, SHARES
+from sumwise.report.text.ecological.wording import ASSUMED, BOUNDS, RISKS, SHARES, model_only
 from sumwise.voting import Turnout, turnout
 
 LONG_TITLE = 120  # characters, from which groups and outcomes are counted rather than listed
@@ -64,7 +64,7 @@ def write(context: Context) -> Summary:
         f"the assumptions of {context.method}."
     ]
     impossible = impossible if beyond else []
-    narrow = [MODEL_ONLY.format(method=context.method)] if est.interval_kind == "model only" else []
+    narrow = [model_only(context.method)] if est.interval_kind == "model only" else []
     cautions = [*narrow, *context.cautions, *doubts(m), *impossible, *small_groups(est), *alike_units(m), *curved]
     away = no_candidates(m.col_names)
     some_voted = any(away) and not all(away) and context.method != "Bounds" and min(est.shares_.shape) > 1
