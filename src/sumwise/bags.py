@@ -140,7 +140,8 @@ class Bags:
             on the bags, to keep its order.
         features : list of str, optional
             Default: all other columns. Columns of text, categories or booleans are stored as codes, with `levels`;
-            estimators make one indicator of each level. A missing value is NaN.
+            estimators make one indicator of each level. Text in which every entry is a number is read as numbers
+            (codes such as 007 are none), and numbers mixed with text are refused. A missing value is NaN.
         weight : str, optional
             The column of row weights.
         categorical : list of str, optional

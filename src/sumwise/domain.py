@@ -84,7 +84,9 @@ class Domain:
         for name in checks.listing(self.learned, "learned", "give attributes."):
             checks.known(name, spec, "attribute")
             levels = spec[name]
-            spec[name] = LearnedLevels(range(levels) if isinstance(levels, int) else levels)
+            if isinstance(levels, int):
+                raise DataError(f"Attribute {name!r} was learned and has no levels.", hint="list them.")
+            spec[name] = LearnedLevels(levels)
         object.__setattr__(self, "spec", spec)
         object.__setattr__(self, "learned", tuple(n for n, levels in spec.items() if isinstance(levels, LearnedLevels)))
 

@@ -150,7 +150,7 @@ class Features:
     missing: np.ndarray
 
     def __post_init__(self) -> None:
-        check_learned(self, "columns: len d; means: float d; missing: bool d")
+        check_learned(self, "columns: names d; levels: levels; means: float d; missing: bool d")
         if not set(self.levels) <= set(self.columns):
             raise DataError(f"There are levels of columns that aren't there: {sorted(map(str, self.levels))[:3]}.")
 

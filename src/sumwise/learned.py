@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import re
 from typing import Any
 
@@ -30,6 +32,7 @@ def check_learned(thing: Any, rules: str) -> None:
           ``int`` and ``bool`` are other kinds, and
           ``int<m n`` holds positions below length m.
         - ``len d``: a sequence of that length; ``size d``: that length as a number; ``number``: a finite number.
+        - ``names d``: a tuple or list of that length of texts, numbers and dates; ``levels``: a dict of such tuples.
         - ``is Columns``: an object of that class, or of one that derives from it.
 
     Examples
@@ -81,10 +84,18 @@ def _fits(value: Any, kind: str, axes: list[str], sizes: dict[str, int]) -> bool
         return isinstance(value, (int, float, np.number)) and bool(np.isfinite(value))
     if kind == "size":
         return isinstance(value, (int, np.integer)) and _same(axes[0], int(value), sizes)
-    if kind == "len":
+    if kind == "levels":
+        return isinstance(value, dict) and all(map(_are_names, ([*value], *value.values())))
+    if kind in ("len", "names"):
         sequence = isinstance(value, (tuple, list)) or (isinstance(value, np.ndarray) and value.ndim == 1)
-        return sequence and _same(axes[0], len(value), sizes)
+        return sequence and (kind == "len" or _are_names(value)) and _same(axes[0], len(value), sizes)
     return _is_array(value, kind, axes, sizes)
+
+
+def _are_names(value: Any) -> bool:
+    """Whether a value is a sequence of single values, such as names of columns and levels are."""
+    plain = (str, int, float, np.generic, datetime.date, decimal.Decimal, type(None))
+    return isinstance(value, (tuple, list)) and all(isinstance(x, plain) for x in value)
 
 
 def _is_array(value: Any, kind: str, axes: list[str], sizes: dict[str, int]) -> bool:

@@ -183,10 +183,12 @@ class Margins:
         >>> dict(zip(m.col_names, m.cols[0].tolist()))
         {'yes': 34.0, 'no': 30.0, 'undervote': 6.0, 'no vote': 30.0}
         """
-        from sumwise.schema.building.margins import margins_from_frame
+        from sumwise.schema.building.margins import margins_schema
 
-        more = (weight, covariates, rows_in, cols_in, row_sd, ballots)
-        return margins_from_frame(cls, frame, rows, cols, unit, total, mismatch, *more)
+        columns = {"unit": unit, "total": total, "weight": weight, "ballots": ballots}
+        columns |= {"groups_in": rows_in, "outcomes_in": cols_in}
+        lists = {"covariates": covariates, "groups_sd": row_sd}
+        return margins_schema(rows, cols, mismatch, columns, lists).read(frame)
 
     @property
     def n_units(self) -> int:

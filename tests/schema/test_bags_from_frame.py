@@ -68,7 +68,7 @@ def test_numeric_ids_stay_numeric(people):
 @pytest.mark.parametrize(
     ("change", "options", "words"),
     [
-        ({"puma": ["s", None, "s", "r"]}, {}, r"\(the bag\) is missing in 1 of 4 rows. First: row 1"),
+        ({"puma": ["s", None, "s", "r"]}, {}, r"'puma' is missing in 1 of 4 rows. First: row 1"),
         ({"age": [1.0, np.inf, 2.0, 3.0]}, {}, "column 'age' is infinite"),
         ({"sex": [None, None, None, None]}, {}, "Column 'sex' is missing in every row"),
         ({"age": pd.to_datetime(["2020-01-01"] * 4)}, {}, "holds dates"),
@@ -156,5 +156,14 @@ def test_a_boolean_is_two_levels_by_every_door():
     for kind in (frame["member"], frame["member"].astype(object), frame["member"].astype("boolean")):
         bags = Bags.from_frame(frame.assign(member=kind), bag="b")
         as_text = Bags.from_frame(frame.assign(member=frame["member"].astype(str)), bag="b")
-        assert [str(level) for level in bags.levels["member"]] == list(as_text.levels["member"]) == ["False", "True"]
+        assert bags.levels == as_text.levels == {"member": (False, True)}
         np.testing.assert_array_equal(bags.values, as_text.values)
+
+
+def test_numbers_in_a_column_of_text_are_numbers_as_in_a_file(people):
+    texts = people.assign(age=people["age"].astype(str), code=["007", "1", "2", "3"])
+    bags = Bags.from_frame(texts, "puma", ["age", "code"])
+    np.testing.assert_array_equal(bags.values[:, 0], Bags.from_frame(people, "puma", ["age"]).values[:, 0])
+    assert list(bags.levels) == ["code"]
+    with pytest.raises(DataError, match="'age'.*row 2"):
+        Bags.from_frame(texts.assign(age=["31", "40", "old", "7"]), "puma", ["age"])

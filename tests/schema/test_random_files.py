@@ -34,7 +34,7 @@ def test_persons_can_fail(tmp_path):
 
 
 def test_names_of_what_was_not_chosen_are_those_of_the_containers():
-    from sumwise.schema.building.margins import NO_VOTE as no_vote
-    from sumwise.schema.building.margins import UNDERVOTE as undervote
+    from sumwise.io.formats.margin_sides import NO_VOTE as no_vote
+    from sumwise.io.formats.margin_sides import UNDERVOTE as undervote
 
     assert (no_vote, undervote) == (NO_VOTE, UNDERVOTE)

@@ -8,7 +8,7 @@ import pytest
 
 from study_cases import flocks, people, votes
 from sumwise import Schema
-from sumwise.errors import DataError
+from sumwise.errors import DataError, ModelWarning
 from sumwise.schema import NAME, STOP
 
 
@@ -28,6 +28,29 @@ def test_file_and_frame_give_the_same_container(tmp_path, suffix):
     margins = Schema.infer(source).read(source)
     np.testing.assert_array_equal(margins.rows, frame[["young", "old"]])
     assert margins.units.tolist() == frame["precinct"].tolist()
+
+
+def test_from_frame_file_problem_and_app_give_the_same_container(tmp_path):
+    from sumwise import Margins
+    from sumwise.app.reading import checked, suggestion
+    from sumwise.cli.study.families import study_of
+    from sumwise.schema import Problem
+
+    frame = votes(12).astype({"young": str})  # numbers in a column of text, as a frame may have them
+    frame.to_csv(tmp_path / "votes.csv", index=False)
+    suggestion([str(tmp_path / "votes.csv")], str(tmp_path / "p.toml"))
+    assert checked(str(tmp_path / "p.toml"))["contests"] == []
+    study = study_of(Problem.from_file(tmp_path / "p.toml"))
+    study.read()
+    named = Margins.from_frame(frame, ["young", "old"], ["yes", "no"], unit="precinct")
+    assert study.margins == named == Schema.infer(tmp_path / "votes.csv").read(tmp_path / "votes.csv")
+
+
+def test_a_warning_about_what_was_read_is_given(tmp_path):
+    frame = pd.DataFrame({"White": [60, 50], "Black": [40, 50], "Hispanic": [10, 20], "a": [30, 30], "b": [20, 10]})
+    columns = {"groups": ["White", "Black", "Hispanic"], "outcomes": ["a", "b"]}
+    with pytest.warns(ModelWarning):
+        Schema("ecological", {"mismatch": "no_vote"}, columns).read(frame)
 
 
 def test_questions_have_options_and_no_default():

@@ -83,6 +83,9 @@ class Columns:
     gaps: tuple = ()
 
     def __post_init__(self) -> None:
+        check_learned(self, "features: names *; gaps: names *; levels: levels")
+        if not ({*self.levels} <= {*self.given} and {*self.gaps} <= {*self.given}):
+            raise DataError("There are levels or missing values of columns that aren't there.")
         numeric = np.asarray(self.numeric)  # compiled code takes these positions on trust; a file may be forged
         inside = numeric.dtype.kind in "iu" and np.all((numeric >= 0) & (numeric < len(self.features)))
         if numeric.ndim != 1 or not inside or not np.shape(self.centre) == np.shape(self.scale) == numeric.shape:

@@ -78,6 +78,8 @@ class FlowResults(Estimator):
             rules = {"probabilities": "float models", "weights": "float m", "candidate": "int<models m"}
             for part, rule in {**rules, "parameters": "len m"}.items():
                 check_part(f"posterior_ {part}", state[part], rule, sizes)
+            for around in state["around"]:
+                check_part("posterior_ around", around, "float * places", {"places": n})
             for point in state["parameters"]:
                 check_part("posterior_ parameters", point, "float *", sizes)
 

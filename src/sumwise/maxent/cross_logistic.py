@@ -10,7 +10,7 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.errors import DataError
-from sumwise.maxent.fitted_model import Schema, layout_of
+from sumwise.maxent.fitted_model import Schema, check_terms, layout_of
 from sumwise.maxent.hashed_crosses import arranged_domain, crossed_features
 from sumwise.maxent.kernels.loglinear import Crossed, Layout, class_scores, layout
 from sumwise.maxent.kernels.table_logistic import cell_design, fit_softmax
@@ -68,9 +68,17 @@ class CrossLogistic(TablesClassifier):
         self.terms_ = [schema.names(term) for t, term in enumerate(lay.terms) if t not in lay.bare]
         return self
 
-    def _frame_scores(self, frame: Any) -> np.ndarray:
+    def _check_rebuilt(self) -> None:
+        super()._check_rebuilt()
+        if hasattr(self, "theta_"):
+            check_terms(self._schema(), self.terms_, None, self.theta_.shape[1])
+
+    def _schema(self) -> Schema:
         domain = arranged_domain(self.domain_, self.encoding_)
-        schema = Schema(domain, self.encoding_, self.label_, self.classes_)
+        return Schema(domain, self.encoding_, self.label_, self.classes_)
+
+    def _frame_scores(self, frame: Any) -> np.ndarray:
+        schema = self._schema()
         return class_scores(layout_of(schema, self.terms_, None), self.theta_, self.offsets_, schema.codes(frame))
 
 

@@ -11,6 +11,7 @@ from scipy.special import softmax
 
 from sumwise.domain import Domain
 from sumwise.encoding import Encoding
+from sumwise.errors import DataError
 from sumwise.fit import Fit
 from sumwise.maxent.engines import Parameters
 from sumwise.maxent.hashed_crosses import arranged_domain, crossed_features
@@ -145,3 +146,11 @@ def layout_of(schema: Schema, terms: Any, listed: Any) -> Layout:
     kept = listed or [None] * len(axes)
     sparse = {term: cells for term, cells in zip(axes, kept) if cells is not None}
     return layout(domain.shape[: len(domain) - len(crossed)], axes, sparse, crossed)
+
+
+def check_terms(schema: Schema, terms: Any, listed: Any, n_parameters: int) -> None:
+    """Refuse tables of a rebuilt model that don't have its number of parameters; the large ones before any is laid."""
+    kept = listed or [None] * len(terms)
+    wide = [t for t, cells in zip(terms, kept, strict=True) if cells is None and schema.domain.size(t) > n_parameters]
+    if wide or layout_of(schema, terms, listed).term_starts[-1] != n_parameters:
+        raise DataError(f"The tables of the model don't have {n_parameters} parameters.", hint="save the object again.")

@@ -20,7 +20,7 @@ from sumwise.maxent import bootstrap, engines, queries
 from sumwise.maxent.calibration import fit_calibration
 from sumwise.maxent.engines import Parameters
 from sumwise.maxent.export import coefficient_frame, logistic_weights
-from sumwise.maxent.fitted_model import LogLinearModel, Schema, layout_of
+from sumwise.maxent.fitted_model import LogLinearModel, Schema, check_terms, layout_of
 from sumwise.maxent.hashed_crosses import arranged_domain
 from sumwise.maxent.kernels.loglinear import log_sum
 from sumwise.maxent.options import SolverOptions, changed_options, options_of
@@ -257,12 +257,20 @@ class MaxEntClassifier(TablesClassifier):
         params = {k: v for k, v in self.get_params().items() if k not in free}
         return fingerprint(tables, {**params, **vars(replace(options_of(self.options), master=None))})
 
+    def _check_rebuilt(self) -> None:
+        super()._check_rebuilt()
+        if hasattr(self, "theta_"):
+            check_terms(self._schema(), self.terms_, getattr(self, "listed_", None), self.theta_.shape[1])
+
+    def _schema(self) -> Schema:
+        domain = arranged_domain(self.domain_, self.encoding_)
+        return Schema(domain, self.encoding_, self.label_, self.classes_)
+
     @property
     def model_(self) -> LogLinearModel:
         """The fitted model by itself: parameters, where they are, and what they are about."""
         self._fitted("theta_")
-        domain = arranged_domain(self.domain_, self.encoding_)
-        schema = Schema(domain, self.encoding_, self.label_, self.classes_)
+        schema = self._schema()
         return LogLinearModel(
             schema,
             layout_of(schema, self.terms_, getattr(self, "listed_", None)),

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.sparse import identity
 
 from sumwise import checks
+from sumwise.errors import DataError
 from sumwise.maxent.kernels.loglinear import class_scores, layout
 from sumwise.maxent.kernels.table_logistic import fit_softmax
 from sumwise.maxent.sufficient_statistics import SufficientStatistics, sufficient_statistics
@@ -72,6 +73,11 @@ class NaiveBayesTables(TablesClassifier):
         log_shares = np.log(found.shares)
         self.offsets_ = log_shares - log_shares[0]
         return self
+
+    def _check_rebuilt(self) -> None:
+        super()._check_rebuilt()
+        if hasattr(self, "domain_") and sum(self.domain_.shape) != self.log_ratios_.shape[1]:
+            raise DataError(f"log_ratios_ are not those of {self.domain_}.", hint="save the object again.")
 
     def _scores(self, codes: np.ndarray) -> np.ndarray:
         lay = layout(self.domain_.shape, [(a,) for a in range(len(self.domain_))])

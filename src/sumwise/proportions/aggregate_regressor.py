@@ -106,6 +106,10 @@ class AggregateRegressor(RegressorMixin, Estimator):
     __metadata_request__fit: ClassVar = {"bags": UNUSED}  # it is X, and not routed
     __metadata_request__score: ClassVar = {"bags": UNUSED}
 
+    def _check_rebuilt(self) -> None:
+        super()._check_rebuilt()
+        checks.choice(self.statistic, "statistic", ("sum", "mean"))
+
     def fit(self, bags: Bags, y: Any, members: Any = None, sample_weight: Any = None) -> AggregateRegressor:
         """Fit to bags and the sum or mean of each.
 

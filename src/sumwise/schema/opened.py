@@ -213,7 +213,7 @@ def _is_value(sheet: Sheet, column: str, value: Any) -> np.ndarray:
         codes, found = pd.factorize(series if plain else series.astype(str).str.strip())
         texts[column] = codes, {str(text): code for code, text in enumerate(found)}
     codes, known = texts[column]
-    return np.isin(codes, [known[text] for text in (str(value), f"{value}.0") if text in known])
+    return np.any([codes == known.get(text, -2) for text in (str(value), f"{value}.0")], axis=0)  # -1 is missing
 
 
 def _without(problem: Problem, sheet: Sheet, alone: bool) -> Sheet:
@@ -372,7 +372,7 @@ def matched(problem: Problem, first: Sheet, second: Sheet, ids: Sequence[pd.Seri
     if unmatched == "raise" and any(alone):
         lone = "; ".join(_alone(sheet, a) for sheet, a in zip((first, second), alone))
         raise DataError(
-            f"{problem.place(('data',))}: The {what}s of the two files don't match: {lone}.",
+            f"{problem.before(('data',))}The {what}s of the two files don't match: {lone}.",
             hint='write them alike, or set unmatched = "drop" in [data] to leave them out.',
         )
     if sets[0].isdisjoint(sets[1]):

@@ -229,7 +229,11 @@ class Problem:
 
     def fail(self, key: tuple[str, ...], message: str, hint: str | None = None) -> NoReturn:
         """Raise an error that names the line of a key."""
-        raise DataError(f"{self.place(key)}: {message}", hint=hint)
+        raise DataError(f"{self.before(key)}{message}", hint=hint)
+
+    def before(self, key: tuple[str, ...]) -> str:
+        """What stands before a message: the place of a key; nothing if there is no problem file."""
+        return f"{self.place(key)}: " if self.text or self.path is not None else ""
 
     def place(self, key: tuple[str, ...]) -> str:
         """The file and the line of a key (or of the table that it would stand in)."""
@@ -245,6 +249,8 @@ class Problem:
             yield
         except SumwiseError as error:
             if error.message.startswith(self.name):
+                raise
+            if not self.text and self.path is None:
                 raise
             place = self.place(key) if key is not None else self._place_of(error.message)
             kind = UnknownName if isinstance(error, UnknownName) else type(error)

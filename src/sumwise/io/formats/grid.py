@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import gc
 import io
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -85,8 +87,21 @@ def read_text(path: Path, opening: dict[str, Any], asks: Asks, ids: Sequence | N
         asks.remarks += encoding_remark(path, encoding)
     named = re.match(r"sep=(.)\r?\n", text)
     separator = opening.get("separator") or (named[1] if named else None)
-    grid, separator = _records(path, text, separator)
-    return tabulate(grid[1:] if named else grid, path, opening, asks, separator, ids)
+    with _uncollected():
+        grid, separator = _records(path, text, separator)
+        return tabulate(grid[1:] if named else grid, path, opening, asks, separator, ids)
+
+
+@contextmanager
+def _uncollected() -> Iterator[None]:
+    """Pause the search for cycles: there are none among rows of texts, and it takes more time than reading them."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def _records(path: Path, text: str, separator: str | None) -> tuple[list[Record], str]:

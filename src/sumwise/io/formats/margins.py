@@ -12,6 +12,7 @@ import pandas as pd
 from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.io.formats.files import Opening, open_sheet, renamed
+from sumwise.io.formats.margin_sides import margins_of, named_side, refuse_unused_ballots
 from sumwise.io.formats.sheet import Sheet
 from sumwise.io.formats.write import write_frame
 from sumwise.margins import Margins
@@ -100,37 +101,34 @@ def read_margins(
 
 def _read_wide(source: Any, rows: Any, cols: Any, extra: tuple, mismatch: str, kinds: tuple, opening: Any) -> Margins:
     unit, total, weight, covariates, row_sd, ballots = extra
-    named = [*_columns(rows, "rows"), *_columns(cols, "cols"), *(c for c in (total, weight, ballots) if c is not None)]
-    named += row_sd or ()
-    numbers = list(dict.fromkeys([*named, *(covariates or ())]))
-    ids = [] if unit is None else [unit]
+    rows, cols = named_side(rows, "rows"), named_side(cols, "cols")
+    covariates, row_sd = list(covariates or ()), None if row_sd is None else list(row_sd)
+    counts = [c for c in (*rows.values(), *cols.values(), total, weight, ballots, *(row_sd or ())) if c is not None]
+    numbers, ids = list(dict.fromkeys([*counts, *covariates])), [] if unit is None else [unit]
     sheet = open_sheet(source, [*numbers, *ids], ids, **opening)
-    signed = set(covariates or ()) - set(named)
+    if unit in numbers:
+        raise DataError(f"{sheet.name}: column {unit!r} is the unit and a number.", hint="name it once.")
     # one call, since all columns of a file write numbers in one style; covariates alone may be negative
-    values = sheet.numbers(numbers, negative=True)
-    for j, column in enumerate(numbers):
-        if column not in signed:
-            sheet.refuse(values[:, j] < 0, f"column {column!r} is negative", "counts start at 0.")
-    frame = pd.DataFrame(values, columns=pd.Index(numbers, dtype=object))
-    if unit is not None:
-        if unit in frame:
-            raise DataError(f"{sheet.name}: column {unit!r} is the unit and a number.", hint="name it once.")
-        frame[unit] = sheet.ids(unit).to_numpy()
-        units = frame[unit]
-        twice = units.duplicated().to_numpy()
-        if twice.any():
-            first = units.iloc[int(np.argmax(twice))]
-            sheet.refuse(twice, f"column {unit!r} repeats a unit ({checks.plain(first)!r})", "give each unit one row.")
+    columns = dict(zip(numbers, sheet.numbers(numbers, negative=True).T))
+    for column in dict.fromkeys(counts):
+        sheet.refuse(columns[column] < 0, f"column {column!r} is negative", "counts start at 0.")
+    units = None if unit is None else _units(sheet, unit)
     with sheet.blamed():
-        more = {"weight": weight, "covariates": covariates, "rows_in": kinds[0], "cols_in": kinds[1], "row_sd": row_sd}
-        more["ballots"] = ballots
-        return Margins.from_frame(frame, rows, cols, unit, total, mismatch, **more)
+        if ballots is None:
+            others = {c: series for c, series in sheet.frame.items() if c not in numbers}
+            refuse_unused_ballots(columns, others, cols)
+        return margins_of(
+            columns, units, rows, cols, total, mismatch, weight, covariates, *kinds, row_sd=row_sd, ballots=ballots
+        )
 
 
-def _columns(side: Any, which: str) -> list:
-    if isinstance(side, (str, bytes)) or not isinstance(side, (Mapping, Sequence)):
-        raise DataError(f"{which} is {side!r}.", hint="give a list of columns, or a dict of name to column.")
-    return [c for c in (side.values() if isinstance(side, Mapping) else side) if c is not None]
+def _units(sheet: Sheet, unit: Any) -> np.ndarray:
+    """The ids of units, each of which has one row."""
+    units = sheet.ids(unit)
+    twice = units.duplicated().to_numpy()
+    first = checks.plain(units.iloc[int(np.argmax(twice))])
+    sheet.refuse(twice, f"column {unit!r} repeats a unit ({first!r})", "give each unit one row.")
+    return units.to_numpy()
 
 
 def _read_long(
@@ -143,8 +141,8 @@ def _read_long(
     sheet = open_sheet(source, [*ids, names["votes"]], ids, **opening)
     votes = sheet.numbers([names["votes"]])[:, 0]
     units = in_order(sheet.ids(unit))
-    side = sheet.ids(names["side"]).astype(object).to_numpy()
-    is_row, is_col = side == names["row"], side == names["col"]
+    sides = sheet.ids(names["side"]).astype(object).to_numpy()
+    is_row, is_col = sides == names["row"], sides == names["col"]
     sheet.refuse(
         ~(is_row | is_col),
         f"column {names['side']!r} is neither {names['row']!r} nor {names['col']!r}",
@@ -160,9 +158,8 @@ def _read_long(
         filled = option_columns(sheet, units, named, votes, absent=absent)
         wide |= {f"{letter}{j}": column for j, column in enumerate(filled.T)}
         spec.append({checks.plain(name): f"{letter}{j}" for j, name in enumerate(named.categories)})
-    frame = pd.DataFrame({**wide, "unit": np.asarray(units.categories, dtype=object)})
     with sheet.blamed():
-        return Margins.from_frame(frame, spec[0], spec[1], "unit", None, mismatch)
+        return margins_of(wide, np.asarray(units.categories, dtype=object), *spec, mismatch=mismatch)
 
 
 def option_columns(

@@ -77,7 +77,7 @@ class Sheet:
         """Where a column is missing: null, NaN, or nothing but spaces."""
         series = self.frame[column]
         absent = series.isna().to_numpy()
-        if _all_strings(series):
+        if is_string(series):
             return absent | series.str.strip().eq("").fillna(False).to_numpy(dtype=bool)
         if _is_text(series):
             return absent | np.array([isinstance(x, str) and not x.strip() for x in series.tolist()], dtype=bool)
@@ -89,7 +89,7 @@ class Sheet:
         if not missing:
             self._refuse(absent, column, "is missing", "fill or drop such rows.")
         series = self.frame[column]
-        if _is_text(series) and not _all_strings(series):
+        if _is_text(series) and not is_string(series):
             plain = (str, bool, int, float, np.generic, datetime.date)
             odd = np.array([not isinstance(x, plain) for x in series.tolist()], dtype=bool) & ~absent
             self._refuse(odd, column, "holds no text or number", "turn it into text first.")
@@ -164,7 +164,7 @@ class Sheet:
     def _texts(self, column: Any, absent: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[str]]:
         """Codes of the entries that are there, where they aren't, and the distinct texts that the codes stand for."""
         series = self.frame[column][~absent]
-        if not _all_strings(series):
+        if not is_string(series):
             good = (str, int, float, np.number, decimal.Decimal)
             strange = np.zeros(len(self), dtype=bool)
             strange[~absent] = [not isinstance(x, good) or isinstance(x, bool) for x in series.tolist()]
@@ -254,7 +254,7 @@ def _advice(text: str) -> str:
     return "correct it, or say what the decimal sign is (decimal='.' or ',')."
 
 
-def _all_strings(series: Any) -> bool:
+def is_string(series: Any) -> bool:
     """Whether every entry is a string or missing: found fast, and common."""
     if isinstance(series.dtype, pd.StringDtype):
         return True

@@ -2,7 +2,8 @@
 
 A tree predicts in compiled code that follows its child and feature numbers unchecked, so that a forged
 number would read foreign memory. Here a child comes after its parent, and a feature is one that the tree was
-grown on.
+grown on. skops (0.16) audits types, not these numbers: a forged tree that it loads ends the process when it predicts,
+and its files of one model differ each time.
 """
 
 from __future__ import annotations

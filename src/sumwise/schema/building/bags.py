@@ -6,9 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from sumwise import checks, frames
 from sumwise.errors import DataError
+from sumwise.io.formats.files import open_sheet
+from sumwise.io.formats.sheet import Sheet, is_string
 
 
 def bags_from_arrays(
@@ -103,42 +106,46 @@ def bags_from_frame(
     """
     checks.name_of_column(bag, "bag")
     checks.name_of_column(weight, "weight")
+    sheet = open_sheet(frame)
     if features is None:
-        features = [c for c in frames.column_names(frames.to_pandas(frame)) if c not in (bag, weight)]
+        features = sheet.others(bag, weight)
     columns = list(checks.unique(checks.listing(features, "features", "give a list of columns."), "features"))
     if not columns:
-        raise DataError("There are no feature columns besides the bag.", hint="name at least one.")
+        raise DataError(f"{sheet.name} has no feature columns besides the bag.", hint="name at least one.")
     if bag in columns:
         raise DataError(f"Column {bag!r} is the bag and a feature.", hint="leave it out of features.")
     if weight is not None and (weight in columns or weight == bag):
         raise DataError(f"Column {weight!r} is the weight and plays another part.", hint="name each column once.")
-    table = frames.to_pandas(frame, [bag, *columns] + ([] if weight is None else [weight]))
-    if not len(table):
-        raise DataError("The frame has no rows, so there are no bags.")
-    codes, ids = _bag_codes(table[bag], bag)
-    levels: dict[str, tuple] = {}
+    sheet.known(bag, *columns, *([] if weight is None else [weight]))
     coded = checks.listing(categorical, "categorical")
     for name in coded:
         checks.known(name, columns, "feature")
+    codes, ids = pd.factorize(sheet.ids(bag))  # in the order of first appearance
+    levels: dict[str, tuple] = {}
+    table = _entries(sheet, columns, coded)
     parts = [frames.column_numbers(table[c], c, levels, c in coded) for c in columns]
     dtype = np.float32 if all(p.dtype == np.float32 for p in parts) else np.float64
     order = np.argsort(codes, kind="stable")
-    values = np.empty((len(table), len(columns)), dtype=dtype)
+    values = np.empty((len(sheet), len(columns)), dtype=dtype)
     for j, part in enumerate(parts):
         values[:, j] = part[order]
     offsets = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(ids)))])
-    weights = None
-    if weight is not None:
-        weights = checks.counts(frames.numeric(table, [weight], "weights")[:, 0], f"column {weight!r}")[order]
-    return cls(values, offsets, weights, ids, columns, levels)
+    weights = None if weight is None else sheet.numbers([weight])[order, 0]
+    return cls(values, offsets, weights, ids.tolist(), columns, levels)
 
 
-def _bag_codes(column: Any, name: str) -> tuple[np.ndarray, list]:
-    import pandas as pd
-
-    frames.scalars_only(column, name)
-    missing = column.isna().to_numpy()
-    hint = "drop such rows, or put them into a bag of their own."
-    checks.nowhere(missing, f"Column {name!r} (the bag) is missing in {{}} rows", lambda i: f"row {i}", hint)
-    codes, found = pd.factorize(column)  # in the order of first appearance
-    return codes.astype(np.int64), found.tolist()
+def _entries(sheet: Sheet, columns: Sequence, coded: Sequence) -> dict[Any, Any]:
+    """Columns, those of text as numbers where all their entries are, and as booleans where they say true and false."""
+    entries = {c: sheet.frame[c] for c in columns}
+    texts = [c for c in columns if c not in coded and is_string(entries[c])]
+    hint = "correct such rows, or name the column in categorical."
+    numeric = [c for c in texts if not sheet.holds_levels(c, lambda _: hint)]
+    numbers = sheet.numbers(numeric, missing=True, negative=True).T if numeric else ()  # in one style of numbers
+    entries |= dict(zip(numeric, map(pd.Series, numbers)))
+    for c in texts:
+        absent = sheet.missing(c)
+        words = entries[c].astype(str).str.strip().str.lower()
+        if c not in numeric:
+            truths = words[~absent].isin(["true", "false"]).all()
+            entries[c] = (words == "true").astype(object).mask(absent) if truths else entries[c].mask(absent)
+    return entries

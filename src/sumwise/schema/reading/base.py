@@ -54,13 +54,16 @@ class Reading:
             return self.problem.names.get(column, column)
         return self.problem.names.get(f"{column} = {level}", level)
 
-    def check_names(self, columns: Any, levels: bool = True) -> None:
-        """Refuse a key of [names] that is neither one of these columns nor a level of one, and names given twice."""
+    def check_names(self, columns: Any, levels: bool = True, used: Any = None) -> None:
+        """Refuse a key of [names] that is neither one of these columns nor a level of one, and names given twice.
+
+        Twice among the columns that are `used`, by default all.
+        """
         p = self.problem
         for key in p.names:
             if key not in columns and not (levels and key.partition(" = ")[0] in columns):
                 p.fail(("names",), f"[names] has {key!r}, which is not a column.", "check its spelling.")
-        shown = [self.named(str(column)) for column in columns]
+        shown = [self.named(str(column)) for column in (columns if used is None else used)]
         for column, name in p.names.items():
             if column in columns and shown.count(name) > 1:
                 p.fail(("names",), f"Two columns are called {name!r}.", "give each a name of its own.")

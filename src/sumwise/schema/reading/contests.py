@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from os import PathLike, fspath
 from typing import Any
 
 from sumwise import checks
 from sumwise.contests import Contests
-from sumwise.errors import DataError
+from sumwise.errors import DataError, ModelWarning
 from sumwise.frames import column_names, is_frame
 from sumwise.schema.declared import Schema
 from sumwise.schema.opened import OPENING, all_met
@@ -77,6 +78,8 @@ def _container(problem: Problem) -> Any:
     reading = reading_class(problem)(problem)
     reading.read()
     all_met(problem)
+    for words in reading.warnings:
+        warnings.warn(words, ModelWarning, stacklevel=2)
     return reading.data
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Iterable
 from dataclasses import replace
@@ -106,7 +107,7 @@ class MarginsReading(Reading):
             sums = [sheet.numbers(list(side.values())).sum(axis=1) for side in (rows, cols)]
             self.cautions += _rescaled(*sums)
         self._check_rest(read)
-        self.check_names(sheet.columns, levels=False)
+        self.check_names(sheet.columns, levels=False, used=())  # `_side` refuses two of one side
         return read
 
     def _stated_errors(self, groups: dict[str, str | None]) -> list[str] | None:
@@ -146,7 +147,8 @@ class MarginsReading(Reading):
         name = p.column(rest)
         if name is not None:
             if "total" not in p.columns and not (rest == "rest_outcome" and "ballots" in p.columns):
-                p.fail(("columns", rest), f"{rest} is given, and no total.", "name the column of everybody: total.")
+                words = f"There is no total to take the rest {name!r} from."
+                p.fail(("columns", rest), words, "name the column of everybody: total.")
             if name in named:
                 p.fail(("columns", rest), f"{rest} {name!r} is a column too.", "give the rest a name of its own.")
             named[name] = None
@@ -182,8 +184,10 @@ class MarginsReading(Reading):
         if "groups_file" not in p.data and "outcomes_file" not in p.data:
             sheet, unit = self._opened(p.file())
             if "option" in p.columns and unit is not None:
-                first = np.flatnonzero(~sheet.names(unit).duplicated().to_numpy())
-                return join(p, only_rows(sheet, first), self._outcome_columns(sheet, unit), unit), unit
+                first = only_rows(sheet, np.flatnonzero(~sheet.names(unit).duplicated().to_numpy()))
+                left = [c for c in first.columns if c not in (p.column("option"), p.column("votes"))]
+                first = replace(first, frame=first.frame[left], columns=tuple(left))
+                return join(p, first, self._outcome_columns(sheet, unit), unit), unit
             return sheet, unit
         p.column_list("unit", needed=True)
         (one, unit), (two, _) = (self._opened(p.file(key)) for key in ("groups_file", "outcomes_file"))
@@ -288,14 +292,16 @@ class MarginsReading(Reading):
         sheet.known(side, option)
         options, sides = sheet.names(option), sheet.names(side)
         known = self._names_of_options(dict.fromkeys(sides))
+        codes, pairs = pd.MultiIndex.from_arrays([sides, options]).factorize()  # few, however many lines
         if known is not None:
             self.option_names = known
-            made = [known.get(pair, pair[1]) for pair in zip(sides, options)]
-        elif options.str.fullmatch(r"\d+").all():
-            made = [f"{word} {code}" for word, code in zip(sides, options)]
+            made = [known.get(pair, pair[1]) for pair in pairs]
+        elif all(re.fullmatch(r"\d+", code) for _, code in pairs):
+            made = [f"{word} {code}" for word, code in pairs]
         else:
-            made = options.tolist()
-        shown = [self.problem.names.get(str(name), name) for name in made]
+            made = [name for _, name in pairs]
+        names = self.problem.names
+        shown = np.array([names.get(str(name), name) for name in made], dtype=object)[codes]
         return replace(sheet, frame=sheet.frame.assign(**{option: shown}))
 
     def _names_of_options(self, sides: Iterable[str]) -> dict[tuple[str, str], str] | None:

@@ -91,7 +91,7 @@ def test_shares_with_rests_and_no_total_count_units_alike(tmp_path):
         (
             "a,b,y,n\n5,5,5,5\n",
             'groups = ["a"]\nrest_group = "r"\noutcomes = ["y"]',
-            "line 8: rest_group is given, and no total",
+            "line 8: There is no total to take the rest",
         ),
         ("a,b,y,n\n5,5,5,5\n", 'unit = "u"\ngroups = ["a", "b"]\noutcomes = ["y", "n"]', "line 7: .*no column 'u'"),
         ("", 'groups = ["a", "b"]\noutcomes = ["y", "n"]', "line 5: .*is empty"),
