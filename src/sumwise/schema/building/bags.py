@@ -120,7 +120,10 @@ def bags_from_frame(
     coded = checks.listing(categorical, "categorical")
     for name in coded:
         checks.known(name, columns, "feature")
-    codes, ids = pd.factorize(sheet.ids(bag))  # in the order of first appearance
+    frames.scalars_only(sheet.frame[bag], bag)
+    hint = "drop such rows, or put them into a bag of their own."
+    sheet.refuse(sheet.frame[bag].isna().to_numpy(), f"column {bag!r} is missing", hint)
+    codes, ids = pd.factorize(sheet.frame[bag])  # in the order of first appearance
     levels: dict[str, tuple] = {}
     table = _entries(sheet, columns, coded)
     parts = [frames.column_numbers(table[c], c, levels, c in coded) for c in columns]
