@@ -134,19 +134,60 @@ class MovementModel:
         return len(self.deviations)
 
     def starts(self) -> list[list[np.ndarray]]:
-        """Parameters where searches begin: of constant movements, or of types of which few or most hardly move.
-
-        Each list has those of one search, which begins at the likeliest.
-        """
-        out: dict[Any, list[np.ndarray]] = {}
+        """Parameters where searches begin: of constant movements, each list with those of one search."""
+        out: dict[float, list[np.ndarray]] = {}
         for stay, scale in product((0.0, 1.5, 3.0, 5.0, 8.0), (0.5, 1.0, 2.0)):
-            for share in (-1.0, 1.0) if self.kind == TYPES else (0.0,):
-                z = np.zeros(self.size)
-                z[0], z[self.bases[0].shape[1]] = stay, np.log(scale)
-                if self.kind == TYPES:
-                    z[1], z[-2], z[-1] = self.priors.types, share, -self.priors.share
-                out.setdefault(share or stay, []).append(z)
+            z = np.zeros(self.size)
+            z[0], z[self.bases[0].shape[1]] = stay, np.log(scale)
+            out.setdefault(stay, []).append(z)
         return list(out.values())
+
+    def starts_from(self, simpler: MovementModel, z: np.ndarray) -> list[np.ndarray]:
+        """Parameters where searches begin: as a simpler model, or types of which few or most hardly move."""
+        out, ends = np.zeros(self.size), np.cumsum([0, *(basis.shape[1] for basis in self.bases)])
+        theirs = np.cumsum([0, *(basis.shape[1] for basis in simpler.bases)])
+        for k, first, last in zip(ends, theirs, theirs[1:]):
+            out[k : k + last - first] = z[first:last]
+        if self.pulls and simpler.pulls:
+            out[self._pull] = z[simpler._pull]
+        if self.n_types == 1:
+            return [out]
+        out[1], out[-1] = self.priors.types, -self.priors.share
+        starts = []
+        for share in (-1.0, 1.0):
+            for stay in (0.0, 1.5, 3.0, 5.0):
+                start = out.copy()
+                start[0], start[-2] = stay, share
+                starts.append(start)
+        return starts
+
+    def contains(self, other: MovementModel) -> bool:
+        """Whether the other model is this one with some parameters zero."""
+        simpler = {PLACES: (), SEASON: (), LEAVING: (), BOTH: (PLACES, SEASON), STEPS: (LEAVING,), TYPES: ()}
+        return other.kind == CONSTANT or other.kind in simpler.get(self.kind, ())
+
+    def sensitivity(
+        self, z: np.ndarray, inner: np.ndarray, step: int, x: np.ndarray, weight: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Gradients by the parameters of ``x' P`` and of ``sum_i w_i P_ij (1 - P_ij)``, (states, m) each."""
+        n, keep, per_type = self.n_places, 1.0 - (self.problem.turnover or 0.0), len(inner) // self.n_types
+        states, rows = len(x) // self.n_types, self._series(z)
+        out = np.zeros((2, len(x), self.size))
+        for k in range(self.n_types):
+            p = inner[k * per_type + (step if per_type > 1 else 0)]
+            row, at = (k if self.n_types > 1 else step), slice(k * states, k * states + n)
+            factor = np.ones(len(self.terms))
+            factor[1] = np.exp(-rows[row, 1])
+            expected = factor[:, None] * np.einsum("ij,pij->pi", p, self.terms)
+            for made, each in zip(out, (x[at, None], weight[at, None] * (1.0 - 2.0 * keep * p))):
+                moved = keep * each * p
+                by_term = factor[:, None] * np.einsum("ij,pij->pj", moved, self.terms) - expected @ moved
+                columns = [column[:, None] * basis[row] for column, basis in zip(by_term, self.bases)]
+                if self.pulls:
+                    columns.append(np.diag(moved.sum(axis=0)) - moved.T @ p)
+                together = np.hstack(columns)
+                made[at, : together.shape[1]] = together
+        return out[0], out[1]
 
     def inner(self, z: np.ndarray) -> np.ndarray:
         """Probabilities of moves between places, (S or 1, L, L), those of one type after those of the other."""

@@ -45,6 +45,9 @@ class Settings:
     flattest: float = 0.05  # curvature of the log posterior along any direction, at least
     known: float = 10.0  # times the variance of the noise that counts vary before their spread is no question
     points: int = 64
+    near: float = 0.01  # standard deviations from the mode at which a search ends
+    steps: tuple[int, int] = (20, 8)  # of a search until the information is computed anew, and how often it may be
+    least: float = 1e-4  # probability, by the information at the mode, of models whose curvature is computed
     work: float = 4e10  # evaluations x times x places^3 that one movement model may take
 
 
@@ -75,6 +78,10 @@ class GivenMoves:
     def slope(self, *_: Any) -> np.ndarray:
         """There is nothing to learn."""
         return np.zeros(0)
+
+    def sensitivity(self, z, inner, step, x, weight) -> tuple[np.ndarray, np.ndarray]:  # noqa: ARG002
+        """As `slope`."""
+        return np.zeros((len(x), 0)), np.zeros((len(x), 0))
 
     def movements(self, *_: Any) -> list[Movement]:
         """What was given."""
@@ -133,6 +140,7 @@ class Candidate:
     settings: Settings = field(default_factory=Settings)
     mode: np.ndarray = field(default_factory=lambda: np.zeros(0))
     root: np.ndarray = field(default_factory=lambda: np.zeros((0, 0)))  # of the covariance around the mode
+    value: float = 0.0  # the log posterior at the mode
     evidence: float = 0.0
     evaluations: int = 0
     converged: bool = True
@@ -209,63 +217,99 @@ class Candidate:
             slope[:m] += self.model.slope(z, inner, [each] * steps)
         return value, slope
 
-    def fit(self, start: np.ndarray | None = None) -> Candidate:
-        """Find the mode and the curvature around it."""
-        value = self.search(start)
+    def search(self, starts: list[np.ndarray] | None = None) -> Candidate:
+        """Find the mode, from given starts or the likeliest of many, and the information there."""
+        begin = self._starts() if starts is None else self._best(starts)
+        self._climb(begin)
         if self.model.n_types > 1:  # variances are taken at the counts that are expected of each type
             self.fractions = [_first_fraction(self.smoothed(k, self.mode).counts) for k in range(len(self.filters))]
-            value = self.search(self.mode)
-        hessian, size = self._curvature(), self.size
-        values, vectors = np.linalg.eigh(hessian)
-        values = np.maximum(values, self.settings.flattest)
-        self.root = vectors / np.sqrt(values)
-        proper = self.model.deviations[np.isfinite(self.model.deviations)]
-        self.evidence = value - 0.5 * float(np.log(values).sum()) + 0.5 * size * np.log(2 * np.pi)
-        self.evidence -= float(np.log(proper).sum()) + 0.5 * len(proper) * np.log(2 * np.pi)
-        self.evidence += np.log(self.model.n_types)  # the types may be swapped: there are as many modes
+            self._climb([self.mode])
+        self._settle(self.information(self.mode))
         return self
 
-    def search(self, start: np.ndarray | None = None) -> float:
-        """Find the mode, from a start or from the likeliest of many; the log posterior there."""
-        begin = self._starts(start if start is None or len(start) == self.size else None)
-        value, self.mode, self.converged, self.history = max(map(self._climbed, begin), key=lambda climb: climb[0])
-        return value
+    def refine(self) -> Candidate:
+        """Take the curvature around the mode instead of the information."""
+        self._settle(self._curvature())
+        return self
 
-    def _starts(self, start: np.ndarray | None) -> list[np.ndarray]:
-        if start is not None or not self.model.size:
-            z = np.zeros(self.size)
-            z[self.model.size] = self.settings.overdispersion[0]
-            return [z if start is None else start]
+    def _settle(self, hessian: np.ndarray) -> None:
+        """The root of the covariance around the mode, and the evidence, of minus the Hessian there."""
+        self.root = _inverse_root(hessian, self.settings.flattest)
+        proper = self.model.deviations[np.isfinite(self.model.deviations)]
+        self.evidence = self.value + float(np.linalg.slogdet(self.root)[1]) + 0.5 * self.size * np.log(2 * np.pi)
+        self.evidence -= float(np.log(proper).sum()) + 0.5 * len(proper) * np.log(2 * np.pi)
+        self.evidence += np.log(self.model.n_types)  # the types may be swapped: there are as many modes
+
+    def _starts(self) -> list[np.ndarray]:
+        """Two starts that differ in the cost of leaving."""
+        if not self.model.size:
+            return [self._whole(np.zeros(0))]
         tries = []
         for group in self.model.starts():
-            each = []
-            for start_of_moves in group:
-                z = np.zeros(self.size)
-                z[: self.model.size], z[self.model.size] = start_of_moves, self.settings.overdispersion[0]
-                each.append((self.log_posterior(z), z))
-            tries.append(max(each, key=lambda t: t[0]))
+            each = [self._whole(z) for z in group]
+            tries.append(max(((self.log_posterior(z), k, z) for k, z in enumerate(each)), key=lambda t: t[0]))
         tries.sort(key=lambda t: -t[0])
-        return [z for _, z in tries[:2]]
+        return [z for *_, z in tries[:2]]
+
+    def _best(self, starts: list[np.ndarray]) -> list[np.ndarray]:
+        """The likeliest start."""
+        if len(starts) == 1:
+            return starts
+        return [max(starts, key=self.log_posterior)]
+
+    def _whole(self, of_moves: np.ndarray) -> np.ndarray:
+        """Parameters of movement, with usual ones of overdispersion and of the spread."""
+        return np.concatenate([of_moves, [self.settings.overdispersion[0]], [0.0] * self.open_spread])
+
+    def _climb(self, starts: list[np.ndarray]) -> None:
+        self.value, self.mode, self.converged, self.history = max(
+            map(self._climbed, starts), key=lambda climb: climb[0]
+        )
 
     def _climbed(self, z: np.ndarray) -> tuple[float, np.ndarray, bool, list[float]]:
-        def down(z: np.ndarray) -> tuple[float, np.ndarray]:
-            value, slope = self.with_slope(z)
-            return (-value, -slope) if np.isfinite(value) else (1e12, np.zeros_like(slope))
-
+        """The mode from z on, by L-BFGS in coordinates that have about unit curvature."""
         history: list[float] = []
 
         def note(intermediate_result: Any) -> None:
             history.append(float(intermediate_result.fun))
 
-        options = {"maxiter": 150, "ftol": 1e-9}
-        found = minimize(down, z, jac=True, method="L-BFGS-B", options=options, callback=note)
-        return -float(found.fun), found.x, bool(found.success), history or [float(found.fun)]
+        found: Any = None
+        for _ in range(self.settings.steps[1]):  # the information changes on the way
+            root = _inverse_root(self.information(z), self.settings.flattest)
+
+            def down(u: np.ndarray, z: np.ndarray = z, root: np.ndarray = root) -> tuple[float, np.ndarray]:
+                value, slope = self.with_slope(z + root @ u)
+                return (-value, -root.T @ slope) if np.isfinite(value) else (1e12, np.zeros_like(slope))
+
+            options = {"maxiter": self.settings.steps[0], "ftol": 1e-12, "gtol": self.settings.near}
+            found = minimize(down, np.zeros(len(z)), jac=True, method="L-BFGS-B", options=options, callback=note)
+            z = z + root @ found.x
+            if found.success:
+                break
+        return -float(found.fun), z, bool(found.success), history or [float(found.fun)]
+
+    def information(self, z: np.ndarray) -> np.ndarray:
+        """Expected information of all parameters, priors included."""
+        m, (phi, filters) = self.model.size, self.split(z)
+        inner = self.model.inner(z)
+        moves, out = self.model.moves(inner), np.zeros((self.size, self.size))
+        for plain, f in zip(filters, self.typed(z, filters)):
+            first = np.zeros((len(f.mean), m))
+            if self.model.n_types > 1:
+                share = self.model.types(z)[0]
+                first[:, m - 2] = share * (1.0 - share) * np.concatenate([plain.mean, -plain.mean])
+            made = f.information(moves, phi, first, lambda *step: self.model.sensitivity(z, inner, *step))
+            out += made[: self.size, : self.size]
+        middle = expit(z[m]) * expit(-z[m])
+        priors = [*self.model.deviations**-2.0, self.settings.overdispersion[1] ** -2 + middle]
+        return out + np.diag(priors + [self.settings.spread**-2] * self.open_spread)
 
     def _curvature(self) -> np.ndarray:
         """Minus the Hessian at the mode, by differences of exact gradients."""
-        h, size = 0.01, self.size
-        sides = [[self.with_slope(self.mode + s * h * e)[1] for s in (1, -1)] for e in np.eye(size)]
-        hessian = np.array([(down - up) / (2 * h) for up, down in sides])
+        at_mode, step = self.with_slope(self.mode)[1], 0.01  # of standard deviations
+        sides = np.array([self.with_slope(self.mode + step * e)[1] for e in self.root.T])
+        back = np.linalg.inv(self.root)
+        hessian = back.T @ ((at_mode - sides) / step)
         return 0.5 * (hessian + hessian.T)
 
     def smoothed(self, season: int, z: np.ndarray) -> Smoothed:
@@ -320,16 +364,20 @@ class FlowPosterior:
         settings, work, n = Settings(), work_of(problems), problems[0].counts.shape[1]
         models = _models(problems[0], given, work, settings)
         around = [_filled(p) for p in problems]
-        mode = None
+        start: list[np.ndarray] | None = None
         for _ in range(2):  # variances are taken at expected counts
             first = _candidate(problems, models[0], around, size_known, settings)
-            first.search(mode)
-            mode = first.mode
-            around = [first.smoothed(k, mode).counts[: len(p.counts), :n] for k, p in enumerate(problems)]
+            first.search(start)
+            start = [first.mode]
+            around = [first.smoothed(k, first.mode).counts[: len(p.counts), :n] for k, p in enumerate(problems)]
         fitted = [_candidate(problems, m, around, size_known, settings) for m in models]
-        fitted[0].fit(mode)
-        for one in track(fitted[1:], "Movements"):
-            one.fit()
+        fitted[0].search(start)
+        for k, one in track(list(enumerate(fitted))[1:], "Movements"):
+            one.search(_starts_from(one, fitted[:k]))
+        best = -np.inf
+        for one in sorted(fitted, key=lambda c: -c.evidence):
+            if one.evidence > best + np.log(settings.least):
+                best = max(best, one.refine().evidence)
         n_points = int(np.clip(settings.work / work / 20, 8, settings.points))
         return cls.averaged(fitted, n_points, around, size_known)
 
@@ -463,6 +511,22 @@ def _models(problem: FlowProblem, given: list[Movement] | None, work: float, set
     kinds = [CONSTANT, PLACES] if len(problem.names) < 4 else list(KINDS)
     models = [MovementModel(problem, kind) for kind in kinds]
     return models[:1] + [m for m in models[1:] if (60 + 3 * m.size) * m.n_types**3 * work <= settings.work]
+
+
+def _starts_from(one: Candidate, simpler: list[Candidate]) -> list[np.ndarray] | None:
+    """Where the search of a model begins: at the likeliest of the models that it contains."""
+    known = [c for c in simpler if isinstance(one.model, MovementModel) and one.model.contains(c.model)]
+    if not known:
+        return None
+    best = max(known, key=lambda c: c.value)
+    rest = best.mode[best.model.size :]
+    return [np.concatenate([z, rest]) for z in one.model.starts_from(best.model, best.mode)]
+
+
+def _inverse_root(information: np.ndarray, least: float) -> np.ndarray:
+    """The symmetric root of the inverse of the information, whose eigenvalues are `least` or more."""
+    values, vectors = np.linalg.eigh(information)
+    return vectors / np.sqrt(np.maximum(values, least)) @ vectors.T
 
 
 def _candidate(problems, model, around, size_known, settings) -> Candidate:

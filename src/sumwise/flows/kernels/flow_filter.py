@@ -13,6 +13,7 @@ is observed is the sum of a place's states.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,6 +40,9 @@ class Functions:
         counts = {t: [(k, np.tile(b, types)) for k, b in asked] for t, asked in self.of_counts.items()}
         flows = {t: [(k, np.asarray(block_diag(*[a] * types))) for k, a in asked] for t, asked in self.of_flows.items()}
         return Functions(self.size, counts, flows)
+
+
+Slopes = Callable[[int, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -148,6 +152,36 @@ class Filter:
             rx, rc = _before(update, rx, rc, self.variance[t])
             counts[t] = update.mean + update.covariance @ rx
         return Smoothed(value, counts, tables, slopes, phi_slope, rx, rc)
+
+    def information(self, moves: list[np.ndarray], phi: float, first: np.ndarray, slopes: Slopes) -> np.ndarray:
+        """Expected information (m + 2, m + 2) of parameters of movement, of log(phi - 1), and of the first spread.
+
+        ``sum_t J' S^-1 J + 1/2 sum_j (d log S_jj)^2``, with J the gradient of what the filter predicts at time t and S
+        its covariance, whose changes are those that the last step makes. `first` (L, m) is the gradient of the first
+        mean, `slopes` that of a step.
+        """
+        m = first.shape[1]
+        out, by_mean = np.zeros((m + 2, m + 2)), first
+        by_variance = np.zeros((len(first), m + 2))
+        by_variance[:, m + 1] = 2.0 * np.diag(self.covariance)
+        for t, update in enumerate(self._forward(moves, phi)[1]):
+            if update.at.size:
+                with_places = _summed(update.covariance, update.at)
+                variance = _summed(with_places.T, update.at).diagonal() + self.variance[t, update.at[0]]
+                predicted = _summed(by_mean, update.at)
+                solved = update.precision @ predicted
+                out[:m, :m] += predicted.T @ solved
+                by_mean = by_mean - with_places.T @ solved
+                relative = _summed(by_variance, update.at) / variance[:, None]
+                out += 0.5 * relative.T @ relative
+            if t < len(moves):
+                p, around = moves[t], self.around[t]
+                by_mean, by_variance = p.T @ by_mean, np.zeros((len(first), m + 2))
+                mean_slope, variance_slope = slopes(t, update.after[0], phi * around)
+                by_mean += mean_slope
+                by_variance[:, :m] = variance_slope
+                by_variance[:, m] = (phi - 1.0) * (p.T @ around - (p * p).T @ around)
+        return out
 
     def _forward(self, moves: list[np.ndarray], phi: float) -> tuple[float, list[_Update]]:
         x, c, value, updates = self.mean, self.covariance, 0.0, []
