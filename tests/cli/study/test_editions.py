@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import sys
 
 import pytest
+from typer.testing import CliRunner
 
 from study_cases import votes
+from sumwise.cli import app
 from sumwise.cli.study.editions import has_case, write_edition
 from sumwise.cli.study.fitting import fit_problem
 from sumwise.errors import DataError
@@ -60,6 +63,14 @@ def test_files_that_need_an_extra_are_missed_aloud(tmp_path, monkeypatch):
     assert len(said) == 2
     assert "tables.tex" in names
     assert not {"tables.xlsx", "tables.docx"} & set(names)
+
+
+def test_fit_writes_the_edition_into_a_relative_folder(tmp_path, monkeypatch):
+    votes(12).to_csv(tmp_path / "v.csv", index=False)
+    (tmp_path / "p.toml").write_text(TEXT)
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(app.build(), ["fit", "p.toml", "--out", "r", "--json"], catch_exceptions=False)
+    assert {"court.html", "figures"} <= set(json.loads(done.stdout)["files"])
 
 
 def test_names_and_cover_are_checked(tmp_path):

@@ -33,6 +33,7 @@ def command(
       $ sumwise fit problem.toml --out result/ --edition court
     """
     import shlex
+    from pathlib import Path
 
     from sumwise import checks
     from sumwise.cli.entry import interrupted
@@ -50,8 +51,9 @@ def command(
             result = fit_problem(problem, out, typed, say, **flags)
             if edition == "court" or (not edition and has_case(out)):
                 say("write the court edition")
-                made = write_edition(out)
-                result["files"] = sorted({*result["files"], *(p.relative_to(out).parts[0] for p in made)})
+                place = Path(out).resolve()  # figures are written where they are, whatever out is relative to
+                made = [p.resolve().relative_to(place).parts[0] for p in write_edition(place)]
+                result["files"] = sorted({*result["files"], *made})
     except (KeyboardInterrupt, SystemError) as error:
         if interrupted(error):
             output.complain("What is done is kept: the same command with --resume goes on.")

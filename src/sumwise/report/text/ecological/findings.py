@@ -65,7 +65,7 @@ def findings(context: Context, voters: Turnout | None) -> list[dict[str, Any]]:
 
 
 def wider_interval(context: Context, r: int, c: int, real: list[int] | None) -> str:
-    """The same share by EcologicalEM, if it was fitted and the interval takes the model as true; of voters if `real`."""
+    """The same share by EcologicalEM, if fitted, where the interval takes the model as true; of voters if `real`."""
     other = context.compare.get("EcologicalEM")
     if context.model.interval_kind != "model only" or other is None:
         return ""
