@@ -1,6 +1,7 @@
 """Leaderboard of classifiers from exact tables against methods that see the rows, on nineteen data sets.
 
 Usage: python benchmarks/leaderboard.py [--data NAME ...] [--methods NAME ...] [--splits 0 1 ...] [--jobs 16]
+       python benchmarks/leaderboard.py --merge FILE ...      # lines that other machines wrote with --output
        python benchmarks/leaderboard.py --show      # the committed figures
 
 Every split draws a quarter of the rows for testing. Numbers are cut at the deciles of the training rows, categories
@@ -332,9 +333,13 @@ def main() -> None:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--show", action="store_true", help="print the committed figures")
     parser.add_argument("--output", type=Path, default=RESULTS)
+    parser.add_argument("--merge", nargs="*", type=Path, default=[], help="files of other runs; measures nothing")
     arguments = parser.parse_args()
     record = json.loads(arguments.output.read_text("utf-8")) if arguments.output.exists() else {"lines": []}
-    if not arguments.show:
+    if arguments.merge:
+        lines = record["lines"] + [r for p in arguments.merge for r in json.loads(p.read_text("utf-8"))["lines"]]
+        record = stored(list({(r["data"], r["split"], r["method"]): r for r in lines}.values()), arguments.output)
+    elif not arguments.show:
         record = run(arguments, record["lines"])
     print(pd.DataFrame(record["means"]).to_string(index=False))
     print(record["ahead of row logistic"], record["splits"])

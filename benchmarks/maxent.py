@@ -34,10 +34,14 @@ from sumwise.maxent import (
     SampledLogistic,
     SolverOptions,
     skyline,
+    trainers,
 )
+from sumwise.maxent.fitted_model import Schema
 from sumwise.maxent.kernels import gibbs
 from sumwise.maxent.kernels.loglinear import log_weights, spread
+from sumwise.maxent.penalties import usual_penalties
 from sumwise.maxent.sufficient_statistics import sufficient_statistics
+from sumwise.maxent.training import StepOptions, by_steps, start
 from sumwise.metrics import auc, nllh
 
 RESULTS = Path(__file__).parent / "results" / "maxent.json"
@@ -238,7 +242,12 @@ def table5() -> list[dict]:
         row = {"penalty_theta": theta}
         for mu in (1.0, 4.0, 16.0, 64.0):
             model, _ = fitted(
-                MaxEntClassifier((theta, theta), mu, options=SolverOptions(max_iter=150, tol=0.0), random_state=0), task
+                MaxEntClassifier(
+                    (theta, theta),
+                    options=SolverOptions(max_iter=150, tol=0.0, penalty_mu=mu),
+                    random_state=0,
+                ),
+                task,
             )
             row[f"mu {mu:g}"] = score(model, task)
         out.append(row)
@@ -281,10 +290,24 @@ def training_curves(settings: dict[str, dict], task_of, at=(25, 50, 100, 200), s
 
 
 def training_numbers(options: dict, task: Task, steps: int, seed: int) -> np.ndarray:
-    """Test score after every step of one fit."""
+    """Test score after every step of one fit; options of the solver, or lengths of steps that are not averaged."""
+    if "step_mu" in options:
+        return plain_steps(options, task, steps, seed)
     given = MaxEntClassifier(random_state=seed, options=SolverOptions(max_iter=steps, tol=0.0, **options))
     model, _ = fitted(given, task, held_out=(task.test, task.y_test))
     return np.asarray(model.fit_.history["held_out"], dtype=float)
+
+
+def plain_steps(lengths: dict, task: Task, steps: int, seed: int) -> np.ndarray:
+    """Test score of the last parameters after every step of these lengths."""
+    stats, settings, out = sufficient_statistics(task.tables), trainers.Settings(random_state=seed), []
+    penalties = trainers.penalties_for(stats, settings, usual_penalties(len(stats.layout.sizes)))
+    problem = trainers.Problem(stats, Schema.of(task.tables), penalties, "gibbs")
+    score_now = trainers._scorer(problem, (task.test, task.y_test))
+    engine = trainers._engine(problem, settings, None)
+    how = StepOptions(penalties, **lengths)
+    by_steps(stats, engine, how, start(stats), steps, lambda now: out.append(score_now(now.parameters)))
+    return np.array(out)
 
 
 def spread_of(draws: np.ndarray) -> np.ndarray | None:
@@ -292,15 +315,9 @@ def spread_of(draws: np.ndarray) -> np.ndarray | None:
     return draws.std(axis=0, ddof=1) / np.sqrt(len(draws)) if len(draws) > 1 else None
 
 
-def rescale(seeds=range(10), names=("paper", "ours", "diagonal")) -> list[dict]:
-    """Figure 2: the rescaled gradient on Adult, with the paper's steps and with ours; ten seeds of the chains."""
-    paper = {"preset": "paper", "n_chains": 10_000}
-    diagonal = {"average": False, "decay": 0.0}
-    settings = {}
-    for name, options in {"paper": paper, "ours": {}, "diagonal": diagonal}.items():
-        if name not in names:
-            continue
-        settings |= {f"{name}, rescaled": options, f"{name}, plain": options | {"rescale": False}}
+def rescale(seeds=range(10)) -> list[dict]:
+    """Figure 2: the rescaled gradient on Adult, with the paper's steps; ten seeds of the chains."""
+    settings = {"paper, rescaled": {"preset": "paper"}, "paper, plain": {"preset": "plain"}}
     task = load("adult", "width")
     return gains_by_rescaling(training_curves(settings, lambda _: task, seeds=list(seeds)))
 
@@ -343,11 +360,10 @@ def halves(made) -> Task:
 def steps(seeds=range(10)) -> list[dict]:
     """Figure 3: a larger step on mu, on ten sets of synthetic rows of the challenge's shape."""
     k = 36
-    plain = {"average": False, "decay": 0.0}
     settings = {
-        "both 1/K": {**plain, "step": 1 / k, "step_mu": 1 / k},
-        "mu 5/K": {**plain, "step": 1 / k, "step_mu": 5 / k},
-        "both 5/K": {**plain, "step": 5 / k, "step_mu": 5 / k},
+        "both 1/K": {"step_theta": 1 / k, "step_mu": 1 / k},
+        "mu 5/K": {"step_theta": 1 / k, "step_mu": 5 / k},
+        "both 5/K": {"step_theta": 5 / k, "step_mu": 5 / k},
         "ours": {},
     }
     return gains_by_steps(training_curves(settings, ad_shape, at=(25, 50, 100), seeds=list(seeds)))
@@ -600,7 +616,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("parts", nargs="*", choices=[[], *PARTS], default=[], metavar="PART")
     parser.add_argument("--seeds", nargs="*", type=int, default=range(10), help="of nearest, hashed, rescale, steps")
-    parser.add_argument("--settings", nargs="*", default=("paper", "ours", "diagonal"), help="of rescale")
     parser.add_argument("--data", nargs="*", default=("adult", "bank"), help="of gibbs")
     parser.add_argument("--kinds", nargs="*", choices=list(NEAREST), default=list(NEAREST), help="of nearest")
     parser.add_argument("--first", type=int, default=0, help="of triplets: those before it are of another run")
@@ -612,7 +627,7 @@ def main() -> None:
     for name in given.parts or ["table4", "speed", "xor"]:
         print(f"\n{name}: {PARTS[name].__doc__}")
         if name == "rescale":
-            keep(name, rescale(given.seeds, given.settings))
+            keep(name, rescale(given.seeds))
         elif name == "gibbs":
             keep(name, gibbs_samples(given.data))
         elif name == "nearest":

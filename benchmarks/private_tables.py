@@ -288,7 +288,7 @@ def pair_variation(drawn: pd.DataFrame, tables: Tables) -> float:
 
 def scores(task: Task, noisy: Tables, line: dict) -> dict:
     """Fit a classifier to released tables and score it; line: the way of release, epsilon and the draw."""
-    begin, (tables, _, test, y) = time.process_time(), task
+    begin, tables, test, y = time.process_time(), task.tables, task.test, task.y
     model = MaxEntClassifier(random_state=line["draw"]).fit(noisy)
     last = calibrated(model, task, line["epsilon"], line["draw"]) if line["way"] == "calibrated" else model
     p = last.predict_proba(test)[:, 1]

@@ -1,4 +1,4 @@
-"""A classifier from one flat dict of settings, as parametrised tests of the family write them."""
+"""Classifiers from one flat dict of settings, as parametrised tests of the family write them."""
 
 from sumwise.maxent import MaxEntClassifier, SolverOptions
 

@@ -197,26 +197,28 @@ def test_field_over_places_is_the_stationary_point_of_one_likelihood(chain):
 
 
 def test_maximum_entropy_model_is_stationary_by_lemma_2():
-    """E(D) - d + 2 lambda mu = 0 and E(C) - c + 2 lambda theta = 0, so (1) follows from the residuals of the tables.
+    """E(D) - d + 2 lambda m = 0 and E(C) - c + rate 2 lambda m + 2 lambda theta = 0, so (1) follows from residuals.
 
-    log p(x, y) less the sums of (d - E(D)) / 2 lambda_mu and of y (c - E(C)) / 2 lambda_theta over the cells of x is a
-    constant of each class. Tables of one and of two features have parameters.
+    With m = mu + rate theta, what penalty_mu is on here (on mu in the paper). log p(x, y) less the sums of
+    g = (d - E(D)) / 2 lambda_mu and of (y - rate) (c - E(C) - rate (d - E(D))) / 2 lambda_theta over the cells of x is
+    a constant of each class. Tables of one and of two features have parameters.
     """
     rng = np.random.default_rng(0)
     x = rng.integers(2, size=(300, 3))
     y = (rng.random(300) < 0.2 + 0.3 * x[:, 0] + 0.3 * (x[:, 1] == x[:, 2])).astype(int)
     frame = dict(zip("abc", x.T)) | {"y": y}
     tables = Tables.from_frame(frame, ["a", "b", "c"], label="y")
-    options = SolverOptions(tol=1e-6, shrink_large=False)
-    model = MaxEntClassifier(2.0, 0.5, engine="exact", options=options).fit(tables)
+    options = SolverOptions(tol=1e-6, penalty_mu=0.5)
+    model = MaxEntClassifier(2.0, engine="exact", options=options).fit(tables)
     p = model.model_.joint()  # of y, a, b, c
     data = np.zeros_like(p)
     np.add.at(data, (y, *x.T), 1)
     left = np.log(p)
     for others in ((1,), (2,), (3,), (1, 2), (1, 3), (2, 3)):  # axes that a table sums over
-        gap = (data - 300 * p).sum(axis=others, keepdims=True)
+        gap, rate = (data - 300 * p).sum(axis=others, keepdims=True), y.mean()
         left = left - gap.sum(axis=0, keepdims=True) / (2 * 0.5)
-        left[1] -= gap[1] / (2 * 2.0)
+        of_theta = (gap[1] - rate * gap.sum(axis=0)) / (2 * 2.0)
+        left -= np.stack([-rate * of_theta, (1 - rate) * of_theta])
     np.testing.assert_allclose(left, np.broadcast_to(left.mean(axis=(1, 2, 3), keepdims=True), p.shape), atol=2e-4)
 
 

@@ -180,7 +180,7 @@ from sumwise.maxent import MaxEntClassifier, SolverOptions, trainers
 trainers.SECONDS = 0.0
 tables = synthetic.rows(500, sizes=[3, 4], rate=0.3, random_state=0).tables()
 options = SolverOptions(n_chains=100, max_iter=25, tol=0.0)
-MaxEntClassifier(engine="gibbs", options=options, checkpoint=sys.argv[1], random_state=0).fit(tables)
+MaxEntClassifier(engine="gibbs", options=options, random_state=0).fit(tables, checkpoint=sys.argv[1])
 """
 
 
@@ -195,6 +195,6 @@ def test_a_killed_fit_goes_on_from_a_checkpoint_in_a_bucket(bucket):
     tables = synthetic.rows(500, sizes=[3, 4], rate=0.3, random_state=0).tables()
     options = SolverOptions(n_chains=100, max_iter=25, tol=0.0)
     whole = MaxEntClassifier(engine="gibbs", options=options, random_state=0).fit(tables)
-    resumed = MaxEntClassifier(engine="gibbs", options=options, checkpoint=address, random_state=0).fit(tables)
+    resumed = MaxEntClassifier(engine="gibbs", options=options, random_state=0).fit(tables, checkpoint=address)
     assert np.array_equal(resumed.theta_, whole.theta_)
     assert not RemoteFile(address).exists()

@@ -7,7 +7,8 @@ import pytest
 
 from maxent_settings import classifier
 from sumwise import NotConverged, Table, Tables, synthetic
-from sumwise.maxent import MaxEntClassifier
+from sumwise.maxent import MaxEntClassifier, trainers
+from sumwise.maxent.training import StepOptions
 from sumwise.noise import Gaussian
 
 
@@ -61,19 +62,20 @@ def test_effects_that_the_tables_show_keep_the_default_penalties():
 
 
 def test_a_fit_worse_than_a_linear_discriminant_says_so():
-    world = synthetic.rows(20_000, sizes=[4, 3, 5], rate=0.3, correlation=0.4, random_state=1)
+    world = synthetic.rows(20_000, sizes=[4, 3, 5, 2, 6, 3, 4], rate=0.3, correlation=0.4, random_state=1)
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        model = classifier(engine="gibbs", max_iter=1, random_state=0).fit(world.tables())
+        model = classifier(1.0, engine="gibbs", max_iter=1, random_state=0).fit(world.tables())
     assert any("worse than a linear discriminant" in str(w.message) for w in said)
     assert model.fit_.log_loss > model.fit_.anchor_log_loss
 
 
-def test_a_fit_that_misses_its_tables_says_so():
+def test_a_fit_that_misses_its_tables_says_so(monkeypatch):
     """Steps that are too long leave the label's total; what is tested is what is returned."""
     _, tables = coin_flips(16, 0.06)
+    monkeypatch.setattr(trainers, "step_options", lambda problem: StepOptions(problem.penalties, 0.2, 0.2))
     with pytest.warns(NotConverged):
-        model = classifier(step=0.2, step_mu=0.2, max_iter=60, random_state=0).fit(tables)
+        model = classifier(max_iter=60, random_state=0).fit(tables)
     assert not model.fit_.converged
     assert model.fit_.miss > 1
     assert model.fit_.worst_miss >= model.fit_.miss

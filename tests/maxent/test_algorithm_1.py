@@ -11,7 +11,7 @@ from sumwise.maxent.algorithm_1 import start_chains
 from sumwise.maxent.kernels.gibbs_moves import uniform
 from sumwise.maxent.sufficient_statistics import sufficient_statistics
 
-SIZES, STEPS, LAMBDAS = (3, 2, 2), (0.7, 0.4), (1.0, 5.0)
+SIZES, STEPS, LAMBDAS = (3, 2, 2), (1 / 3, 1 / 3), (1.0, 5.0)
 
 
 def rows(n=600, seed=0):
@@ -72,10 +72,8 @@ def test_the_preset_is_the_pseudo_code(rescale):
     tables = Tables.from_frame(rows(), list("abc"), label="y")
     chains = start_chains(sufficient_statistics(tables, margins=False), 100, 0)
     mu, theta = literal(tables, chains.copy(), 4, rescale)
-    options = SolverOptions(
-        preset="paper", n_chains=100, max_iter=4, step_mu=STEPS[0], step=STEPS[1], rescale=rescale
-    )  # fmt: skip
-    model = MaxEntClassifier(LAMBDAS[1], LAMBDAS[0], options=options, random_state=0).fit(tables)
+    options = SolverOptions(preset="paper" if rescale else "plain", n_chains=100, max_iter=4, penalty_mu=LAMBDAS[0])
+    model = MaxEntClassifier(LAMBDAS[1], options=options, random_state=0).fit(tables)
     assert model.terms_ == [t.attributes for t in tables]
     assert model.offsets_.tolist() == [0.0, 0.0]
     np.testing.assert_allclose(model.mu_, list(mu.values()), atol=1e-8)

@@ -9,6 +9,7 @@ from maxent_settings import classifier
 from sumwise import DataError, NotConverged, synthetic
 from sumwise.maxent import MaxEntClassifier, SolverOptions, device_training, trainers
 from sumwise.maxent.sufficient_statistics import sufficient_statistics
+from sumwise.maxent.training import StepOptions
 
 torch = pytest.importorskip("torch", reason="the extra 'torch' isn't installed")
 
@@ -20,10 +21,15 @@ def tables():
     return synthetic.rows(20_000, sizes=[4, 3, 5, 2], rate=0.3, correlation=0.4, random_state=1).tables()
 
 
-def fitted(tables, **options):
+def fitted(tables, checkpoint=None, **options):
+    model = classifier(**{"engine": "gibbs", "n_chains": 1000, "random_state": 0, **options})
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConverged)
-        return classifier(**{"engine": "gibbs", "n_chains": 1000, "random_state": 0, **options}).fit(tables)
+        return model.fit(tables, checkpoint=checkpoint)
+
+
+def with_steps_of(length):
+    return lambda problem: StepOptions(problem.penalties, length, length)
 
 
 def test_theta_agrees_with_the_exact_engine_and_with_the_numba_engine(tables):
@@ -111,12 +117,13 @@ def test_what_does_not_fit_is_named_with_what_to_do(tables):
     device_training.check_memory(lay, 2, 1000, 1, 2**30)
 
 
-def test_training_that_diverges_says_so(tables):
+def test_training_that_diverges_says_so(tables, monkeypatch):
+    monkeypatch.setattr(trainers, "step_options", with_steps_of(1e38))
     with pytest.raises(DataError, match="diverged within 10 steps"):  # 1e38 is the end of single precision
-        fitted(tables, device=HERE, step=1e38, step_mu=1e38, penalty_theta=0.0, penalty_mu=0.0)
+        fitted(tables, device=HERE, penalty_theta=0.0, penalty_mu=0.0)
 
 
-def test_parameters_that_make_every_row_certain_are_not_called_converged(tables):
-    wild = {"step": 1e20, "step_mu": 1e20, "penalty_theta": 0.0, "penalty_mu": 0.0, "max_iter": 20}
+def test_parameters_that_make_every_row_certain_are_not_called_converged(tables, monkeypatch):
+    monkeypatch.setattr(trainers, "step_options", with_steps_of(1e20))
     for device in (HERE, "cpu"):
-        assert not fitted(tables, device=device, **wild).fit_.converged
+        assert not fitted(tables, device=device, penalty_theta=0.0, penalty_mu=0.0, max_iter=20).fit_.converged

@@ -78,7 +78,7 @@ def test_levels_are_listed_once_whatever_their_number():
     n = 100_000
     tables = Tables([Table("a", np.full(n, 2.0), np.tile([0.0, 2.0], n // 2))], Domain({"a": n}))
     with pytest.warns(NotConverged, match="worse than a linear discriminant"):  # of two rows a level, as said
-        model = MaxEntClassifier(engine="exact", options=SolverOptions(shrink_large=False)).fit(tables)
+        model = MaxEntClassifier(engine="exact", options=SolverOptions()).fit(tables)
     begin = time.process_time()
     plain = model.to_logistic()
     frame = model.coefficients()

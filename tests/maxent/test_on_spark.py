@@ -31,10 +31,10 @@ def tables():
     return synthetic.rows(**WORLD).tables()
 
 
-def fitted(tables, **options):
+def fitted(tables, checkpoint=None, **options):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NotConverged)
-        return classifier(**{**OPTIONS, **options}).fit(tables)
+        return classifier(**{**OPTIONS, **options}).fit(tables, checkpoint=checkpoint)
 
 
 @pytest.fixture(scope="module")
@@ -113,9 +113,9 @@ from sumwise import synthetic
 from sumwise.maxent import MaxEntClassifier, SolverOptions, trainers
 trainers.SECONDS = 0.0
 tables = synthetic.rows(**{world}).tables()
-MaxEntClassifier(
-    options=SolverOptions(**{options}, master="local[2]"), engine="spark", checkpoint=sys.argv[1], random_state=0
-).fit(tables)
+MaxEntClassifier(options=SolverOptions(**{options}, master="local[2]"), engine="spark", random_state=0).fit(
+    tables, checkpoint=sys.argv[1]
+)
 """
 
 
@@ -158,8 +158,8 @@ with Cluster(folder) as cluster:
         return real(self, parameters)
     on_spark.SparkGibbs.moments = moments
     options = SolverOptions(**{options}, master=cluster.master)
-    model = MaxEntClassifier(options=options, engine="spark", checkpoint=folder / "state", random_state=0)
-    found = model.fit(synthetic.rows(**{world}).tables())
+    model = MaxEntClassifier(options=options, engine="spark", random_state=0)
+    found = model.fit(synthetic.rows(**{world}).tables(), checkpoint=folder / "state")
     alive = [w.poll() is None for w in cluster.workers]
 np.savez(folder / "found.npz", theta=found.theta_, codes=found.chains_["codes"])
 print("FOUND", json.dumps([alive, len(calls), found.fit_.n_iter]))

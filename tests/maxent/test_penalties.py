@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from sumwise import DataError, Domain, Table, Tables, synthetic
-from sumwise.maxent import SolverOptions
 from sumwise.maxent.penalties import (
     MOST_RAISE,
     association_penalty,
@@ -141,8 +140,3 @@ def test_three_tied_attributes_are_one_group():
     data["page"], data["path"] = 109 - data["site"], (data["site"] * 3) % 110
     found = sufficient_statistics(Tables.from_frame(data, ["site", "page", "path"], label="y"))
     assert tied_groups(found) == [{0, 1, 2}]
-
-
-def test_the_paper_shrinks_nothing():
-    assert SolverOptions(preset="paper").resolved().shrink_large is False
-    assert SolverOptions().resolved().shrink_large is True

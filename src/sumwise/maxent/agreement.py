@@ -13,6 +13,7 @@ from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.loglinear import class_scores, log_sum
 from sumwise.maxent.kernels.table_logistic import cell_design
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
+from sumwise.maxent.training import observed_misfit
 
 PROBES = 2  # vectors of random signs for a trace
 ONE = 1.0  # standard error of noisy tables, which a fit need not follow
@@ -24,7 +25,8 @@ class Agreement(NamedTuple):
 
     miss : root mean square, over the label's total and the one-way tables by class, of what moments are off, in
     standard errors, Monte Carlo error taken out; `worst` is the same of the worst table, `table` its attributes.
-    error : Monte Carlo error of these moments, in the same unit.
+    misfit : root mean square over all cells of all tables, in standard errors of the data, Monte Carlo error taken out.
+    error : Monte Carlo error of the moments of `miss`, in the same unit.
     rates : (K,) shares of the classes under the model.
     sums : (C,) mean over individuals of the class scores times their class, under the model.
     """
@@ -32,6 +34,7 @@ class Agreement(NamedTuple):
     miss: float
     worst: float
     table: tuple[int, ...]
+    misfit: float
     error: float
     rates: np.ndarray
     sums: np.ndarray
@@ -118,12 +121,15 @@ def agreement(
         compared = _compared(stats, [Moments(*(m / n for m in t)) for t in total], pull, unit)
         error = float(np.sqrt(np.mean(np.concatenate([0.25 * (a - b) ** 2 for _, a, b in compared]))))
     missed = [max(float(np.mean(a * b)), 0.0) for _, a, b in compared]
-    model = Moments(*(0.5 * (a + b) / n for a, b in zip(*total)))  # type: ignore[misc]  # two halves
+    means = [Moments(*(m / n for m in t)) for t in total]  # type: ignore[union-attr]
+    model = Moments(*(0.5 * (a + b) for a, b in zip(*means)))
+    off = [Moments(*((m - d) * k + p for m, d, k, p in zip(half, stats.data, stats.seen, pull))) for half in means]
     worst = int(np.argmax(missed))
     return Agreement(
         float(np.sqrt(np.mean(missed))),
         float(np.sqrt(missed[worst])),
         compared[worst][0],
+        observed_misfit(stats, *off),
         error,
         _rates(stats, model),
         scores_by_class(stats, parameters, model),
@@ -171,11 +177,14 @@ def _rates(stats: SufficientStatistics, model: Moments) -> np.ndarray:
 
 
 def enough(stats: SufficientStatistics, tested: Agreement, tol: float) -> bool:
-    """Whether a model agrees with its tables: within `tol` standard errors on average and four times that in every
-    table, or within the error of noisy tables, which a fit need not follow; and whether its chains can show it."""
+    """Whether a model agrees with its tables: within `tol` standard errors on average, over cells and over one-way
+    tables, and four times that in every one of these, or within the error of noisy tables, which a fit need not follow;
+    and whether its chains can show it."""
     if tested.error > tol:
         return False
-    return tested.miss <= max(ONE, tol) if stats.noisy else tested.miss <= tol and tested.worst <= WORST * tol
+    if stats.noisy:
+        return tested.miss <= max(ONE, tol)
+    return max(tested.misfit, tested.miss) <= tol and tested.worst <= WORST * tol
 
 
 def missed(tested: Agreement, tol: float) -> str:
@@ -183,8 +192,24 @@ def missed(tested: Agreement, tol: float) -> str:
     if tested.error > tol:
         return f"the chains leave an error of {tested.error:.2f} standard errors in the moments; raise n_chains."
     return (
-        f"the returned model misses its tables by {tested.miss:.2f} standard errors, {tested.worst:.2f} in the worst; "
-        "raise max_iter, or n_chains."
+        f"the returned model misses the cells of its tables by {tested.misfit:.2f} standard errors, one-way tables by "
+        f"{tested.miss:.2f}, {tested.worst:.2f} in the worst; raise max_iter, or n_chains."
+    )
+
+
+def too_few_draws(n: float, n_chains: int, n_steps: int, tol: float) -> str:
+    """What to do about chains that are too few for so many individuals, however well they mix.
+
+    Examples
+    --------
+    >>> from sumwise.maxent.agreement import too_few_draws
+    >>> too_few_draws(500_000, 10_000, 200, 0.25)[:74]
+    'the mean of 200 steps of 10,000 chains has a Monte Carlo error of at least'
+    """
+    floor, wanted = np.sqrt(n / (n_chains * n_steps)), n / (n_steps * tol**2)
+    return (
+        f"the mean of {n_steps} steps of {n_chains:,} chains has a Monte Carlo error of at least {floor:.2f} standard "
+        f"errors of {n:,.0f} individuals; raise n_chains to {float(f'{wanted:.1g}'):,.0f} or more, or loosen tol."
     )
 
 

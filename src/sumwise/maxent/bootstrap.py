@@ -29,7 +29,7 @@ from sumwise.maxent.linear_response import LinearResponse
 from sumwise.maxent.penalties import interaction_penalty, penalties_of, usual_penalties
 from sumwise.maxent.resampling import jittered
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
-from sumwise.maxent.trainers import Settings, penalties_for
+from sumwise.maxent.trainers import SAMPLING, Settings, penalties_for
 
 MOST = 200_000  # rows drawn for the covariance of the tables' errors
 ROWS = 20_000  # cells of the joint table that are gone through; where there are more, as many draws
@@ -62,7 +62,7 @@ def bootstrap(
     groups = by_order(stats.layout, variances)
     centres = _drawn(stats, [part for part in groups for _ in range(n)], plain, rng)
     others = [jittered(stats, codes, labels, rng) for _ in range(n)]
-    per_count = settings.options.rescale and settings.solver_for(settings.engine_for(stats)) == "steps"
+    per_count = settings.engine_for(stats) in SAMPLING
     rows, weights = standing_rows(model, codes)
     penalties = penalties_for(stats, settings, penalty_theta)
     response = LinearResponse(model, stats, rows, stats.n * weights, penalties, per_count)
@@ -139,7 +139,7 @@ def own_pull(away: np.ndarray, sampled: np.ndarray, by_drawing: float) -> np.nda
 def _prior(stats: SufficientStatistics, settings: Settings, penalty_theta: Any, plain: Moments) -> Moments:
     """Variances of the true parameters, up to a factor."""
     both = (penalty_theta, usual_penalties(len(stats.layout.sizes)))
-    given, usual = (penalties_of(stats, p, settings.penalty_mu, aware=False, large=False).sums for p in both)
+    given, usual = (penalties_of(stats, p, settings.options.penalty_mu, aware=False, large=False).sums for p in both)
     out = prior_variance(plain, given, usual)
     if not stats.noisy:
         return out

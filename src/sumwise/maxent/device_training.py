@@ -15,7 +15,7 @@ from sumwise.maxent.kernels import gibbs_device
 from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.loglinear import Layout
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
-from sumwise.maxent.training import MEMORY, StepOptions, TrainingState, check_agreement, weight_of_last
+from sumwise.maxent.training import MEMORY, StepOptions, TrainingState
 
 TOGETHER = 10  # steps between two looks at the scores: the device needn't wait for each
 
@@ -37,8 +37,8 @@ def check_memory(lay: Layout, n_classes: int, n_chains: int, n_scores: int, free
 class DeviceGibbs:
     """Chains on a device, under the signature of `engines.Gibbs`."""
 
-    def __init__(self, stats: SufficientStatistics, chains: Any, blocks: Any, device: str, marginal: bool, seed: int):
-        self.device, self.blocks, self.marginal, self.layout, self.n = device, blocks, marginal, stats.layout, stats.n
+    def __init__(self, stats: SufficientStatistics, chains: Any, blocks: Any, device: str, seed: int):
+        self.device, self.blocks, self.layout, self.n = device, blocks, stats.layout, stats.n
         n, n_classes = len(chains.labels), len(stats.shares)
         torch = require("torch", extra="torch")
         if str(device).startswith("cuda"):
@@ -63,6 +63,9 @@ class DeviceGibbs:
         self.moved = gibbs_device.to_device(codes, labels, self.layout.sizes, self.device, 0)
         self.moved.generator.set_state(require("torch", extra="torch").from_numpy(generator))
 
+    def expand(self) -> None:
+        """Nothing to add: all chains move from the beginning."""
+
     def named(self) -> dict[str, np.ndarray]:
         """Codes and labels, as a fitted model keeps them."""
         return dict(zip(("codes", "labels"), self.state()))
@@ -85,21 +88,15 @@ class DeviceGibbs:
         """Sweep once under parameters summed on cells (1 + C, n_cells); expected sums by half."""
         mu, theta = cells[:1], cells[1:]
         weights = require("torch", extra="torch").cat([mu, mu + theta]) if len(theta) == 1 else mu + theta
-        return gibbs_device.sweep_halves(self.moved, self.plan, weights, theta, offsets, self.marginal)
+        return gibbs_device.sweep_halves(self.moved, self.plan, weights, theta, offsets)
 
 
-class DeviceState(TrainingState):
-    """A training state whose tensors are on the device; `to_dict` and `pull` bring them here."""
+class DeviceState:
+    """A training state whose tensors are on the device."""
 
-    problem: steps.Problem
-    tensors: steps.State
-
-    @classmethod
-    def of(
-        cls, start: TrainingState, stats: SufficientStatistics, options: StepOptions, engine: DeviceGibbs
-    ) -> DeviceState:
-        """Put a training state, and what it is compared with, on the engine's device."""
-        self = cls(**{name: getattr(start, name) for name in start.__dataclass_fields__})
+    def __init__(
+        self, start: TrainingState, stats: SufficientStatistics, options: StepOptions, engine: DeviceGibbs
+    ) -> None:
         torch = require("torch", extra="torch")
 
         def put(array: Any) -> Any:
@@ -113,27 +110,20 @@ class DeviceState(TrainingState):
             stats.layout, data, stacked(stats.seen), stacked(options.penalties),
             data.clamp(min=0.0) + 1.0 + stacked(stats.noise),
             put(stats.shares.astype(np.float32)), stats.n,
-            None if stats.centre is None else stacked(stats.centre),
         )  # fmt: skip
         now, mean = start.parameters, start.mean
         offsets = (put(p.offsets.astype(np.float32)) for p in (now, mean))
         running = [stacked(m) for m in start.running]
         parts = (stacked(now), next(offsets), stacked(mean), next(offsets), stacked(start.usual), running)
         self.tensors = steps.State(*parts)
-        return self
 
-    def pull(self) -> None:
-        """Bring parameters, means and moments here."""
+    def pull(self, state: TrainingState) -> None:
+        """Bring parameters, means and moments here, into a training state."""
         t = self.tensors
-        self.parameters = Parameters(*_rows(t.params), _here(t.offsets))
-        self.mean = Parameters(*_rows(t.mean), _here(t.mean_offsets))
-        self.running = [Moments(*_rows(r)) for r in t.running]
-        self.usual = Moments(*_rows(t.usual))
-
-    def to_dict(self) -> dict[str, Any]:
-        """As `TrainingState.to_dict`, of what is on the device now."""
-        self.pull()
-        return super().to_dict()
+        state.parameters = Parameters(*_rows(t.params), _here(t.offsets))
+        state.mean = Parameters(*_rows(t.mean), _here(t.mean_offsets))
+        state.running = [Moments(*_rows(r)) for r in t.running]
+        state.usual = Moments(*_rows(t.usual))
 
 
 def _here(tensor: Any) -> np.ndarray:
@@ -145,46 +135,29 @@ def _rows(tensor: Any) -> tuple[np.ndarray, np.ndarray]:
 
 
 def by_steps(
-    _: SufficientStatistics,
+    stats: SufficientStatistics,
     engine: DeviceGibbs,
     options: StepOptions,
-    state: DeviceState,
-    after: Callable[[TrainingState], bool],
+    state: TrainingState,
+    until: int,
+    after: Callable[[TrainingState], None],
     held_out: Callable[[Parameters], float] | None = None,
-    max_iter: int = 500,
-) -> bool:
-    """As `training.by_steps`, with a look at the scores every few steps, so a fit may take a few more."""
-    torch = require("torch", extra="torch")
-    while True:
-        begin = state.n_iter
-        end = min(max_iter, begin + TOGETHER - begin % TOGETHER)
-        scores = [_step(engine, options, state, t) for t in range(begin, end)]
-        scores_here = torch.stack(scores).cpu().numpy().astype(float)
-        if not np.isfinite(scores_here).all() or not torch.isfinite(state.tensors.params).all():
-            raise DataError(f"Training diverged within {end} steps.", hint="lower step, or raise penalty_mu.")
-        last = float("nan")
-        if held_out is not None:
-            state.pull()
-            last = held_out(state.mean)
-        stop = False
-        for i, (distance, error) in enumerate(scores_here, start=1):
+) -> None:
+    """As `training.by_steps`, with a look at the scores every few steps."""
+    torch, there = require("torch", extra="torch"), DeviceState(state, stats, options, engine)
+    while state.n_iter < until:
+        end, scores = min(until, state.n_iter + TOGETHER - state.n_iter % TOGETHER), []
+        for _ in range(state.n_iter, end):
+            halves = engine.halves(steps.spread(stats.layout, there.tensors.params), there.tensors.offsets)
+            pace = steps.Pace(options.step_mu, options.step_theta, state.weight, MEMORY)
+            scores.append(steps.take_step(there.problem, there.tensors, halves, pace))
             state.n_iter += 1
-            state.history["misfit"].append(float(distance))
-            state.history["moment_error"].append(float(error))
-            state.history["held_out"].append(last if i == len(scores_here) else float("nan"))
-            enough = check_agreement(state, float(distance), options)
-            stop = after(state) or enough or stop
-        if stop:
-            state.pull()
-            return state.agreed > 0
-
-
-def _step(engine: DeviceGibbs, options: StepOptions, state: DeviceState, t: int) -> Any:
-    tensors, problem = state.tensors, state.problem
-    halves = engine.halves(steps.spread(problem.layout, tensors.params), tensors.offsets)
-    share = weight_of_last(t + 1, state.agreed, options.recent) if options.average else 1.0
-    pace = steps.Pace(
-        options.step_mu, options.step_theta, 1.0 / (1.0 + options.decay * t), options.rescale,
-        keep=MEMORY, first=t == 0, share=share,
-    )  # fmt: skip
-    return steps.take_step(problem, tensors, halves, pace)
+        scores_here = torch.stack(scores).cpu().numpy().astype(float)
+        if not np.isfinite(scores_here).all() or not torch.isfinite(there.tensors.params).all():
+            raise DataError(f"Training diverged within {end} steps.", hint="raise the penalties.")
+        there.pull(state)
+        last = float("nan") if held_out is None else held_out(state.mean)
+        state.history["misfit"].extend(scores_here[:, 0].tolist())
+        state.history["moment_error"].extend(scores_here[:, 1].tolist())
+        state.history["held_out"].extend([float("nan")] * (len(scores) - 1) + [last])
+        after(state)

@@ -88,12 +88,11 @@ class Gibbs:
         chains: gibbs.Chains,
         blocks,
         n_threads: int,
-        marginal: bool = True,
         active: int | None = None,
     ) -> None:
         self.active = len(chains.labels) if active is None else active
         self.layout, self.n = stats.layout, stats.n
-        self.chains, self.blocks, self.n_threads, self.marginal = chains, blocks, n_threads, marginal
+        self.chains, self.blocks, self.n_threads = chains, blocks, n_threads
         self.plan = gibbs.plan(stats.layout, blocks, strong_trees(stats), large_pairs(stats))
 
     def moments(self, parameters: Parameters) -> tuple[Moments, Moments]:
@@ -107,7 +106,6 @@ class Gibbs:
             theta,
             parameters.offsets,
             self.n_threads,
-            self.marginal,
         )
         return tuple(
             Moments(self.n / m * project(self.layout, counts), self.n / m * project(self.layout, sums))

@@ -52,7 +52,9 @@ class LinearResponse:
         counts = sums_by_cell(lay, codes, weights)
         sums = np.stack([sums_by_cell(lay, codes, weights * s) for s in self.shares.T], axis=1)
         rates = np.clip(sums / np.maximum(counts, 1e-12)[:, None], EDGE, 1 - EDGE)
-        self.rates = np.ascontiguousarray(np.where(counts[:, None] > 0, rates, 0.0)) if rescale else np.zeros_like(sums)
+        if not rescale:  # penalty_mu is on mu + rate * theta: see `training.penalty_gradient`
+            rates = np.full_like(sums, stats.shares[1]) if binary else np.zeros_like(sums)
+        self.rates = np.ascontiguousarray(np.where(counts[:, None] > 0, rates, 0.0))
         totals = np.array([np.sum(weights * s) for s in self.shares.T])
         self.expected = Moves(counts[:, None], np.ascontiguousarray(sums.T)[:, :, None], totals[:, None])
         spread = np.stack([sums_by_cell(lay, codes, weights * (s * (1 - s))) for s in self.shares.T])

@@ -54,9 +54,6 @@ class MaxEntClassifier(TablesClassifier):
         larger ones. Default: 1, and 3 for every other attribute that one can be paired with (39 for 14 attributes),
         raised where scores would otherwise vary more than the tables say (`TablesFit.effect_scale`); where tables have
         noise, each table's own, estimated from its label sums.
-    penalty_mu : float or sequence of float, default 1.0
-        L2 penalty on mu, best kept small; a sequence is by the order of tables, as above. It is on the parameters of
-        the first class, so that the order of the classes matters a little.
     engine : {"auto", "gibbs", "spark", "exact", "tree", "trw", "loopy"}, default "auto"
         Where expectations come from: sampling, here or on Spark (extra ``spark``) with the same result; enumeration; a
         junction tree; tree-reweighted or loopy belief propagation. "auto" takes an exact one where it is quick, else
@@ -65,13 +62,11 @@ class MaxEntClassifier(TablesClassifier):
         "cuda", or another device of torch (extra ``torch``), to sample and step there: in single precision, with rows
         of the tables in half precision. "cpu" samples with Numba in double precision.
     options : SolverOptions, optional
-        How the model is trained: steps, chains, tolerance, what to do with noise. The defaults suit nearly everybody.
+        How the model is trained: steps, chains, tolerance. The defaults suit nearly everybody.
     n_jobs : int, default 1
         Threads; -1 for all cores. The result doesn't depend on it.
     warm_start : bool, default False
         Start from the last fit's parameters and chains.
-    checkpoint : path, optional
-        Where training keeps its state; a fit that was interrupted resumes from there, to the same result.
     verbose : int, default 0
     random_state : int, Generator or None, default None
         Chains are drawn in the order of attributes and levels; another order gives another sample of the same size.
@@ -115,25 +110,21 @@ class MaxEntClassifier(TablesClassifier):
     def __init__(
         self,
         penalty_theta: Any = None,
-        penalty_mu: Any = 1.0,
         *,
         engine: str = "auto",
         device: str = "cpu",
         options: SolverOptions | None = None,
         n_jobs: int = 1,
         warm_start: bool = False,
-        checkpoint: str | os.PathLike | None = None,
         verbose: int = 0,
         random_state: Any = None,
     ):
         self.penalty_theta = penalty_theta
-        self.penalty_mu = penalty_mu
         self.engine = engine
         self.device = device
         self.options = options
         self.n_jobs = n_jobs
         self.warm_start = warm_start
-        self.checkpoint = checkpoint
         self.verbose = verbose
         self.random_state = random_state
 
@@ -153,7 +144,15 @@ class MaxEntClassifier(TablesClassifier):
 
     # --- fit
 
-    def fit(self, tables: Any, y: Any = None, *, held_out: Any = None, rows: Any = None) -> MaxEntClassifier:
+    def fit(
+        self,
+        tables: Any,
+        y: Any = None,
+        *,
+        held_out: Any = None,
+        rows: Any = None,
+        checkpoint: str | os.PathLike | None = None,
+    ) -> MaxEntClassifier:
         """Learn from tables with label sums.
 
         Parameters
@@ -170,6 +169,8 @@ class MaxEntClassifier(TablesClassifier):
             Individuals without labels, from the same population: they take the place of the model of x, which is then
             not learned. With tens of thousands of rows that is better, with hundreds worse. No release of the tables
             covers them, so ``releases_`` is empty.
+        checkpoint : path, optional
+            Where training keeps its state; a fit that was interrupted resumes from there, to the same result.
         """
         if y is not None:
             raise DataError(
@@ -183,11 +184,11 @@ class MaxEntClassifier(TablesClassifier):
         sparse = sampled and all(isinstance(t, Tables) for t in parts)
         by_part = read_parts(parts, settings.options, sparse_terms_of if sparse else None)
         stats, schema = added(by_part), Schema.of(parts[0])
-        settings.solver_for(settings.engine_for(stats))  # refuses what can't be before anything is learned
+        settings.engine_for(stats)  # refuses what can't be before anything is learned
         begin = self._last_fit(stats, schema) if self.warm_start else None
         penalty = usual_penalties(len(stats.layout.sizes)) if self.penalty_theta is None else self.penalty_theta
-        if self.checkpoint:
-            settings = replace(settings, checkpoint=self.checkpoint, key=self._key(parts[0]))
+        if checkpoint:
+            settings = replace(settings, checkpoint=checkpoint, key=self._key(parts[0]))
         if rows is not None:
             model = train_on_rows(stats, schema, settings, penalty, rows)
         else:
@@ -222,12 +223,10 @@ class MaxEntClassifier(TablesClassifier):
     def _settings(self) -> Settings:
         """What the parameters say, checked."""
         engines.check_name(self.engine)
-        given = options_of(self.options)
         return Settings(
             self.engine,
             self.device,
-            given.resolved(),
-            penalty_mu=self.penalty_mu,
+            options_of(self.options),
             n_jobs=self.n_jobs,
             verbose=self.verbose,
             random_state=self.random_state,
@@ -253,7 +252,7 @@ class MaxEntClassifier(TablesClassifier):
         self.blocks_ = list(model.blocks)
 
     def _key(self, tables: Tables) -> str:
-        free = ("verbose", "n_jobs", "checkpoint", "options")
+        free = ("verbose", "n_jobs", "options")
         params = {k: v for k, v in self.get_params().items() if k not in free}
         return fingerprint(tables, {**params, **vars(replace(options_of(self.options), master=None))})
 
@@ -615,7 +614,7 @@ class MaxEntClassifier(TablesClassifier):
         level : float in (0, 1), default 0.95
         random_state : int, Generator or None
         """
-        margins = options_of(self.options).margins
+        margins = not options_of(self.options).paper
         return queries.held_out_score(self._distribution(), tables, margins, n, level, self._rng(random_state))
 
     # --- how far it may be off

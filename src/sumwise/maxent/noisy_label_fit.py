@@ -30,9 +30,7 @@ def n_rows(stats: SufficientStatistics, n_chains: int) -> int:
     return max(FEWEST, min(PER_CHAIN * n_chains, MOST_ENTRIES // len(stats.layout.terms)))
 
 
-def noisy_label_fit(
-    stats: SufficientStatistics, codes: np.ndarray, penalty: np.ndarray, begin=None, rescale: bool = True
-) -> tuple:
+def noisy_label_fit(stats: SufficientStatistics, codes: np.ndarray, penalty: np.ndarray, begin=None) -> tuple:
     """Theta (C, P), offsets (K,), loss, iterations and success, from rows of level codes (m, D) without labels.
 
     penalty (C, P), of cells without noise: the noise is weighed here. begin: theta and offsets to start from.
@@ -58,9 +56,8 @@ def noisy_label_fit(
         codes = lay.with_crossed(np.column_stack(np.unravel_index(cells, lay.sizes)))
         weights = counts * weights[0]
     design = cell_design(lay, codes)
-    sums = observed_sums(stats, design.T @ weights if rescale else None)
-    centre = None if stats.centre is None else stats.centre.sums
-    return fit_noisy_sums(design, weights, sums, np.maximum(penalty, 1e-9), begin, centre=centre)
+    sums = observed_sums(stats, design.T @ weights)
+    return fit_noisy_sums(design, weights, sums, np.maximum(penalty, 1e-9), begin)
 
 
 def own_penalties(stats: SufficientStatistics, codes: np.ndarray, penalty: np.ndarray, begin=None) -> tuple:

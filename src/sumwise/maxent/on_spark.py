@@ -72,13 +72,13 @@ class _Sweep:
         self.fixed, self.sent = fixed, sent
 
     def __call__(self, elements: Any) -> Any:
-        plan, marginal = self.fixed.value
+        plan = self.fixed.value
         mu, theta, offsets = self.sent.value
         weights = log_weights(mu, theta)
         tables = gibbs.sweep_tables(plan, weights, theta)
         for half, arrays, _ in elements:
             chains = gibbs.Chains(*(np.array(a) for a in arrays))
-            yield half, tuple(chains), summed(gibbs.sweep_once(chains, plan, tables, offsets, marginal))
+            yield half, tuple(chains), summed(gibbs.sweep_once(chains, plan, tables, offsets))
 
 
 def _sums(element: Any) -> dict[int, Sums]:
@@ -108,7 +108,6 @@ class SparkGibbs:
         chains: gibbs.Chains,
         blocks: Any,
         master: str | None,
-        marginal: bool,
         active: int | None = None,
     ):
         self.layout, self.n, self.blocks = stats.layout, stats.n, blocks
@@ -116,7 +115,7 @@ class SparkGibbs:
         self.session = spark_session(master)
         context = self.session.sparkContext
         plan = gibbs.plan(stats.layout, blocks, strong_trees(stats), large_pairs(stats))
-        self._fixed = context.broadcast((plan, marginal))
+        self._fixed = context.broadcast(plan)
         self._sent: list[Any] = []
         self._rdd: Any = None
         self._chains = chains

@@ -45,7 +45,7 @@ def jittered(
     shares = shares + (np.array([-totals[0], totals[0]]) if len(totals) == 1 else totals - totals.mean()) / stats.n
     shares = np.maximum(shares, 1.0 / (stats.n + 1.0))
     shares = shares / shares.sum()
-    return replace(stats, data=data, shares=shares, centre=None)
+    return replace(stats, data=data, shares=shares)
 
 
 def _noisy_sums(

@@ -38,7 +38,6 @@ class SufficientStatistics:
     shared : (C, P), the covariance of the two; None where they are independent. Tables that were released by class have
         it: the noise of a count is the sum over its classes.
     totals : (C,), the variance that noise gives the label's totals, compared per count; None where there is none.
-    centre : Moments, what penalties pull mu and theta to; None is zero.
     """
 
     layout: Layout
@@ -47,7 +46,6 @@ class SufficientStatistics:
     n: float
     shares: np.ndarray
     noise: Moments
-    centre: Moments | None = None
     shared: np.ndarray | None = None
     totals: np.ndarray | None = None
 
@@ -244,10 +242,10 @@ def read_parts(
     parts = [arranged(t) for t in tables]
     domain = parts[0].domain
     crossed = crossed_features(domain, parts[0].encoding)
-    homes_of([domain.axes(t.attributes) for t in parts[0]], domain, crossed, options.margins)  # refuses large ones
+    homes_of([domain.axes(t.attributes) for t in parts[0]], domain, crossed, not options.paper)  # refuses large ones
     listed = None if listing is None else listing(parts, crossed)
-    found = [sufficient_statistics(t, options.margins, listed, crossed, joint) for t in parts]
-    if options.noise == "aware":
+    found = [sufficient_statistics(t, not options.paper, listed, crossed, joint) for t in parts]
+    if not options.paper:
         return found
     return [replace(s, noise=Moments(*(np.zeros_like(v) for v in s.noise)), shared=None, totals=None) for s in found]
 

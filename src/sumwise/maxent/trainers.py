@@ -5,9 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from contextlib import closing
-from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,6 +25,7 @@ from sumwise.maxent.agreement import (
     enough,
     log_loss,
     missed,
+    too_few_draws,
 )
 from sumwise.maxent.algorithm_1 import start_chains, train_by_algorithm_1
 from sumwise.maxent.effect_scale import effect_scale
@@ -41,26 +40,14 @@ from sumwise.maxent.noisy_label_fit import fit_on_rows, n_rows, noisy_label_fit,
 from sumwise.maxent.options import FEWEST_CHAINS, SolverOptions
 from sumwise.maxent.penalties import FREE, noise_ratio, penalties_of
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
-from sumwise.maxent.training import (
-    WARM,
-    StepOptions,
-    TrainingState,
-    by_lbfgs,
-    by_steps,
-    penalty_gradient,
-    sampling_error,
-    start,
-)
+from sumwise.maxent.training import StepOptions, TrainingState, by_lbfgs, by_steps, penalty_gradient, start
 from sumwise.progress import Progress
 
 SAMPLING = ("gibbs", "spark")  # engines that run chains
 HALF = 0.5  # of theta comes from training at most, where tables have noise
 FOLLOW = 40, 200  # steps at least and at most for the model of x to follow what was fitted apart
-CALMING = 0.02  # decay of those steps
-BRIEF = 1e-9  # relative change of the loss at which a refit ends: a thirtieth of a standard error from the optimum
 FEWER, FEW_CHAINS = 5, 1000  # chains move at first: one in so many, but so many at least
-LATE, FARTHER = 20, 1.15  # steps whose mean moment error must not be this many times the first
-BACK_OFF = 2  # times that training starts again with a third of the steps where it moved away from the tables
+ROUND = 50  # steps after which training looks whether parameters still move
 MU_PACE = 5.0  # steps of mu are longer than those of theta (section 3.5, figure 3)
 FIXED = 1e12  # penalty of parameters that are left out
 SECONDS = 1.0  # at least, between two checkpoints
@@ -73,14 +60,12 @@ class Settings:
     engine: str = "auto"
     device: str = "cpu"
     options: SolverOptions = field(default_factory=SolverOptions)
-    penalty_mu: Any = 1.0
     n_jobs: int = 1
     checkpoint: Any = None
     key: str | None = None  # of the checkpoint
     verbose: int = 0
     random_state: Any = None
     own_penalties: bool = False  # whether the size of effects, and so of penalties, is estimated
-    brief: bool = False  # a short training near the optimum, as of refits: all chains move, and L-BFGS may end sooner
 
     @property
     def on_device(self) -> bool:
@@ -97,23 +82,10 @@ class Settings:
         find_device(self.device)
         return "gibbs"
 
-    def solver_for(self, engine: str) -> str:
-        """ "steps" or "lbfgs"."""
-        if engine in SAMPLING and self.options.solver == "lbfgs":
-            raise DataError(f"L-BFGS needs exact gradients; engine is {engine!r}.", hint="use solver='steps'.")
-        if self.options.solver != "auto":
-            return self.options.solver
-        return "steps" if engine in SAMPLING else "lbfgs"
-
     def n_chains(self, stats: SufficientStatistics) -> int:
         """Number of chains."""
         n = self.options.n_chains
         return max(FEWEST_CHAINS, round(stats.n / 10)) if n == "tenth" else int(n)
-
-    def briefly(self, max_iter: int, seed: int, n_chains: Any = None) -> Settings:
-        """The settings of a short training with its own seed, without checkpoint or messages."""
-        options = replace(self.options, max_iter=max_iter, n_chains=n_chains or self.options.n_chains)
-        return replace(self, options=options, checkpoint=None, verbose=0, random_state=seed, brief=True)
 
 
 class Start(NamedTuple):
@@ -157,15 +129,15 @@ def train(
     begin: where to start; None is independence. held_out: (frame, labels) to score while training. weigh: whether
     theta is refitted to all noisy label sums at once.
     """
-    if settings.options.preset == "paper":
+    if settings.options.paper:
         return _train_as_in_the_paper(stats, schema, settings, penalty_theta, held_out)
     name = settings.engine_for(stats)
-    trainer = TRAINERS[settings.solver_for(name)]
+    trainer = train_by_steps if name in SAMPLING else train_by_lbfgs
     problem = Problem(stats, schema, penalties_for(stats, settings, penalty_theta), name)
     model, tested, problem = trainer(problem, settings, begin, held_out)
     if weigh and stats.noisy:
         model, tested = _weighed(problem, settings, model, penalty_theta), None
-    return model if settings.brief or not weigh else _described(problem, settings, model, tested)
+    return model if not weigh else _described(problem, settings, model, tested)
 
 
 def _described(problem: Problem, settings: Settings, model: LogLinearModel, tested: Agreement | None) -> LogLinearModel:
@@ -234,14 +206,12 @@ def _losses(
 def _train_as_in_the_paper(
     stats: SufficientStatistics, schema: Schema, settings: Settings, penalty_theta: Any, held_out: Any
 ) -> LogLinearModel:
-    """Algorithm 1 with the step sizes of appendix A, unless they are given."""
+    """Algorithm 1 with the step sizes of appendix A."""
     if settings.engine not in ("auto", "gibbs") or settings.on_device:
-        raise DataError("preset='paper' samples here.", hint="use engine='gibbs' and device='cpu'.")
-    options, usual = settings.options, 1.0 / stats.layout.n_terms
-    steps = tuple(
-        usual if given is None else float(checks.positive(given, name))
-        for given, name in ((options.step_mu, "step_mu"), (options.step, "step"))
-    )
+        raise DataError(
+            f"preset={settings.options.preset!r} samples here.", hint="use engine='gibbs' and device='cpu'."
+        )
+    step = 1.0 / stats.layout.n_terms
     chains = start_chains(stats, settings.n_chains(stats), settings.random_state)
     penalties = penalties_for(stats, settings, penalty_theta)
     scorer = None if held_out is None else _scorer(Problem(stats, schema, penalties, "gibbs"), held_out)
@@ -249,19 +219,19 @@ def _train_as_in_the_paper(
         stats,
         schema,
         penalties,
-        steps,  # type: ignore[arg-type]
+        (step, step),
         chains,
-        options.max_iter,
+        settings.options.max_iter,
         n_threads(settings.n_jobs),
         settings.verbose,
         scorer,
-        options.rescale,
+        settings.options.preset == "paper",
     )
 
 
 def penalties_for(stats: SufficientStatistics, settings: Settings, penalty_theta: Any, aware: bool = True) -> Moments:
     """Penalties of mu and theta; without `aware`, as they would be on tables without noise."""
-    return penalties_of(stats, penalty_theta, settings.penalty_mu, aware, settings.options.shrink_large)
+    return penalties_of(stats, penalty_theta, settings.options.penalty_mu, aware, not settings.options.paper)
 
 
 def train_by_lbfgs(
@@ -272,14 +242,13 @@ def train_by_lbfgs(
     scorer = None if held_out is None else _scorer(problem, held_out)
     engine = engines.ExactMoments(problem.engine, stats)
     first = begin.parameters.copy() if begin else start(stats).parameters
-    limits = {"ftol": BRIEF} if settings.brief else {}
     most = max(options.max_iter, 1000)
-    answer, loss, history, _ = by_lbfgs(stats, engine, problem.penalties, first, most, **limits)
+    answer, loss, history, _ = by_lbfgs(stats, engine, problem.penalties, first, most)
     if scalable(problem, settings):
         rows = _rows_of(_model(problem, answer), settings.n_chains(stats))
         problem, answer = rescaled(problem, answer, rows)
     if problem.scale < 1:
-        answer, loss, after, _ = by_lbfgs(stats, engine, problem.penalties, answer, most, **limits)
+        answer, loss, after, _ = by_lbfgs(stats, engine, problem.penalties, answer, most)
         history = {name: [*history[name], *after[name]] for name in history}
     distance = history["misfit"][-1]
     if scorer is not None:
@@ -294,7 +263,7 @@ def train_by_lbfgs(
 
 def scalable(problem: Problem, settings: Settings) -> bool:
     """Whether penalties may still be rescaled: default ones, once; noisy tables get penalties of their own later."""
-    return settings.own_penalties and not settings.brief and not problem.stats.noisy and problem.scale == 1
+    return settings.own_penalties and not problem.stats.noisy and problem.scale == 1
 
 
 def rescaled(problem: Problem, now: Parameters, rows: tuple[np.ndarray, np.ndarray]) -> tuple[Problem, Parameters]:
@@ -323,88 +292,95 @@ def train_by_steps(
     problem: Problem, settings: Settings, begin: Start | None, held_out: Any = None
 ) -> tuple[LogLinearModel, Agreement | None, Problem]:
     """Steps on expected moments: persistent contrastive divergence where an engine samples them."""
-    stats, options = problem.stats, settings.options
-    state = start(stats)
+    state = start(problem.stats)
     if begin is not None:
-        state.parameters, state.mean = begin.parameters.copy(), begin.parameters.copy()
+        state.parameters = begin.parameters.copy()
     scorer = None if held_out is None else _scorer(problem, held_out)
     kept = Checkpoint(settings.checkpoint, key=settings.key, every=10, seconds=SECONDS)
-    how, first = step_options(problem, options), state.to_dict()
-    how = how if begin is None else replace(how, settled=WARM)
-
-    def attempt(state: TrainingState, how: StepOptions) -> tuple[LogLinearModel, Agreement | None, bool, Problem]:
-        with closing(_engine(problem, settings, begin.chains if begin else None)) as engine:
-            state, found, at = _until_tested(problem, settings, engine, how, state, kept, scorer)
-            return *_stepped(at, settings, engine, state, found, begin is None), at
-
-    model, found, farther, at = attempt(state, how)
-    for _ in range(BACK_OFF):
-        if not farther:
-            break
-        how = replace(how, step_mu=how.step_mu / 3, step_theta=how.step_theta / 3)
-        model, found, farther, at = attempt(TrainingState.from_dict(deepcopy(first)), how)
-    fit: Fit = model.fit  # type: ignore[assignment]
-    if not fit.converged:
-        distance, hint = fit.objective, _what_to_do(found, options.tol, farther)
-        early = f"moments are not tested in the first {how.settled - 1} steps; raise max_iter."
-        hint = early if fit.n_iter < how.settled and distance < options.tol else hint
-        warn_not_converged(fit.n_iter, distance, options.tol, hint, stacklevel=5)
-    return replace(model, fit=fit), found, at
+    with closing(_engine(problem, settings, begin.chains if begin else None, fewer=begin is None)) as engine:
+        state, tested, problem = _rounds(problem, settings, engine, state, kept, scorer)
+        agrees = enough(problem.stats, tested, settings.options.tol)
+        history = {k: np.array(v) for k, v in state.history.items()}
+        fit = Fit(objective=tested.misfit, n_iter=state.n_iter, converged=agrees, history=history)
+        model = _model(problem, state.mean, engine, fit)
+    if not agrees:
+        tol, n_steps = settings.options.tol, state.n_iter - state.begun
+        hint = missed(tested, tol)
+        if tol and n_steps < shortest_average(problem, settings):
+            hint = too_few_draws(problem.stats.n, settings.n_chains(problem.stats), n_steps, tol)
+        warn_not_converged(fit.n_iter, max(tested.misfit, tested.miss), tol, hint, 5, what="misfit")
+    return model, tested, problem
 
 
-def _until_tested(
-    problem: Problem,
-    settings: Settings,
-    engine: Any,
-    how: StepOptions,
-    state: TrainingState,
-    kept: Checkpoint,
-    scorer: Any,
-) -> tuple[TrainingState, Agreement | None, Problem]:
-    """Train, test the moments of what would be returned, and go on from there where they are off; the last test, and
-    the problem with the penalties that it ended with.
+def _rounds(
+    problem: Problem, settings: Settings, engine: Any, state: TrainingState, kept: Checkpoint, scorer: Any
+) -> tuple[TrainingState, Agreement, Problem]:
+    """Rounds of steps until their mean parameters agree with the tables; the last state, its test, and the problem with
+    the penalties that it ended with.
 
-    Chains lag behind parameters that move, so their mean may lie off the optimum: shorter steps lag less.
+    What is tested is what is returned: moments are sampled anew at the mean of all parameters since they settled.
+    Chains lag behind parameters that move, so the mean may lie off the optimum, and shorter steps lag less: steps like
+    1 / tests end at the optimum wherever they begin (Robbins and Monro 1951). Before, a round that ends farther away
+    than it began is taken back.
     """
-    stats, options, tests = problem.stats, settings.options, 0
+    stats, tol = problem.stats, settings.options.tol
+    state, how = _restored(engine, step_options(problem), state, kept)
     while True:
-        state, how = _run(stats, engine, how, state, kept, settings, options.max_iter, scorer)
-        problem = problem._replace(penalties=how.penalties, scale=how.scale)
-        if settings.brief or not state.agreed:
-            return state, None, problem
-        found = _tested(problem, settings, engine, state.mean, state.n_iter)
-        if enough(stats, found, options.tol) or state.n_iter >= options.max_iter:
-            if state.n_iter < options.max_iter and scalable(problem, settings):
-                rows = _chain_rows(stats, engine.named()["codes"])
-                problem, state.mean = rescaled(problem, state.mean, rows)
-            if problem.scale == how.scale:
-                return state, found, problem
-            how = replace(how, penalties=problem.penalties, scale=problem.scale)
-        state.agreed, state.parameters = 0, state.mean.copy()
-        tests += 1  # steps like 1 / tests, which end at the optimum wherever they begin (Robbins and Monro 1951)
-        shorter = {k: getattr(how, k) * tests / (tests + 1) for k in ("step_mu", "step_theta")}
-        how = replace(how, settled=state.n_iter + WARM, **shorter)
+        _run(stats, engine, how, state, kept, settings, _round_end(problem, settings, state), scorer)
+        misfits, last = state.history["misfit"], state.n_iter >= settings.options.max_iter
+        floor = _floor(problem, settings, engine, state.n_iter - state.round)  # rounds show no more than this
+        if state.settled or last:
+            engine.expand()
+            tested = _tested(problem, settings, engine, state.mean, state.n_iter)
+            agrees, scaled = enough(stats, tested, tol), problem.scale
+            if (agrees or last) and scalable(problem, settings):
+                problem, state.mean = rescaled(problem, state.mean, _chain_rows(stats, engine.named()["codes"]))
+                how = replace(how, penalties=problem.penalties, scale=problem.scale)
+                if last and problem.scale != scaled:
+                    tested = _tested(problem, settings, engine, state.mean, state.n_iter)
+            if last or (agrees and problem.scale == scaled):
+                kept.clear()
+                return state, tested, problem
+            state.tests += 1
+            how = shorter(how, state.tests / (state.tests + 1))
+            if problem.scale != scaled:
+                state.parameters, state.begun = state.mean.copy(), state.n_iter
+        elif misfits[-1] <= max(tol, floor):
+            state.settled, state.parameters, state.begun = True, state.mean.copy(), state.n_iter
+            engine.expand()
+        else:
+            if misfits[-1] > misfits[max(state.round - 1, 0)] + floor:
+                state.parameters, how = state.before.copy(), shorter(how, 0.5)
+            state.begun = state.n_iter
+        state.round, state.before = state.n_iter, state.parameters.copy()
 
 
-def _stepped(
-    problem: Problem, settings: Settings, engine: Any, state: TrainingState, found: Agreement | None, new: bool
-) -> tuple[LogLinearModel, Agreement | None, bool]:
-    """The model of a training state, its test, and whether it is farther from the tables than it began."""
-    stats, least = problem.stats, 0.0  # exact moments can equal the tables'
-    if problem.engine in SAMPLING:
-        least = sampling_error(stats, getattr(engine, "active", settings.n_chains(stats)))
-    away = new and moved_away(state.history["moment_error"], least)
-    agreed = state.agreed > 0 and not away and (found is None or enough(stats, found, settings.options.tol))
-    history = {k: np.array(v) for k, v in state.history.items()}
-    fit = Fit(objective=state.history["misfit"][-1], n_iter=state.n_iter, converged=agreed, history=history)
-    return _model(problem, state.mean, engine, fit), found, away
+def _round_end(problem: Problem, settings: Settings, state: TrainingState) -> int:
+    """Steps after which the round under way ends: half as many as all before once parameters have settled, and so many
+    at least that the mean can agree; the last round takes what is too short for another."""
+    most, end = settings.options.max_iter, state.round + min(ROUND, -(-settings.options.max_iter // 2))
+    if state.settled:
+        end = max(state.round + max(state.round // 2, 1), state.begun + shortest_average(problem, settings))
+    return end if 5 * end <= 4 * most or (not state.settled and end <= most) else most
 
 
-def _what_to_do(found: Agreement | None, tol: float, farther: bool) -> str | None:
-    """What a fit that did not converge asks of its user."""
-    if farther:
-        return "moments are farther off than they were at the start; lower step and step_mu."
-    return None if found is None else missed(found, tol)
+def _floor(problem: Problem, settings: Settings, engine: Any, n_steps: int) -> float:
+    """Monte Carlo error, in standard errors of the data, of so many independent draws of the chains that move."""
+    if problem.engine not in SAMPLING:
+        return 0.0
+    return float(np.sqrt(problem.stats.n / getattr(engine, "active", settings.n_chains(problem.stats)) / n_steps))
+
+
+def shortest_average(problem: Problem, settings: Settings) -> int:
+    """Steps over which independent draws of all chains would have a Monte Carlo error of `tol` standard errors."""
+    if problem.engine not in SAMPLING:
+        return 1
+    return int(np.ceil(problem.stats.n / settings.n_chains(problem.stats) / max(settings.options.tol, 1e-9) ** 2))
+
+
+def shorter(how: StepOptions, by: float) -> StepOptions:
+    """The same with shorter steps."""
+    return replace(how, step_mu=how.step_mu * by, step_theta=how.step_theta * by)
 
 
 def _tested(problem: Problem, settings: Settings, engine: Any, parameters: Parameters, n_iter: int) -> Agreement:
@@ -415,18 +391,6 @@ def _tested(problem: Problem, settings: Settings, engine: Any, parameters: Param
         pull = Moments(*(np.zeros_like(p) for p in pull))
     chains = settings.n_chains(stats) if problem.engine in SAMPLING else 0
     return agreement(stats, engine, parameters, pull, settings.options.tol, max(n_iter, 1), chains)
-
-
-def moved_away(errors: list[float], least: float = 0.0) -> bool:
-    """Whether moments ended up farther from the tables than they began: steps were too long.
-
-    least: what sampling alone makes of the error. The first sweep may happen to be closer, most of all where
-    attributes are nearly independent, as they are at the start.
-    """
-    return len(errors) > LATE and float(np.mean(errors[-LATE:])) > FARTHER * max(errors[0], least)
-
-
-TRAINERS = {"lbfgs": train_by_lbfgs, "steps": train_by_steps}
 
 
 def train_on_rows(
@@ -449,7 +413,7 @@ def _weighed(problem: Problem, settings: Settings, model: LogLinearModel, penalt
     plain, begin = penalties_for(stats, settings, penalty_theta, aware=False).sums, (now.theta, now.offsets)
     if settings.own_penalties:
         plain, begin = own_penalties(stats, codes, plain, begin)
-    theta, offsets, *_ = noisy_label_fit(stats, codes, plain, begin, settings.options.rescale)
+    theta, offsets, *_ = noisy_label_fit(stats, codes, plain, begin)
     kept = trained_share(stats, problem.engine in SAMPLING)
     both = zip((now.theta, now.offsets), (theta, offsets))
     mean = Parameters(now.mu, *(kept * trained + (1.0 - kept) * refitted for trained, refitted in both))
@@ -467,12 +431,13 @@ def _followed(
         stats, data=Moments(counts, stats.data.sums), noise=Moments(np.zeros_like(counts), stats.noise.sums)
     )
     near = problem._replace(stats=known, penalties=Moments(np.full_like(counts, FREE), problem.penalties.sums))
-    state = start(known)
-    state.parameters, state.mean = now.copy(), now.copy()
-    how = step_options(near, settings.options)
-    how = replace(how, step_theta=0.0, step_mu=how.step_mu / 2, decay=CALMING, tol=0.0, recent=1.0)
+    state, how, n = start(known), replace(step_options(near), step_theta=0.0), _n_follow(stats, settings)
+    state.parameters = now.copy()
     with closing(_engine(near, settings, model.chains, fewer=False)) as engine:
-        state, _ = _run(known, engine, how, state, Checkpoint(None, key=None), settings, _n_follow(stats, settings))
+        for end in (n // 2, n):
+            _run(known, engine, how, state, Checkpoint(None, key=None), settings, end)
+            state.begun = state.n_iter
+            how = shorter(how, 0.5)
         return replace(_model(problem, state.mean, engine), fit=model.fit)
 
 
@@ -507,6 +472,20 @@ def trained_share(stats: SufficientStatistics, sampled: bool) -> float:
     return HALF / float(np.clip(np.median(np.concatenate([ratio[:, at].ravel() for at in ones])), 1.0, 2.0))
 
 
+def _restored(
+    engine: Any, how: StepOptions, state: TrainingState, kept: Checkpoint
+) -> tuple[TrainingState, StepOptions]:
+    """The state and how steps are made, from where the checkpoint is; else as given."""
+    saved = kept.load()
+    if saved is None:
+        return state, how
+    state = TrainingState.from_dict(saved["state"])
+    how = replace(how, **saved["steps"])  # those of a training that had shorter steps, or was scaled
+    how = replace(how, penalties=Moments(how.penalties.counts, how.penalties.sums / how.scale))
+    engine.restore(saved["chains"], state.settled)
+    return state, how
+
+
 def _run(
     stats: SufficientStatistics,
     engine: Any,
@@ -514,34 +493,23 @@ def _run(
     state: TrainingState,
     kept: Checkpoint,
     settings: Settings,
-    max_iter: int,
+    until: int,
     scorer: Any = None,
-) -> tuple[TrainingState, StepOptions]:
-    """Train from `state`, or from where the checkpoint is; the state, and how steps were made."""
-    saved = kept.load()
-    if saved is not None:
-        state = TrainingState.from_dict(saved["state"])
-        how = replace(how, **saved["steps"])  # those of a training that had started again, or was scaled
-        how = replace(how, penalties=Moments(how.penalties.counts, how.penalties.sums / how.scale))
-        engine.restore(saved["chains"], state.agreed > 0)
-    run: Any = by_steps
-    if settings.on_device:
-        state = device_training.DeviceState.of(state, stats, how, engine)
-        run = partial(device_training.by_steps, max_iter=max_iter)
-    with Progress("MaxEntClassifier", total=max_iter, verbose=settings.verbose) as progress:
+) -> None:
+    """Go on from `state`, in place, until so many steps are made."""
+    with Progress("MaxEntClassifier", total=settings.options.max_iter, verbose=settings.verbose) as progress:
         progress.step(state.n_iter)
 
-        def after(now: TrainingState) -> bool:
+        def after(now: TrainingState) -> None:
             progress.step(misfit=now.history["misfit"][-1])
             if kept.due(now.n_iter):
-                steps = {k: getattr(how, k) for k in ("step_mu", "step_theta", "settled", "scale")}
+                steps = {k: getattr(how, k) for k in ("step_mu", "step_theta", "scale")}
                 kept.save({"state": now.to_dict(), "chains": engine.state(), "steps": steps})
-            return now.n_iter >= max_iter
 
-        if state.n_iter < max_iter:
-            run(stats, engine, how, state, after, scorer)
-    kept.clear()
-    return state, how
+        if settings.on_device:
+            device_training.by_steps(stats, engine, how, state, until, after, scorer)
+        else:
+            by_steps(stats, engine, how, state, until, after, scorer)
 
 
 def _model(problem: Problem, parameters: Parameters, engine: Any = None, fit: Fit | None = None) -> LogLinearModel:
@@ -553,23 +521,12 @@ def _model(problem: Problem, parameters: Parameters, engine: Any = None, fit: Fi
     return LogLinearModel(problem.schema, stats.layout, parameters, stats.n, problem.engine, chains, blocks, fit)
 
 
-def step_options(problem: Problem, options: SolverOptions) -> StepOptions:
-    """How steps are made, with the default sizes of steps."""
+def step_options(problem: Problem) -> StepOptions:
+    """How steps are made: of theta at most 1 over the number of tables, as no step is too long then."""
     lay = problem.stats.layout
-    n = lay.n_terms
     # Hessian of mu over its diagonal, attributes independent: the tables that have a level's main effect
     sharing = max(sum(a in term for term in lay.terms) for a in range(len(lay.levels)))
-    return StepOptions(
-        problem.penalties,
-        rescale=options.rescale,
-        step_theta=1.0 / n if options.step is None else float(checks.positive(options.step, "step")),
-        step_mu=min(MU_PACE / n, 1.0 / sharing)
-        if options.step_mu is None
-        else float(checks.positive(options.step_mu, "step_mu")),
-        decay=float(options.decay),
-        average=options.average,
-        tol=options.tol,
-    )
+    return StepOptions(problem.penalties, 1.0 / lay.n_terms, min(MU_PACE / lay.n_terms, 1.0 / sharing))
 
 
 def _engine(problem: Problem, settings: Settings, before: dict | None, fewer: bool = True) -> Any:
@@ -583,23 +540,14 @@ def _engine(problem: Problem, settings: Settings, before: dict | None, fewer: bo
     chains.labels[:] = rng.choice(len(stats.shares), size=n, p=stats.shares)
     if before is not None and len(before["labels"]) >= n:
         chains.codes[:], chains.labels[:] = before["codes"][:n], before["labels"][:n]
-    options = settings.options
-    active = min(n, max(n // FEWER, FEW_CHAINS)) if fewer and not settings.brief else n
-    blocks = _named_blocks(problem.schema, options.blocks) if options.blocks != "auto" else engines.strong_pairs(stats)
+    active = min(n, max(n // FEWER, FEW_CHAINS)) if fewer else n
+    blocks = engines.strong_pairs(stats)
     if settings.on_device:
         seed = int(rng.integers(0, 2**62))
-        return device_training.DeviceGibbs(stats, chains, blocks, settings.device, options.marginalise, seed)
+        return device_training.DeviceGibbs(stats, chains, blocks, settings.device, seed)
     if problem.engine == "spark":
-        return on_spark.SparkGibbs(stats, chains, blocks, options.master, options.marginalise, active)
-    return engines.Gibbs(stats, chains, blocks, n_threads(settings.n_jobs), options.marginalise, active)
-
-
-def _named_blocks(schema: Schema, given: Any) -> tuple[tuple[int, int], ...]:
-    pairs = [tuple(sorted(schema.domain.axes(checks.listing(p, "A block")))) for p in checks.listing(given, "blocks")]
-    members = [a for p in pairs for a in p]
-    if any(len(p) != 2 for p in pairs) or len(set(members)) < len(members):
-        raise DataError("blocks must be pairs of attributes, each attribute in one block.")
-    return tuple(pairs)  # type: ignore[return-value]
+        return on_spark.SparkGibbs(stats, chains, blocks, settings.options.master, active)
+    return engines.Gibbs(stats, chains, blocks, n_threads(settings.n_jobs), active)
 
 
 def _scorer(problem: Problem, held_out: Any) -> Any:

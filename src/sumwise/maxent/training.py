@@ -20,49 +20,48 @@ from sumwise.maxent.kernels.contrastive import (
 )
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
 
-MEMORY = 0.9  # of the running mean of the moments, in the test of convergence
-SETTLED, WARM = 99, 39  # no test before this many steps; from where an earlier fit ended
-AVERAGED = 0.5  # steps made besides, as a share of those until moments agree, to average out the error of sampled ones
-RECENT = 8.0  # late iterates weigh like t ** RECENT in their average
+MEMORY = 0.9  # of the running mean of the moments that steps are scaled by: of ten sweeps, while cells still empty fast
 
 
 @dataclass(frozen=True)
 class StepOptions:
-    """How a step is made; see `MaxEntClassifier` for the meaning."""
+    """How a step is made: the penalties, the lengths of steps, and the scale of effects that the penalties assume."""
 
     penalties: Moments
     step_theta: float
     step_mu: float
-    rescale: bool = True
-    decay: float = 0.0
-    average: bool = True
-    tol: float = 0.1
-    settled: int = SETTLED
-    recent: float = RECENT
-    scale: float = 1.0  # of the effects that the penalties assume
+    scale: float = 1.0
 
 
 @dataclass
 class TrainingState:
-    """State of a training under way: enough to go on from, to the same bits."""
+    """State of a training under way: enough to go on from, to the same bits.
+
+    Training goes round by round. `mean`, of parameters, and `running`, of the gradient by half of the chains, are means
+    over the steps after the first `begun`; `usual`, of the model's moments, is one of recent steps. `settled`: whether
+    parameters have stopped moving, so that all chains move and the mean is over all steps since; `tests`: how often it
+    has been tested. A round began after `round` steps, at the parameters `before`.
+    """
 
     parameters: Parameters
     mean: Parameters
-    running: list[Moments]  # means of the gradient over recent steps, by half
-    usual: Moments  # mean of the model's moments over recent steps, before this one
+    running: list[Moments]
+    usual: Moments
+    before: Parameters
     n_iter: int = 0
-    agreed: int = 0  # steps after which moments agreed; 0 before
+    begun: int = 0
+    round: int = 0
+    settled: bool = False
+    tests: int = 0
     history: dict[str, list[float]] = field(default_factory=lambda: {"misfit": [], "moment_error": [], "held_out": []})
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain arrays and numbers, for a checkpoint."""
         return {
-            "parameters": list(self.parameters.copy()),
-            "mean": list(self.mean.copy()),
+            **{name: list(getattr(self, name).copy()) for name in ("parameters", "mean", "before")},
             "running": [list(m) for m in self.running],
             "usual": list(self.usual),
-            "n_iter": self.n_iter,
-            "agreed": self.agreed,
+            **{name: getattr(self, name) for name in ("n_iter", "begun", "round", "settled", "tests")},
             "history": {k: np.array(v) for k, v in self.history.items()},
         }
 
@@ -70,14 +69,17 @@ class TrainingState:
     def from_dict(cls, kept: dict[str, Any]) -> TrainingState:
         """Return the state that `to_dict` was called on."""
         return cls(
-            Parameters(*kept["parameters"]),
-            Parameters(*kept["mean"]),
-            [Moments(*m) for m in kept["running"]],
-            Moments(*kept["usual"]),
-            kept["n_iter"],
-            kept.get("agreed", 0),
-            {k: list(v) for k, v in kept["history"].items()},
+            **{name: Parameters(*kept[name]) for name in ("parameters", "mean", "before")},
+            running=[Moments(*m) for m in kept["running"]],
+            usual=Moments(*kept["usual"]),
+            **{name: kept[name] for name in ("n_iter", "begun", "round", "settled", "tests")},
+            history={k: list(v) for k, v in kept["history"].items()},
         )
+
+    @property
+    def weight(self) -> float:
+        """Weight of the next step in the means."""
+        return 1.0 / (self.n_iter + 1 - self.begun)
 
 
 def start(stats: SufficientStatistics) -> TrainingState:
@@ -92,9 +94,8 @@ def start(stats: SufficientStatistics) -> TrainingState:
     log_shares = np.log(stats.shares)
     parameters = Parameters(mu, np.zeros((n_scores, lay.n_params)), log_shares - log_shares[0])
     zero = Moments(np.zeros(lay.n_params), np.zeros((n_scores, lay.n_params)))
-    return TrainingState(
-        parameters, parameters.copy(), [zero, zero], Moments(*(np.maximum(m, 0.0) for m in stats.data))
-    )
+    usual = Moments(*(np.maximum(m, 0.0) for m in stats.data))
+    return TrainingState(parameters, parameters.copy(), [zero, zero], usual, parameters.copy())
 
 
 def by_steps(
@@ -102,41 +103,25 @@ def by_steps(
     engine: Gibbs | ExactMoments,
     options: StepOptions,
     state: TrainingState,
-    after: Callable[[TrainingState], bool],
+    until: int,
+    after: Callable[[TrainingState], None],
     held_out: Callable[[Parameters], float] | None = None,
-) -> bool:
-    """Go on from `state` until the moments agree or `after(state)` says stop; return whether they agree."""
-    while True:
+) -> None:
+    """Go on from `state` until `until` steps are made, with `after(state)` after each."""
+    while state.n_iter < until:
         halves = engine.moments(state.parameters)
         model = Moments(*(0.5 * (a + b) for a, b in zip(*halves)))
-        pull = penalty_gradient(stats, state.parameters, options.penalties)
-        grads = [_gradient(stats, half, pull, options.rescale) for half in halves]
-        gradient = _gradient(stats, model, pull, options.rescale)
-        _move(stats, options, state, gradient)
-        _move_offsets(stats, state.parameters.offsets, model, options.step_theta / (1.0 + options.decay * state.n_iter))
-        _remember(options, state, model)
-        keep = MEMORY if state.n_iter > 1 else 0.0
-        state.running = [
-            Moments(*(keep * r + (1 - keep) * g for r, g in zip(old, new))) for old, new in zip(state.running, grads)
-        ]
-        distance = observed_misfit(stats, *state.running)
-        state.history["misfit"].append(distance)
+        pull = step_pull(stats, state.parameters, options.penalties)
+        grads = [_gradient(stats, half, pull) for half in halves]
+        _move(stats, options, state, _gradient(stats, model, pull))
+        _move_offsets(stats, state.parameters.offsets, model, options.step_theta)
+        _remember(state, model, grads)
+        state.history["misfit"].append(observed_misfit(stats, *state.running))
         state.history["moment_error"].append(moment_error(stats, model))
         state.history["held_out"].append(float("nan") if held_out is None else held_out(state.mean))
         if not np.isfinite(state.parameters.theta).all():
-            raise DataError(f"Training diverged after {state.n_iter} steps.", hint="lower step, or raise penalty_mu.")
-        enough = check_agreement(state, distance, options, engine.sampled)
-        if after(state) or enough:
-            return state.agreed > 0
-        if state.agreed == state.n_iter:
-            engine.expand()
-
-
-def check_agreement(state: TrainingState, distance: float, options: StepOptions, sampled: bool = True) -> bool:
-    """Note whether moments agree after this step; return whether as many steps are made as are wanted."""
-    if distance < options.tol and state.n_iter >= options.settled and not state.agreed:
-        state.agreed = state.n_iter
-    return 0 < (1 + AVERAGED * sampled) * state.agreed <= state.n_iter
+            raise DataError(f"Training diverged after {state.n_iter} steps.", hint="raise the penalties.")
+        after(state)
 
 
 def observed_misfit(stats: SufficientStatistics, first: Moments, second: Moments) -> float:
@@ -154,12 +139,6 @@ def moment_error(stats: SufficientStatistics, model: Moments) -> float:
     return _mean_of_cliques(stats, np.abs(model.counts - stats.data.counts) / stats.n)
 
 
-def sampling_error(stats: SufficientStatistics, n_chains: float) -> float:
-    """What `moment_error` is on average where the model is right: chains, and individuals, are drawn."""
-    shares = np.clip(stats.data.counts / stats.n, 0.0, 1.0)
-    return _mean_of_cliques(stats, np.sqrt(2 / np.pi * shares * (1 - shares) * (1 / n_chains + 1 / stats.n)))
-
-
 def _mean_of_cliques(stats: SufficientStatistics, off: np.ndarray) -> float:
     """Mean over cliques of the sum over their cells; bare cliques have none."""
     lay = stats.layout
@@ -170,19 +149,26 @@ def _mean_of_cliques(stats: SufficientStatistics, off: np.ndarray) -> float:
 
 
 def penalty_gradient(stats: SufficientStatistics, parameters: Parameters, penalties: Moments) -> Moments:
-    """Gradient of the penalties."""
-    return Moments(*(2 * p * off for p, off in zip(penalties, _off_centre(stats, parameters))))
+    """Gradient of the penalties: penalty_mu on what features do in all classes together, penalty_theta on theta.
+
+    With two classes the features' own parameters are mu + rate * theta, whichever class is the first.
+    """
+    pull = step_pull(stats, parameters, penalties)
+    return pull if len(pull.sums) > 1 else Moments(pull.counts, pull.sums + stats.shares[1] * pull.counts)
 
 
-def _off_centre(stats: SufficientStatistics, parameters: Parameters) -> Moments:
-    """How far parameters are from where penalties pull them."""
-    if stats.centre is None:
-        return Moments(parameters.mu, parameters.theta)
-    return Moments(parameters.mu - stats.centre.counts, parameters.theta - stats.centre.sums)
+def step_pull(stats: SufficientStatistics, parameters: Parameters, penalties: Moments) -> Moments:
+    """The same where label sums are compared per count: what mu pulls at a count, it pulls at the label sum alike."""
+    return Moments(2 * penalties.counts * common_mu(stats, parameters), 2 * penalties.sums * parameters.theta)
 
 
-def _gradient(stats: SufficientStatistics, model: Moments, pull: Moments, rescale: bool) -> Moments:
-    raw = gradients(stats.data, model, rescale)
+def common_mu(stats: SufficientStatistics, parameters: Parameters) -> np.ndarray:
+    """What penalty_mu is on (P,): of two classes their mean parameters, weighted by the shares."""
+    return parameters.mu + stats.shares[1] * parameters.theta[0] if len(parameters.theta) == 1 else parameters.mu
+
+
+def _gradient(stats: SufficientStatistics, model: Moments, pull: Moments) -> Moments:
+    raw = gradients(stats.data, model, rescale=True)
     return Moments(raw.counts * stats.seen.counts + pull.counts, raw.sums * stats.seen.sums + pull.sums)
 
 
@@ -192,24 +178,21 @@ def _move(stats: SufficientStatistics, options: StepOptions, state: TrainingStat
     The curvature comes from earlier sweeps: that of this sweep shares its error with the gradient, and their
     quotient would be off on average, most in rare cells.
     """
-    size = 1.0 / (1.0 + options.decay * state.n_iter)
     pace = Moments(options.step_mu, options.step_theta)  # type: ignore[arg-type]
     direction = steps(gradient, stats.data, state.usual, options.penalties, pace)
-    state.parameters.mu[:] -= size * direction.counts
-    state.parameters.theta[:] -= size * direction.sums
+    state.parameters.mu[:] -= direction.counts
+    state.parameters.theta[:] -= direction.sums
 
 
-def _remember(options: StepOptions, state: TrainingState, model: Moments) -> None:
-    """Count the step, and update the means of late iterates and of the moments."""
+def _remember(state: TrainingState, model: Moments, grads: list[Moments]) -> None:
+    """Update the means, and count the step."""
+    share = state.weight
     state.n_iter += 1
-    share = weight_of_last(state.n_iter, state.agreed, options.recent) if options.average else 1.0
     state.mean = Parameters(*(m + share * (now - m) for m, now in zip(state.mean, state.parameters)))
     state.usual = Moments(*(MEMORY * u + (1 - MEMORY) * m for u, m in zip(state.usual, model)))
-
-
-def weight_of_last(n_iter: int, agreed: int, recent: float = RECENT) -> float:
-    """Weight of the last iterate in the mean: of all since moments agreed alike, before that mostly of late ones."""
-    return 1.0 / (n_iter - agreed) if agreed else (recent + 1) / (recent + n_iter)
+    state.running = [
+        Moments(*(r + share * (g - r) for r, g in zip(old, new))) for old, new in zip(state.running, grads)
+    ]
 
 
 def _move_offsets(stats: SufficientStatistics, offsets: np.ndarray, model: Moments, size: float) -> None:
@@ -241,7 +224,7 @@ def by_lbfgs(
         now = unpack(x)
         model, log_z = engine.with_normaliser(now)
         value = n * log_z - data.counts @ now.mu - np.sum(data.sums * now.theta) - n * stats.shares @ now.offsets
-        value += sum(np.sum(p * off**2) for p, off in zip(penalties, _off_centre(stats, now)))
+        value += np.sum(penalties.counts * common_mu(stats, now) ** 2) + np.sum(penalties.sums * now.theta**2)
         pull = penalty_gradient(stats, now, penalties)
         mu = (model.counts - data.counts) * seen.counts + pull.counts
         theta = (model.sums - data.sums) * seen.sums + pull.sums

@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 
 
 class Problem(NamedTuple):
-    """What a step compares the model with: data, seen, penalty and error (1 + C, P), shares (K,), population n.
-
-    centre (1 + C, P): where penalties pull to; zero if None.
-    """
+    """What a step compares the model with: data, seen, penalty and error (1 + C, P), shares (K,), population n."""
 
     layout: Layout
     data: Tensor
@@ -28,19 +25,15 @@ class Problem(NamedTuple):
     error: Tensor
     shares: Tensor
     n: float
-    centre: Tensor | None = None
 
 
 class Pace(NamedTuple):
-    """How long steps are; `keep` and `late` as in training's running means."""
+    """How long steps are; the weight of the next step in the means of its round, and memory of the usual moments."""
 
     step_mu: float
     step_theta: float
-    size: float
-    rescale: bool
+    weight: float
     keep: float
-    first: bool
-    share: float
 
 
 class State:
@@ -85,12 +78,11 @@ def inner_terms(lay: Layout) -> list[tuple[int, int, tuple[int, ...]]]:
     return found
 
 
-def gradient(problem: Problem, model: Tensor, pull: Tensor, rescale: bool) -> Tensor:
-    """Model minus data plus the penalty's pull; label sums per count where `rescale` (see `contrastive.gradients`)."""
+def gradient(problem: Problem, model: Tensor, pull: Tensor) -> Tensor:
+    """Model minus data plus the penalty's pull; label sums per count (see `contrastive.gradients`)."""
     out = model - problem.data
-    if rescale:
-        ratio = (problem.data[0].clamp(min=0.0) + 1.0) / (model[0] + 1.0)
-        out[1:] = model[1:] * ratio.clamp(max=1.0) - problem.data[1:] * ratio.reciprocal().clamp(max=1.0)
+    ratio = (problem.data[0].clamp(min=0.0) + 1.0) / (model[0] + 1.0)
+    out[1:] = model[1:] * ratio.clamp(max=1.0) - problem.data[1:] * ratio.reciprocal().clamp(max=1.0)
     return out.mul_(problem.seen).add_(pull)
 
 
@@ -103,15 +95,16 @@ def take_step(problem: Problem, state: State, halves: list[tuple[Tensor, Tensor,
     lay = problem.layout
     moments = [project(lay, torch.cat([counts[None], sums])).mul_(problem.n / m) for counts, sums, m in halves]
     model = (moments[0] + moments[1]).mul_(0.5)
-    off = state.params if problem.centre is None else state.params - problem.centre
-    pull = (2.0 * problem.penalty).mul_(off)
-    _move(problem, state, gradient(problem, model, pull, pace.rescale), pace)
-    _move_offsets(problem, state.offsets, model, pace.step_theta * pace.size)
-    state.mean.lerp_(state.params, pace.share)
-    state.mean_offsets.lerp_(state.offsets, pace.share)
+    pull = (2.0 * problem.penalty).mul_(state.params)
+    if len(state.params) == 2:  # of two classes, penalty_mu is on mu + rate * theta
+        pull[0].add_(problem.penalty[0] * state.params[1], alpha=2.0 * float(problem.shares[1]))
+    _move(problem, state, gradient(problem, model, pull), pace)
+    _move_offsets(problem, state.offsets, model, pace.step_theta)
+    state.mean.lerp_(state.params, pace.weight)
+    state.mean_offsets.lerp_(state.offsets, pace.weight)
     state.usual.lerp_(model, 1.0 - pace.keep)
     for running, half in zip(state.running, moments):
-        running.lerp_(gradient(problem, half, pull, pace.rescale), 1.0 if pace.first else 1.0 - pace.keep)
+        running.lerp_(gradient(problem, half, pull), pace.weight)
     product = (state.running[0] * state.running[1]).div_(problem.error)
     distance = 0.5 * (product[0].mean() + product[1:].mean())
     n_cells = lay.n_cells
@@ -123,7 +116,7 @@ def _move(problem: Problem, state: State, slope: Tensor, pace: Pace) -> None:
     counts = (problem.data.clamp(min=0.0) + state.usual).mul_(0.5)
     each = (pace.step_mu, *[pace.step_theta] * (len(slope) - 1))
     for row, now, count, penalty, step in zip(slope, state.params, counts, problem.penalty, each):
-        now.sub_(row / count.add_(penalty, alpha=2.0 * step).clamp_(min=1e-9), alpha=pace.size * step)
+        now.sub_(row / count.add_(penalty, alpha=2.0 * step).clamp_(min=1e-9), alpha=step)
 
 
 def _move_offsets(problem: Problem, offsets: Tensor, model: Tensor, size: float) -> None:

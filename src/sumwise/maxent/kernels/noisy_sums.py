@@ -40,15 +40,14 @@ def fit_noisy_sums(
     penalty: np.ndarray,
     begin: tuple[np.ndarray, np.ndarray] | None = None,
     max_iter: int = 150,
-    centre: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray, float, int, bool]:
-    """Minimise half the sum of (expected - observed)^2 / (noise + sampling variance), plus penalty (theta - centre)^2.
+    """Minimise half the sum of (expected - observed)^2 / (noise + sampling variance), plus penalty theta^2.
 
     The gradient weighs residuals by how the sums answer to theta. Where noise is large this is the likelihood of the
     sums; dividing each cell's residual by its own variance alone would forget that cells answer together.
 
     design (m, P) indicators of rows without labels; weights (m,): individuals that a row stands for; penalty (C, P);
-    begin: (theta, offsets) to start from; centre (C, P), of zeros if None. Returns theta (C, P), offsets (K,), the
+    begin: (theta, offsets) to start from. Returns theta (C, P), offsets (K,), the
     loss, the number of iterations, and whether it ended by itself.
     """
     shape, weight = observed.sums.shape, weights[:, None]
@@ -59,7 +58,6 @@ def fit_noisy_sums(
     trust = 1.0 / (observed.variance + sampled)
     goal, whole = observed.centred(observed.sums), 1.0 / (observed.n * observed.shares[kept])
     pace = 1.0 / np.sqrt(2 * penalty + sampled**2 * trust)
-    centre = np.zeros(shape) if centre is None else centre
 
     def loss(x: np.ndarray) -> tuple[float, np.ndarray]:
         theta, offsets = x[: pace.size].reshape(shape) * pace, x[pace.size :]
@@ -69,10 +67,10 @@ def fit_noisy_sums(
         p = np.exp(score - log_sum(score, axis=1)[:, None])[:, kept]
         off = observed.centred(observed.ratio * (turned @ (weight * p)).T) - goal
         total = (weight * p).sum(axis=0) - observed.n * observed.shares[kept]
-        value = 0.5 * np.sum(trust * off**2) + 0.5 * np.sum(whole * total**2) + np.sum(penalty * (theta - centre) ** 2)
+        value = 0.5 * np.sum(trust * off**2) + 0.5 * np.sum(whole * total**2) + np.sum(penalty * theta**2)
         pull = design @ (observed.ratio * observed.centred(trust * off)).T + whole * total
         pull = weight * p * (pull - np.sum(p * pull, axis=1, keepdims=True))
-        gradient = (turned @ pull).T + 2 * penalty * (theta - centre)
+        gradient = (turned @ pull).T + 2 * penalty * theta
         return value, np.concatenate([(gradient * pace).ravel(), pull.sum(axis=0)])
 
     if begin is None:

@@ -32,12 +32,10 @@ class MaxEnt(TablesReading, Study):
 
     def train(self, estimator: Any) -> Any:
         """Fit to the tables; long training keeps its state with the steps of the run."""
-        own = "checkpoint" in estimator.get_params(deep=False)
-        if own:
-            estimator.set_params(checkpoint=self.work.path(f"fit {type(estimator).__name__}"))
-        estimator.fit(self.tables)
-        if own:
-            estimator.set_params(checkpoint=None)  # of this run, not of the model
+        inner = {}
+        if "options" in estimator.get_params(deep=False):
+            inner["checkpoint"] = self.work.path(f"fit {type(estimator).__name__}")
+        estimator.fit(self.tables, **inner)
         return estimator
 
     # --- out
