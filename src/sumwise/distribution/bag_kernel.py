@@ -11,7 +11,7 @@ from scipy.spatial.distance import cdist
 
 from sumwise import checks
 from sumwise.bags import Bags
-from sumwise.distribution.columns import Columns, check_bags
+from sumwise.distribution.columns import ROUNDING, Columns, check_bags
 from sumwise.distribution.embedding import Embedding, fresh
 from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.kernels.quantiles import squared_distances
@@ -178,6 +178,7 @@ class BagKernel(Estimator):
             distances = distances.mean(axis=0)[None]
         above = np.triu_indices(len(some), 1)
         medians = np.array([np.median(d[above]) for d in distances])
+        medians[medians <= ROUNDING * distances.max(axis=(1, 2))] = 0.0  # most bags agree in this part
         if not (medians > 0).any():
             raise DataError(
                 "The median distance between bags is 0: most bags are the same.",
