@@ -4,7 +4,8 @@
     python docs/write_book.py --check    # exit 1 if a page is out of date
 
 A TOML file is a page: `title`, `intro`, and per table or figure an `[[item]]` with `what`, `shows`, `command`, and
-- `rows`: a table, the first row its head. A cell ``@file.json path format`` is a value of the committed results;
+- `rows`: a table, the first row its head. A cell ``@file.json path format`` is a value of the committed results
+  (``part/method=dual&weights=5.0/steps`` names a record by its values);
 - `each`: ``file.json path``, a list of records, with `columns` = {heading = "key format"}, or all their keys;
 - `bars`: labels and cells, `draw`: a key of every record, drawn as bars;
 - `dots`: the same by group, a dot for each series: keys of groups, of series and of the value, or ``bars``;
@@ -56,12 +57,16 @@ def results(file: str):
 
 
 def value_at(file: str, path: str):
-    """A value by keys and positions separated by slashes."""
+    """A value by keys and positions separated by slashes; ``k=v&l=w`` is the one record with these values."""
     value, keys = results(file), [part for part in path.split("/") if part]
     if keys and keys[0] not in value:
         raise MissingResult(f"{file} {keys[0]}")  # a part that was not run; a wrong path within one is an error
     for key in keys:
-        value = value[int(key)] if isinstance(value, list) else value[key]
+        if isinstance(value, list) and "=" in key:
+            wanted = dict(part.split("=") for part in key.split("&"))
+            (value,) = (r for r in value if all(str(r.get(k)) == v for k, v in wanted.items()))
+        else:
+            value = value[int(key)] if isinstance(value, list) else value[key]
     return value
 
 
@@ -244,7 +249,12 @@ def provenance(item: dict, name: str, path: str) -> str:
 
 
 def source_of(item: dict) -> tuple[str, str] | None:
-    """The file and the part of it that an item is made from: `source`, or where its records or first cell come from."""
+    """The file and the part of it that an item is made from: `source`, or where its records or first cell come from.
+
+    None of a table whose cells come from the results of many pages (``source = "pages"``).
+    """
+    if item.get("source") == "pages":
+        return None
     cells = [c[1:].rpartition(" ")[0] for row in item.get("rows", []) for c in row if str(c).startswith("@")]
     given = [item.get(key, "") for key in ("source", "each")]
     given.sort(key=lambda where: not where.partition(" ")[2])  # one that names a part comes before a file alone

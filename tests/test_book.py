@@ -47,6 +47,22 @@ def test_every_table_and_figure_of_the_papers_has_a_counterpart():
         assert {covered for item in items for covered in item.get("covers", [])} == wanted
 
 
+def test_what_is_listed_as_worse_is_worse():
+    """Each figure on the page of what is worse, against the paper's: lower where a high one is better."""
+    (rows,) = (i["rows"] for i in tomllib.loads((write_book.BOOK / "worse.toml").read_text("utf-8"))["item"][:1])
+    for _, what, paper, ours, _ in rows[1:]:
+        printed = re.fullmatch(r"(?:below )?([\d.]+)", paper)
+        if printed:
+            better_high = -1 if what.startswith(("NLLH", "explained")) else 1
+            assert better_high * (write_book.number(ours) - float(printed[1])) > 0, what
+
+
+def test_a_record_is_named_by_its_values(made):
+    assert write_book.value_at("a.json", "curve/n=10&by=a/e") == 1
+    with pytest.raises(ValueError, match="unpack"):
+        write_book.value_at("a.json", "curve/by=a/e")
+
+
 def test_commands_name_scripts_that_exist():
     commands = [
         line.split()[2] for text in write_book.pages().values() for line in text.splitlines() if line[:9] == "$ python "

@@ -18,7 +18,7 @@ BOOK = ROOT / "docs" / "book"
 PAGE = tomllib.loads((BOOK / "items.toml").read_text("utf-8"))
 SETUP = PAGE["intro"].partition("```python\n")[2].partition("```")[0]
 sys.path.insert(0, str(ROOT / "docs"))
-from write_book import STATUS, statuses  # noqa: E402
+from write_book import STATUS, source_of, statuses  # noqa: E402
 
 
 def rows(head):
@@ -30,6 +30,7 @@ def rows(head):
     ]
 
 
+DRAWN = "Figures 3.1 to 3.3: tomography"  # by a page of the gallery, which a test runs
 PAGE_NUMBER = re.compile(r"\((\d{3})\.md\)")
 METHODS, SHOWN = rows("section"), rows("item")
 
@@ -61,7 +62,7 @@ def test_every_status_is_known_and_says_why():
     every = [row[5] for row in METHODS] + [row[4] for row in SHOWN]
     assert {status.partition(":")[0] for status in every} <= set(STATUS)
     assert all(status in ("works", "nothing to compute") or len(status.partition(": ")[2]) > 10 for status in every)
-    assert len(every) >= 234  # as many as an audit of the papers listed
+    assert len(every) >= 281  # as many as an audit of the papers listed
     assert sorted(every) == sorted(status for *_, status in statuses(PAGE))
 
 
@@ -73,8 +74,8 @@ def test_every_table_and_figure_is_listed_with_the_page_that_shows_it_and_its_co
         for _, what, heading, command, status in listed:
             assert heading in heads, (what, heading)
             assert command == "its command", heading  # which write_book.py looks up
-            drawn = {"command", "rows", "note"} & set(heads[heading])  # computed, typed in, or drawn by the gallery
-            assert status == "nothing to compute" or drawn, heading
+            if status.partition(":")[0] in ("works", "differs", "partly") and heading not in DRAWN:
+                assert source_of(heads[heading]), heading  # committed results, which the page is written from
         for item in pages:
             for covered in item.get("covers", []):
                 under = [row for row in listed if row[2] == item["what"]]

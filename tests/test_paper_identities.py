@@ -5,7 +5,7 @@ tests/test_paper_formulas.py derives the steps of the algorithms; here are defin
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
@@ -207,6 +207,28 @@ def test_bounds_are_the_least_and_largest_share_that_both_totals_allow():
 
 
 # 000, 001: entropies and stationary points of the relaxed problem.
+
+
+def test_tables_of_edges_are_independent_given_the_node_between_them():
+    """The hyper Markov property (000, 2.1.2.3), over all tables of three people on a chain of three variables."""
+    domain, edges = Domain({"a": 2, "b": 2, "c": 2}), [("a", "b"), ("b", "c")]
+    logs = dict(zip(edges, np.random.default_rng(5).normal(size=(2, 2, 2))))
+    model = collective.TreeModel(domain, edges, logs)
+    people = [np.bincount(k, minlength=4).reshape(2, 2) for k in combinations_with_replacement(range(4), 3)]
+    chance = {}
+    for one, two in product(people, repeat=2):
+        if (one.sum(axis=0) == two.sum(axis=1)).all():
+            nodes = {"a": one.sum(axis=1), "b": one.sum(axis=0), "c": two.sum(axis=0)}
+            found = model.log_probability(collective.Counts(nodes, dict(zip(edges, (one, two))), 3.0))
+            chance[tuple(nodes["b"]), tuple(one.ravel()), tuple(two.ravel())] = np.exp(found)
+    assert sum(chance.values()) == pytest.approx(1.0)
+    for given in {key[0] for key in chance}:
+        part = {key[1:]: value for key, value in chance.items() if key[0] == given}
+        whole = sum(part.values())
+        first = {a: sum(v for (x, _), v in part.items() if x == a) / whole for a, _ in part}
+        second = {b: sum(v for (_, x), v in part.items() if x == b) / whole for _, b in part}
+        for (a, b), value in part.items():
+            assert value / whole == pytest.approx(first[a] * second[b], abs=1e-12)
 
 
 def test_no_feasible_direction_lowers_the_objective_of_most_likely_counts():
