@@ -3,6 +3,7 @@
     python benchmarks/proportions.py                 # everything (about 15 minutes on two cores)
     python benchmarks/proportions.py kernels adult   # some: kernels, multiclass, large, adult, adult-logs, franco, puma
     python benchmarks/proportions.py adult --seeds 1 --sizes 100 1000
+    python benchmarks/proportions.py franco --some hard --first 4 --seeds 2 --out part.json; ... --merge part.json
 
 CPU seconds (both threads together) after compilation. Prints tables and writes benchmarks/results/proportions.json.
 Adult, franco and puma need the public data sets (see `sumwise datasets`); they are skipped, with a line, where absent.
@@ -287,13 +288,12 @@ def adult_logs(seeds, sizes=(10, 100, 1000)):
     return adult(seeds, sizes, adult_people_logs, "adult-logs")
 
 
-def franco(seeds, some=()):
+def franco(seeds, some=(), first=0):
     """Accuracy on published bag assignments of Adult, beside the best published run of each method; some of them, or
-    all, beside those that were run before."""
+    all."""
     from sumwise import datasets
 
     published = datasets.franco_published()
-    before = json.loads(RESULTS.read_text()).get("franco", []) if RESULTS.exists() else []
     rows = []
     for name in datasets.franco_variants():
         short = name.split("-global")[0]
@@ -306,19 +306,32 @@ def franco(seeds, some=()):
             continue
         data = datasets.franco(name)
         scores = []
-        for seed in range(seeds):
+        for seed in range(first, first + seeds):
             mask = np.random.default_rng(seed).random(data.bags.n_rows) < 0.75
             counts = np.bincount(data.bags.bag_index[mask], data.labels[mask], minlength=len(data.bags))
             clf = CardinalityClassifier(tol=1e-3).fit(data.bags.subset(mask), counts)
             scores.append(np.mean(clf.predict(data.bags.values[~mask]) == data.labels[~mask]))
         theirs = published[published["dataset"] == f"adult-{name}"].groupby("model")["accuracy_test"].mean()
-        found = {"variant": short, "ours": float(np.mean(scores)), "best published mean": float(theirs.max())}
-        found |= {"error": float(np.std(scores, ddof=1) / np.sqrt(len(scores))), "splits": seeds}
-        rows.append(found | {"commit": run_record()["commit"]})
-        table("Published bags", rows[-1:])
-    rows = [r for r in before if r["variant"] not in {row["variant"] for row in rows}] + rows
-    rows = [{k: r.get(k, 3 if k == "splits" else float("nan")) for k in rows[-1]} for r in rows]
-    return {"franco": table(f"Published bag assignments, accuracy, mean of {seeds} splits", rows)}
+        rows.append({"variant": short, "scores": dict(zip(map(str, range(first, first + seeds)), scores))})
+        rows[-1] |= {"best published mean": float(theirs.max()), "commit": run_record()["commit"]}
+    return {"franco": [_of_splits(row) for row in rows]}
+
+
+def _of_splits(row):
+    """Mean accuracy over splits, and its standard error."""
+    scores = np.array([row["scores"][split] for split in sorted(row["scores"], key=int)])
+    error = float(scores.std(ddof=1) / np.sqrt(len(scores))) if len(scores) > 1 else float("nan")
+    return row | {"ours": float(scores.mean()), "error": error, "splits": len(scores)}
+
+
+def joined(before, rows):
+    """Rows of published assignments after those before; splits of one assignment at one commit come together."""
+    found = {row["variant"]: row for row in before}
+    for row in rows:
+        old = found.get(row["variant"], {})
+        same = old.get("commit") == row["commit"] and "scores" in old
+        found[row["variant"]] = _of_splits(row | {"scores": (old["scores"] if same else {}) | row["scores"]})
+    return [found[name] for name in sorted(found)]
 
 
 def survey_adults():
@@ -435,20 +448,32 @@ def main():
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--some", nargs="*", default=[], help="beginnings of names of published assignments")
     parser.add_argument("--sizes", type=int, nargs="*", default=[10, 100, 1000], help="of Adult's bags")
+    parser.add_argument("--first", type=int, default=0, help="first split of published assignments")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="file to write to")
+    parser.add_argument("--merge", type=Path, nargs="*", default=[], help="take published assignments from such files")
     args = parser.parse_args()
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    results = json.loads(args.out.read_text()) if args.out.exists() else {}
     warnings.simplefilter("ignore", UserWarning)
     count_posterior(np.zeros(4), [0, 4], exact_counts([2]))  # compile
     class_posterior(np.zeros((6, 3)), [0, 6], [[2, 2, 2]])
-    for name in args.parts:
+    for part in args.merge:
+        results["franco"] = joined(results.get("franco", []), json.loads(part.read_text())["franco"])
+    for name in () if args.merge else args.parts:
         work = PARTS[name]
         try:
-            settings = {"franco": (args.seeds, args.some), "puma": (args.seeds,)}.get(name, ())
-            results |= work(args.seeds, args.sizes) if name.startswith("adult") else work(*settings)
+            settings = {"franco": (args.seeds, args.some, args.first), "puma": (args.seeds,)}.get(name, ())
+            new = work(args.seeds, args.sizes) if name.startswith("adult") else work(*settings)
         except DataError as error:
             print(f"{name}: skipped. {error}")
-    RESULTS.parent.mkdir(exist_ok=True)
-    RESULTS.write_text(json.dumps(results, indent=1))
+            continue
+        if name == "franco":
+            new["franco"] = joined(results.get("franco", []), new["franco"])
+        results |= new
+    if "franco" in results:
+        shown = ("variant", "ours", "error", "splits", "best published mean")
+        table("Published bag assignments, accuracy", [{k: row[k] for k in shown} for row in results["franco"]])
+    args.out.parent.mkdir(exist_ok=True, parents=True)
+    args.out.write_text(json.dumps(results, indent=1))
 
 
 if __name__ == "__main__":

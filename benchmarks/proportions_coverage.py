@@ -3,6 +3,7 @@
     python benchmarks/proportions_coverage.py                  # all, 200 simulations each (about ten CPU minutes)
     python benchmarks/proportions_coverage.py few "three classes" --trials 50
     python benchmarks/proportions_coverage.py --show
+    python benchmarks/proportions_coverage.py plain --out part.json; ... --merge part.json other.json
 
 Coefficients: `clf.draws().interval(0.9)` of a linear model with new people, coefficients and labels in every
 simulation; cases differ in bags, members, features and classes. Shares: those of subgroups of the very people in the
@@ -177,16 +178,29 @@ CASES = dict.fromkeys(COEFFICIENTS, coefficients) | dict.fromkeys(SHARES, shares
 CASES |= dict.fromkeys(SUMS, sums)
 
 
+def write(kept, path):
+    """Write the cases, with the commits that they were measured at."""
+    kept["command"] = "python benchmarks/proportions_coverage.py"
+    kept["commit"] = " and ".join(sorted({c["commit"] for c in kept["cases"].values()}))
+    path.parent.mkdir(exist_ok=True, parents=True)
+    path.write_text(json.dumps(kept, indent=1) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("cases", nargs="*", metavar="CASE", help=", ".join(CASES))
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--first", type=int, default=1000, help="seed of the first simulation")
+    parser.add_argument("--out", type=Path, default=RESULTS, help="file to write to")
+    parser.add_argument("--merge", type=Path, nargs="*", default=[], help="take cases from such files")
     parser.add_argument("--show", action="store_true", help="only print what was run")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"cases": {}}
-    for case in () if args.show else args.cases or CASES:
+    kept = json.loads(args.out.read_text()) if args.out.exists() else {"cases": {}}
+    for part in args.merge:
+        kept["cases"] |= json.loads(part.read_text())["cases"]
+        write(kept, args.out)
+    for case in () if args.show or args.merge else args.cases or CASES:
         begin, held = time.process_time(), []
         for seed in range(args.first, args.first + args.trials):
             held.append(CASES[case](case, seed))
@@ -207,10 +221,7 @@ def main():
                 kept["cases"][case]["coverage"] = round(float(np.mean([h[:-1].mean() for h in held])), 4)
                 kept["cases"][case]["expectations"] = round(float(np.mean([h[-1] for h in held])), 4)
                 kept["cases"][case]["intervals"] = sum(len(h) - 1 for h in held)
-            kept["command"] = "python benchmarks/proportions_coverage.py"
-            kept["commit"] = " and ".join(sorted({c["commit"] for c in kept["cases"].values()}))
-            RESULTS.parent.mkdir(exist_ok=True)
-            RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+            write(kept, args.out)
         print(case, kept["cases"][case], flush=True)
     table(
         f"Coverage of {LEVEL:.0%} intervals",

@@ -6,6 +6,8 @@
     python benchmarks/proportions_few_bags.py --other --draws 30         # cuts that served nowhere else
     python benchmarks/proportions_few_bags.py --other --draws 30 --more  # adds draws to those that were measured
     python benchmarks/proportions_few_bags.py --rare                     # labels of 3 to 7 in a hundred people
+    python benchmarks/proportions_few_bags.py --curved --draws 10        # classes that no line separates
+    python benchmarks/proportions_few_bags.py "bachelor, 6" --out part.json; ... --merge part.json other.json
 
 A setting is a data set, a number of bags and their size. On the American Community Survey bags are areas and labels
 are a bachelor's degree, an income in the upper deciles, owning a home or being married; on Adult bags are occupations
@@ -17,6 +19,11 @@ Writes benchmarks/results/proportions_few_bags.json.
 difficulty or is Hispanic, by area, and incomes and degrees by industry. It writes proportions_other_cuts.json.
 
 `--rare` has difficulty hearing, seeing or remembering, by area. It writes proportions_rare_classes.json.
+
+`--curved` has 100 random bags of 20: two crescents, a ring around a disk, normals of different widths (ringnorm,
+Breiman 1996), the product of two features; and, if `--data` names a folder with banana.csv (KEEL), phoneme.csv (ELENA)
+and magic04.data (Bock 2007, UCI), these. It writes proportions_curved.json. `fourier` is the other of the two kinds of
+models that the default averages.
 """
 
 from __future__ import annotations
@@ -31,6 +38,7 @@ from pathlib import Path
 import numpy as np
 from rivals.proportion_loss import ProportionLossClassifier
 from run_record import run_record
+from scipy.special import expit
 from sklearn.metrics import log_loss, roc_auc_score
 
 from proportions import adult_people, puma_people, survey_adults, table
@@ -57,6 +65,7 @@ METHODS = {
     "overall share": OverallShare,
     "cardinality": p.CardinalityClassifier,
     "linear": partial(p.CardinalityClassifier, "linear"),
+    "fourier": partial(p.CardinalityClassifier, "fourier"),
     "linear, own intercepts": partial(p.CardinalityClassifier, "linear", random_intercept=True),
     "network": p.CardinalityNetwork,
     "proportion loss": ProportionLossClassifier,
@@ -94,6 +103,37 @@ LABELS = {  # column, least and largest value
     "remembering": ("DREM", 1, 1),
 }
 N_TEST = 1500
+MADE = ("crescents", "ring", "ringnorm", "interaction")
+FILES = {"banana": "banana.csv", "phoneme": "phoneme.csv", "magic": "magic04.data"}
+CURVED = [(name, 100, 20) for name in (*MADE, *FILES)]
+FOLDER = Path()  # of the files, from the command line
+
+
+def made(name, n, rng):
+    """Features and labels of a made-up set."""
+    labels = rng.integers(0, 2, n)
+    if name == "crescents":
+        angle = np.pi * rng.random(n) + np.pi * labels
+        points = np.column_stack([np.cos(angle) + labels, np.sin(angle) + 0.5 * labels])
+        return points + 0.3 * rng.normal(size=(n, 2)), labels
+    if name == "ring":
+        angle, radius = 2.0 * np.pi * rng.random(n), 2.0 * labels + 0.5 * rng.normal(size=n)
+        return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]), labels
+    if name == "ringnorm":
+        values = rng.normal(size=(n, 20))
+        return np.where(labels[:, None] == 0, 2.0 * values, values + 1.0 / np.sqrt(20.0)), labels
+    values = rng.normal(size=(n, 5))
+    return values, (rng.random(n) < expit(3.0 * values[:, 0] * values[:, 1] + values[:, 2])).astype(int)
+
+
+@cache
+def from_file(name):
+    """Features and labels of a set in the folder of `--data`."""
+    import pandas as pd
+
+    frame = pd.read_csv(FOLDER / FILES[name], header=None if name == "phoneme" else "infer")
+    last = frame.iloc[:, -1]
+    return frame.iloc[:, :-1].to_numpy(float), (last == last.max()).to_numpy().astype(int)
 
 
 @cache
@@ -146,10 +186,15 @@ def draw(setting, seed):
     name, n_bags, size = setting
     rng = np.random.default_rng([seed, n_bags, size])
     if name == "votes":
-        made = synthetic.election(n_bags, size, n_categorical=3, mean_weight=1, weight_spread=0, random_state=seed)
-        return made.bags, made.counts[:, 1], made.test_values[:N_TEST], made.test_labels[:N_TEST]
-    values, labels, groups = people(name)
-    if name != "adult, random":
+        drawn = synthetic.election(n_bags, size, n_categorical=3, mean_weight=1, weight_spread=0, random_state=seed)
+        return drawn.bags, drawn.counts[:, 1], drawn.test_values[:N_TEST], drawn.test_labels[:N_TEST]
+    if name in MADE:
+        values, labels = made(name, n_bags * size + N_TEST, rng)
+    elif name in FILES:
+        values, labels = from_file(name)
+    else:
+        values, labels, groups = people(name)
+    if name not in ("adult, random", *MADE, *FILES):
         return drawn_groups((values, labels, groups), np.full(n_bags, size), size, 30, rng)
     train, test = np.split(rng.permutation(len(labels))[: n_bags * size + N_TEST], [n_bags * size])
     counts = labels[train].reshape(n_bags, size).sum(axis=1)
@@ -175,7 +220,9 @@ def measured(setting, n_draws, before=None):
             found.setdefault(method, []).append(scores)
     name, n_bags, size = setting
     seconds = round(time.process_time() - begin, 1)
-    return {"data": name, "bags": n_bags, "size": size, "cpu_seconds": seconds, "scores": found}
+    commits = dict.fromkeys([*([before["commit"]] if before else []), run_record()["commit"]])
+    where = {"data": name, "bags": n_bags, "size": size}
+    return where | {"commit": ", draws added ".join(commits), "cpu_seconds": seconds, "scores": found}
 
 
 def rows_of(done, which, better):
@@ -189,7 +236,7 @@ def rows_of(done, which, better):
         error = gap.std(ddof=1) / np.sqrt(len(gap))
         means = {m: float(v.mean()) for m, v in scores.items()}
         verdict = "best" if gap.mean() >= 0 else ("within one error" if gap.mean() >= -error else "behind")
-        setting = f"{cell['data']}, {cell['bags']} of {cell['size']}"
+        setting = label((cell["data"], cell["bags"], cell["size"]))
         gain = {"gain": float(gap.mean()), "error": float(error), "verdict": verdict}
         lines.append({"setting": setting, **means, **gain})
     return lines
@@ -200,12 +247,22 @@ def tables_of(done):
     return {"AUC": rows_of(done, 0, 1.0), "log-loss": rows_of(done, 1, -1.0)}
 
 
+def label(setting):
+    """A setting in words."""
+    return f"{setting[0]}, {setting[1]} of {setting[2]}"
+
+
 def main():
+    global FOLDER
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("sets", nargs="*", help="beginnings of data sets' names; default all")
+    parser.add_argument("sets", nargs="*", help="beginnings of settings' names; default all")
     parser.add_argument("--draws", type=int, default=20)
     parser.add_argument("--other", action="store_true", help="cuts that served nowhere else")
     parser.add_argument("--rare", action="store_true", help="labels of few people")
+    parser.add_argument("--curved", action="store_true", help="classes that no line separates")
+    parser.add_argument("--data", type=Path, default=Path(), help="folder of banana.csv, phoneme.csv and magic04.data")
+    parser.add_argument("--out", type=Path, help="write the results of this run alone to this file")
+    parser.add_argument("--merge", type=Path, nargs="*", default=[], help="take settings from such files")
     parser.add_argument("--more", action="store_true", help="add draws to those that were measured")
     parser.add_argument("--show", action="store_true", help="only print what was run")
     args = parser.parse_args()
@@ -215,20 +272,26 @@ def main():
         path, settings, option = RESULTS.with_name("proportions_other_cuts.json"), OTHER, " --other"
     elif args.rare:
         path, settings, option = RESULTS.with_name("proportions_rare_classes.json"), RARE, " --rare"
+    elif args.curved:
+        path, settings, option = RESULTS.with_name("proportions_curved.json"), CURVED, " --curved"
+    FOLDER, path = args.data, args.out or path
     kept = json.loads(path.read_text()) if path.exists() else {"cells": []}
-    wanted = [s for s in settings if not args.sets or any(s[0].startswith(name) for name in args.sets)]
-    for setting in () if args.show else wanted:
+    wanted = [s for s in settings if not args.sets or any(label(s).startswith(name) for name in args.sets)]
+    wanted = [s for s in wanted if s[0] not in FILES or (FOLDER / FILES[s[0]]).exists()]
+    parts = [json.loads(part.read_text())["cells"] for part in args.merge]
+    merged = {(c["data"], c["bags"], c["size"]): c for cells in parts for c in cells}
+    for setting in () if args.show else merged or wanted:
         found = {(c["data"], c["bags"], c["size"]): c for c in kept["cells"]}
-        found[setting] = cell = measured(setting, args.draws, found.get(setting) if args.more else None)
+        cell = merged.get(setting) or measured(setting, args.draws, found.get(setting) if args.more else None)
+        found[setting] = cell
+        found = {s: found[s] for s in settings if s in found}
         command = "python benchmarks/proportions_few_bags.py" + option
-        made = run_record()["commit"]
-        if args.more and not kept["commit"].endswith(made):
-            made = f"{kept['commit']}, draws added {made}"
+        commits = sorted({c["commit"] for c in found.values()})
         least = min(len(c["scores"]["cardinality"]) for c in found.values())
-        kept = {"command": command, "commit": made,
+        kept = {"command": command, "commit": " and ".join(commits),
                 "first_draw": FIRST, "draws": least, "rows": tables_of(list(found.values())),
                 "cells": list(found.values())}  # fmt: skip
-        path.parent.mkdir(exist_ok=True)
+        path.parent.mkdir(exist_ok=True, parents=True)
         path.write_text(json.dumps(kept) + "\n")
         print(setting, f"{cell['cpu_seconds']} s", flush=True)
     for title, rows in tables_of(kept["cells"]).items():

@@ -2,6 +2,7 @@
 
     python benchmarks/stability.py                     # about three CPU minutes
     python benchmarks/stability.py proportions --draws 5
+    python benchmarks/stability.py proportions --axes heterogeneity --out part.json; ... --merge part.json other.json
 
 Distribution regression: 120 training bags of 20 to 60 rows; the response of "mean" is the mean of the bag's
 distribution, that of "sum" the total over its rows, each with a linear ridge on the pool of that name and a
@@ -22,12 +23,12 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
 import time
 import warnings
 from pathlib import Path
 
 import numpy as np
+from run_record import run_record
 from sklearn.linear_model import RidgeCV
 from sklearn.model_selection import GroupKFold, KFold, cross_val_predict
 
@@ -122,12 +123,22 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("studies", nargs="*", metavar="STUDY", help=", ".join(studies))
     parser.add_argument("--draws", type=int, default=20)
+    parser.add_argument("--axes", nargs="*", default=AXES)
+    parser.add_argument("--out", type=Path, default=RESULTS, help="file to write to")
+    parser.add_argument("--merge", type=Path, nargs="*", default=[], help="take studies from such files")
     args = parser.parse_args()
     warnings.simplefilter("ignore")
-    kept = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
-    for name in args.studies or studies:
+    kept = json.loads(args.out.read_text()) if args.out.exists() else {}
+    parts = [json.loads(part.read_text()) for part in args.merge]
+    for name in {name for part in parts for name in part}:
+        own = [part[name] for part in parts if name in part]
+        assert len({(part["commit"], part["draws"]) for part in own}) == 1, "parts of one commit and of as many draws"
+        cells = sorted((c for part in own for c in part["cells"]), key=lambda c: AXES.index(c["axis"]))
+        kept[name] = own[0] | {"cells": cells, "cpu_seconds": round(sum(part["cpu_seconds"] for part in own), 1)}
+        args.out.write_text(json.dumps(kept, indent=1) + "\n")
+    for name in () if parts else args.studies or studies:
         begin, cells = time.process_time(), []
-        for axis in AXES:
+        for axis in args.axes:
             for level in LEVELS:
                 found = [studies[name](axis, level, seed) for seed in range(args.draws)]
                 cell = {"axis": axis, "level": level}
@@ -137,15 +148,15 @@ def main():
                     cell[f"{key}, standard error"] = round(float(each.std(ddof=1) / np.sqrt(len(each))), 4)
                 cells.append(cell)
                 print({k: v for k, v in cell.items() if "standard" not in k}, flush=True)
-        commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True)
         kept[name] = {
             "command": f"python benchmarks/stability.py {name} --draws {args.draws}",
-            "commit": commit.stdout.strip(),
+            "commit": run_record()["commit"],
             "draws": args.draws,
             "cpu_seconds": round(time.process_time() - begin, 1),
             "cells": cells,
         }
-        RESULTS.write_text(json.dumps(kept, indent=1) + "\n")
+        args.out.parent.mkdir(exist_ok=True, parents=True)
+        args.out.write_text(json.dumps(kept, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.extras import require
 from sumwise.proportions.counts import Observed, observe
+from sumwise.proportions.kernels.poisson_binomial_device import count_posterior_device
 from sumwise.proportions.likelihood import BagLikelihood
 
 
@@ -18,8 +19,7 @@ class CountLoss:
 
     The counts of a bag have the Poisson binomial distribution, or for several classes the Poisson multinomial one; the
     gradient in the logits is prior minus posterior probability of each label. On the CPU both come from exact kernels.
-    On a GPU counts of two classes are computed there, by a recursion over members for all bags at once; counts of more
-    classes are computed on the CPU.
+    On a GPU counts of two classes are computed there; counts of more classes are computed on the CPU.
 
     Parameters
     ----------
@@ -79,9 +79,8 @@ class CountLoss:
                 hint="one logit per row for two classes, else one per class.",
             )
         torch = require("torch")
-        if logits.device.type != "cpu" and wanted == () and _plain(likelihood.observed):
-            return _recursive_loss(flat, likelihood)
-        return _exact_loss(torch).apply(flat, likelihood)
+        on_device = logits.device.type != "cpu" and wanted == () and _plain(likelihood.observed)
+        return _exact_loss(torch).apply(flat, likelihood, on_device)
 
 
 def _plain(observed: Observed) -> bool:
@@ -95,19 +94,22 @@ def _exact_loss(torch: Any) -> Any:
         return _MADE["function"]
 
     class ExactLoss(torch.autograd.Function):
-        """Value and gradient by the kernels, in double precision on the CPU."""
+        """Value and gradient by the kernels, in double precision."""
 
         @staticmethod
-        def forward(ctx: Any, logits: Any, likelihood: BagLikelihood) -> Any:
-            value = likelihood.evaluate(logits.detach().cpu().numpy().astype(np.float64))
-            total, residual = likelihood.total_and_residual(value)
+        def forward(ctx: Any, logits: Any, likelihood: BagLikelihood, on_device: bool) -> Any:
+            if on_device:
+                total, residual = _on_device(torch, logits.detach().double(), likelihood)
+            else:
+                value = likelihood.evaluate(logits.detach().cpu().numpy().astype(np.float64))
+                total, residual = likelihood.total_and_residual(value)
             n = max(float(likelihood.powers.sum()), 1e-300)
             ctx.save_for_backward(torch.as_tensor(-residual / n, dtype=logits.dtype, device=logits.device))
             return torch.as_tensor(-total / n, dtype=logits.dtype, device=logits.device)
 
         @staticmethod
         def backward(ctx: Any, *gradients: Any) -> tuple:
-            return gradients[0] * ctx.saved_tensors[0], None
+            return gradients[0] * ctx.saved_tensors[0], None, None
 
     _MADE["function"] = ExactLoss
     return ExactLoss
@@ -116,29 +118,14 @@ def _exact_loss(torch: Any) -> Any:
 _MADE: dict[str, Any] = {}
 
 
-def _recursive_loss(logits: Any, likelihood: BagLikelihood) -> Any:
-    """Two classes, where the logits are: log P(count) by adding one member after the other, in all bags at once.
-
-    log P_k(c) = logaddexp(log P_{k-1}(c) + log(1 - p_k), log P_{k-1}(c - 1) + log p_k); members that a bag lacks have
-    p = 0. Differentiating it gives posterior minus prior.
-    """
-    torch = require("torch")
-    sizes = torch.as_tensor(np.diff(likelihood.offsets), device=logits.device)
-    observations = likelihood.observed.observations
+def _on_device(torch: Any, logits: Any, likelihood: BagLikelihood) -> tuple[Any, Any]:
+    """Log-likelihood, and posterior less prior probabilities, of exact counts of two classes where the logits are."""
+    offsets, observations = likelihood.offsets, likelihood.observed.observations
     assert observations is not None
-    counts = torch.as_tensor(observations.low.astype(np.int64), device=logits.device)
-    n_bags, longest, most = len(sizes), int(sizes.max()), int(counts.max())
-    place = torch.arange(longest, device=logits.device)[None, :]
-    present = place < sizes[:, None]
-    padded = torch.zeros(n_bags, longest, dtype=torch.float64, device=logits.device)
-    padded = padded.masked_scatter(present, logits.double())
-    one = torch.nn.functional.logsigmoid(padded).masked_fill(~present, -1e9)
-    none = torch.nn.functional.logsigmoid(-padded).masked_fill(~present, 0.0)
-    state = torch.full((n_bags, most + 1), -1e9, dtype=torch.float64, device=logits.device)
-    state[:, 0] = 0.0
-    for k in range(longest):
-        shifted = torch.nn.functional.pad(state[:, :-1], (1, 0), value=-1e9)
-        state = torch.logaddexp(state + none[:, k : k + 1], shifted + one[:, k : k + 1])
-    log_prob = state.gather(1, counts[:, None])[:, 0]
-    powers = torch.as_tensor(likelihood.powers, device=logits.device)
-    return (-(powers * log_prob).sum() / powers.sum()).to(logits.dtype)
+    offsets, counts, powers = (
+        torch.as_tensor(np.asarray(x), device=logits.device)
+        for x in (offsets, observations.low.astype(np.int64), likelihood.powers)
+    )
+    log_prob, posterior = count_posterior_device(logits, offsets, counts)
+    rows = torch.repeat_interleave(powers, offsets.diff(), output_size=len(logits))
+    return (powers * log_prob).sum(), rows * (posterior - torch.sigmoid(logits))
