@@ -42,7 +42,8 @@ def average(make: Make, bases: Sequence[str], likelihood: BagLikelihood, blank: 
     """Candidates of some weight, whose weights add up to one.
 
     A candidate's weight is exp(sum_b log P(count_b | fit without the group of b) / phi) times a weak prior around
-    the deviation of logistic log-odds, where phi is the overdispersion of held-out counts.
+    the deviation of logistic log-odds, where phi is the overdispersion of held-out counts. The linear models and all
+    others together are equally likely beforehand.
 
     Parameters
     ----------
@@ -56,7 +57,7 @@ def average(make: Make, bases: Sequence[str], likelihood: BagLikelihood, blank: 
     n_groups : int
         Groups of bags that are held out in turn, at most.
     """
-    run = _Run(make, likelihood, blank, held_out_groups(likelihood.n_bags, n_groups))
+    run = _Run(make, likelihood, blank, held_out_groups(likelihood.n_bags, n_groups), len(bases) - 1)
     with Progress("Candidates", len(bases) * (2 * N_STEPS + 1)) as progress:
         begin = 0
         for basis in bases:
@@ -73,9 +74,11 @@ def average(make: Make, bases: Sequence[str], likelihood: BagLikelihood, blank: 
 
 
 class _Run:
-    def __init__(self, make: Make, likelihood: BagLikelihood, blank: Callable, groups: np.ndarray):
+    def __init__(
+        self, make: Make, likelihood: BagLikelihood, blank: Callable, groups: np.ndarray, n_nonlinear: int
+    ) -> None:
         self.make, self.likelihood, self.blank = make, likelihood, blank
-        self.groups = groups
+        self.groups, self.n_nonlinear = groups, max(n_nonlinear, 1)
         self.candidates: dict[tuple[str, int], Candidate] = {}
         self.dispersion = 1.0
 
@@ -109,7 +112,11 @@ class _Run:
 
     def score(self, key: tuple[str, int]) -> float:
         """Log of the weight, up to a constant."""
-        return float(self.candidates[key].held_out.sum()) / self.dispersion - abs(key[1]) * STEP / SPREAD
+        return float(self.candidates[key].held_out.sum()) / self.dispersion + self.log_prior(*key)
+
+    def log_prior(self, basis: str, step: int) -> float:
+        """Log of the weight before any bag is held out, up to a constant."""
+        return -abs(step) * STEP / SPREAD - (0.0 if basis == "linear" else np.log(self.n_nonlinear))
 
     def best_step(self, basis: str) -> int:
         """The step of the basis's best candidate."""
@@ -128,7 +135,7 @@ class _Run:
         """Candidates that matter, with their weights."""
         keys = sorted(key for key in self.candidates if self.matters(*key))
         held_out = [self.candidates[key].held_out for key in keys]
-        weights = average_weights(held_out, [-abs(step) * STEP / SPREAD for _, step in keys], self.dispersion)
+        weights = average_weights(held_out, [self.log_prior(*key) for key in keys], self.dispersion)
         known = {"dispersion": self.dispersion}
         return [replace(self.candidates[key], weight=float(w), **known) for key, w in zip(keys, weights)]
 

@@ -1,8 +1,8 @@
-"""One likelihood of bags and the models that are fitted to it: linear, or with Fourier features, under a prior."""
+"""One likelihood of bags and the models that are fitted to it: linear, or with other features, under a prior."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any
 
@@ -10,10 +10,11 @@ import numpy as np
 
 from sumwise.proportions.averaged import Candidate
 from sumwise.proportions.feature_rows import Rows
-from sumwise.proportions.fourier import N_FREQUENCIES, FourierFeatures
+from sumwise.proportions.fourier import FourierFeatures
 from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import LOGISTIC, LinearProblem, constant_table, reference_shape
 from sumwise.proportions.normal_mixture import normal_mixture
+from sumwise.proportions.products import ProductFeatures
 
 
 @dataclass(eq=False)
@@ -23,7 +24,7 @@ class BagModel:
     values: np.ndarray
     likelihood: BagLikelihood
     random_intercept: bool
-    fourier: FourierFeatures | None = None
+    nonlinear: dict[str, FourierFeatures | ProductFeatures] = field(default_factory=dict)
 
     @cached_property
     def shares(self) -> np.ndarray:
@@ -48,10 +49,15 @@ class BagModel:
         return Rows(self.values / scale, self.centre / scale), scale
 
     @cached_property
-    def joint(self) -> Rows:
-        """The scaled columns and the Fourier features, each with half of the prior variance of logits."""
-        assert self.fourier is not None
-        return Rows(np.hstack([self.scaled[0].values, self.fourier.columns(self.values)]) / np.sqrt(2.0))
+    def joint(self) -> dict[str, Rows]:
+        """The scaled columns and features of one kind, each with half of the prior variance of logits."""
+        parts = {name: features.columns(self.values) for name, features in self.nonlinear.items()}
+        return {name: Rows(np.hstack([self.scaled[0].values, part]) / np.sqrt(2.0)) for name, part in parts.items()}
+
+    @property
+    def widths(self) -> dict[str, int]:
+        """Columns of each kind of features that are not linear."""
+        return {name: rows.values.shape[1] - self.values.shape[1] for name, rows in self.joint.items()}
 
     def start(self, problem: LinearProblem) -> np.ndarray:
         """Parameters that give every row the overall shares."""
@@ -67,7 +73,7 @@ class BagModel:
 
     def problem(self, basis: str, likelihood: BagLikelihood, deviation: float, **effects: Any) -> LinearProblem:
         """The fit under which log-odds of any two classes have this prior deviation."""
-        rows = self.joint if basis == "fourier" else self.scaled[0]
+        rows = self.scaled[0] if basis == "linear" else self.joint[basis]
         n_classes = likelihood.observed.n_classes
         variance = deviation**2 / (1.0 if n_classes == 2 else 2.0)  # of one of the two logits of a softmax
         penalty = np.full(rows.values.shape[1], 1.0 / variance)
@@ -81,19 +87,17 @@ class BagModel:
         return reference_shape(self.values) * (1.0 if self.shares.size == 2 else 2.0) / np.exp(2.0 * middle)
 
     def back(self, basis: str, theta: np.ndarray) -> np.ndarray:
-        """Parameters of the columns as they are, then of the Fourier features, then intercepts: (n_logits, width, ...).
+        """Parameters of the columns, of features that are not linear, and intercepts: (n_logits, width, ...).
 
         Further axes of `theta` are further sets of parameters.
         """
         n_logits, d = 1 if self.shares.size == 2 else self.shares.size, self.values.shape[1]
         table = theta.reshape(n_logits, -1, *theta.shape[1:])
-        n_extra = 0 if self.fourier is None else 2 * N_FREQUENCIES
-        linear = table[:, :d] / self.scaled[1].reshape(1, d, *[1] * (theta.ndim - 1))
-        if basis == "linear":
-            nothing = np.zeros((n_logits, n_extra, *theta.shape[1:]))
-            return self.uncentred(np.concatenate([linear, nothing, table[:, -1:]], axis=1))
-        parts = [linear / np.sqrt(2.0), table[:, d:-1] / np.sqrt(2.0), table[:, -1:]]
-        return self.uncentred(np.concatenate(parts, axis=1))
+        half = 1.0 if basis == "linear" else np.sqrt(2.0)
+        parts = [table[:, :d] / self.scaled[1].reshape(1, d, *[1] * (theta.ndim - 1)) / half]
+        for name, width in self.widths.items():
+            parts.append(table[:, d:-1] / half if name == basis else np.zeros((n_logits, width, *theta.shape[1:])))
+        return self.uncentred(np.concatenate([*parts, table[:, -1:]], axis=1))
 
     def uncentred(self, table: np.ndarray) -> np.ndarray:
         """Parameters (n_logits, width, ...) of centred columns as those of columns as they are."""
@@ -106,7 +110,7 @@ class BagModel:
         return LinearProblem(self.rows, likelihood, penalty, likelihood.observed.n_classes, **effects)
 
     def components(self, candidates: list[Candidate]) -> list[dict[str, Any]]:
-        """The posterior of the linear model and, if it has any weight, of the one with Fourier features."""
+        """The posterior of the linear model, and of others that have any weight."""
         out = []
         for basis in dict.fromkeys(("linear", *(c.basis for c in candidates))):
             own = [c for c in candidates if c.basis == basis]

@@ -67,7 +67,7 @@ class BagClassifier(Estimator):
 
         coef = np.atleast_2d(vars(self).get("coef_", np.empty((0, 0))))
         names = self.get_feature_names_out() if "features_" in vars(self) else []
-        if not coef.size or coef.shape[1] != len(names) or np.size(vars(self).get("fourier_coef_", ())):
+        if not coef.size or coef.shape[1] != len(names) or np.size(vars(self).get("nonlinear_coef_", ())):
             return None
         of = self.classes_[1:] if len(coef) == 1 else self.classes_
         columns = {"class": np.repeat(of[: len(coef)], len(names)), "feature": np.tile(names, len(coef))}

@@ -33,6 +33,7 @@ from sumwise.proportions.linear import (
     mean_embedding_start,
 )
 from sumwise.proportions.posterior import PosteriorClassifier
+from sumwise.proportions.products import ProductFeatures
 from sumwise.proportions.training_data import count_facts
 
 
@@ -47,7 +48,7 @@ class _Fitted(NamedTuple):
     posterior: list[dict[str, Any]]
 
 
-MODELS = ("auto", "linear", "fourier")
+MODELS = ("auto", "linear", "fourier", "products")
 GROUPS, FEW_GROUPS = 20, 4  # of bags held out in turn, at most, for two classes and for more: a matter of cost
 ROUGH_ERROR = 1e-3  # estimated error of posteriors from which classes are fitted one against the rest
 
@@ -60,15 +61,15 @@ class CardinalityClassifier(PosteriorClassifier):
     ("cardinality" in the words of Sun, Sheldon and O'Connor 2017). The likelihood of the counts and its gradient, the
     labels' posterior minus prior, are computed exactly for bags of any size.
 
-    Models that are linear in the features, and models with random Fourier features next to them, are fitted under
-    priors of several widths; their logits are averaged with weights by how well each predicts the counts of held-out
-    bags. The answer depends on the set of bags only, not on their order or names.
+    Models that are linear in the features, and models with random Fourier features or with products of features next to
+    them, are fitted under priors of several widths; their logits are averaged with weights by how well each predicts
+    the counts of held-out bags. The answer depends on the set of bags only, not on their order or names.
 
     Parameters
     ----------
-    classifier : {"auto", "linear", "fourier"} or scikit-learn classifier, default "auto"
-        ``"auto"`` averages linear and Fourier models, ``"linear"`` and ``"fourier"`` take one kind. Any scikit-learn
-        classifier whose `fit` takes ``sample_weight`` is trained by EM instead.
+    classifier : {"auto", "linear", "fourier", "products"} or scikit-learn classifier, default "auto"
+        ``"auto"`` averages all three kinds of models (products if there are at most 300), the others take one kind.
+        Any scikit-learn classifier whose `fit` takes ``sample_weight`` is trained by EM instead.
     penalty : float, array or "auto", default "auto"
         ``"auto"`` averages over priors. A number fits one linear model: ``penalty / 2`` times the squared coefficients
         (intercepts are free) is subtracted from the log-likelihood; an array of shape (n_features,) gives each its
@@ -91,8 +92,8 @@ class CardinalityClassifier(PosteriorClassifier):
     ----------
     coef_, intercept_ : arrays of shape (n_logits, n_features) and (n_logits,)
         The linear part of the logits. One logit (of class 1) for two classes, else one per class.
-    fourier_coef_ : array of shape (n_logits, n_fourier)
-        The part of the Fourier features; n_fourier is 0 where no such model has any weight.
+    nonlinear_coef_ : array of shape (n_logits, n_nonlinear)
+        The part of Fourier features and products; n_nonlinear is 0 if no such model has any weight.
     classifier_ : the fitted scikit-learn classifier, where one was given.
     classes_ : array of shape (n_classes,)
     multiclass_ : {"exact", "ovr"}
@@ -129,8 +130,8 @@ class CardinalityClassifier(PosteriorClassifier):
     """
 
     _learned = (
-        "coef_?: float k d; intercept_?: float k; theta_?: float k d+1; fourier_coef_?: float k f; "
-        "frequencies_?: float d h; centre_?: float d"
+        "coef_?: float k d; intercept_?: float k; theta_?: float k d+1; nonlinear_coef_?: float k f; "
+        "frequencies_?: float d h; centre_?: float d; pairs_?: int p 2; pair_scale_?: float p"
     )
 
     classifier: Any = "auto"
@@ -191,7 +192,7 @@ class CardinalityClassifier(PosteriorClassifier):
         check_penalty(self.penalty)
         checks.at_least(self.max_iter, "max_iter", 1)
         checks.positive(self.tol, "tol")
-        linear = isinstance(self.classifier, str) and self.classifier != "fourier"
+        linear = isinstance(self.classifier, str) and self.classifier not in ("fourier", "products")
         if not isinstance(self.penalty, str) and not linear:
             raise DataError("A given penalty is for the linear model.", hint="classifier='linear', or penalty='auto'.")
         if self.random_intercept and not isinstance(self.classifier, str):
@@ -217,24 +218,32 @@ class CardinalityClassifier(PosteriorClassifier):
             one = [observed.of_class(c) for c in range(observed.n_classes)]
             parts = [BagLikelihood(likelihood.offsets, part, temper=likelihood.temper) for part in one]
         arranged = np.ascontiguousarray(values[:, columns])
-        fourier = self._fourier(arranged)
-        tasks = [BagModel(arranged, part, self.random_intercept, fourier) for part in parts]
+        nonlinear = self._nonlinear(arranged)
+        tasks = [BagModel(arranged, part, self.random_intercept, nonlinear) for part in parts]
         # Thousands of small products: threads of BLAS spend ten times the CPU on waiting for each other.
         with threadpool_limits(1, "blas"):
             fits = [self._averaged(t) if isinstance(self.penalty, str) else self._given(t, columns) for t in tasks]
-            self._store(fits, columns, fourier)
+            self._store(fits, columns, nonlinear)
 
-    def _fourier(self, values: np.ndarray) -> FourierFeatures | None:
+    def _nonlinear(self, values: np.ndarray) -> dict[str, FourierFeatures | ProductFeatures]:
+        """Features of models that are not linear, by kind; by default those of which there are not too many."""
+        out: dict[str, FourierFeatures | ProductFeatures] = {}
         if not isinstance(self.penalty, str) or self.classifier == "linear":
-            return None
-        if len(values) * 2 * N_FREQUENCIES > MOST_ENTRIES and self.classifier == "auto":
-            return None
-        return FourierFeatures.draw(values, checks.generator(self.random_state))
+            return out
+        n_columns, n_features = 2 * N_FREQUENCIES, values.shape[1]
+        if self.classifier == "auto" and len(values) * n_columns > MOST_ENTRIES:
+            return out
+        if self.classifier in ("auto", "fourier"):
+            out["fourier"] = FourierFeatures.draw(values, checks.generator(self.random_state))
+        if self.classifier == "products" or (
+            self.classifier == "auto" and n_features * (n_features + 1) <= 2 * n_columns
+        ):
+            out["products"] = ProductFeatures.of(values)
+        return out
 
     def _averaged(self, task: BagModel) -> _Fitted:
         """The average of candidates, each climbed to its maximum."""
-        bases = {"auto": ("linear", "fourier"), "linear": ("linear",), "fourier": ("fourier",)}[self.classifier]
-        bases = bases if task.fourier is not None else ("linear",)
+        bases = (*(("linear",) if self.classifier in ("auto", "linear") else ()), *task.nonlinear)
         n_groups = GROUPS if self.n_classes_ == 2 else FEW_GROUPS
         candidates = average(task.problem, bases, task.likelihood, task.start, n_groups)
         solutions = []
@@ -279,15 +288,25 @@ class CardinalityClassifier(PosteriorClassifier):
             solver = partial(maximise_by_approximation, approximate)
         return solver(problem, theta, self.tol, self.max_iter)
 
-    def _store(self, fits: list[_Fitted], columns: np.ndarray, fourier: FourierFeatures | None):
+    def _store(self, fits: list[_Fitted], columns: np.ndarray, nonlinear: dict[str, FourierFeatures | ProductFeatures]):
         d = len(columns)
         table = _as_given(np.concatenate([fit.table for fit in fits]), columns)
-        used = fourier is not None and bool(table[:, d:-1].any())
-        keep = np.r_[:d, -1] if not used else np.arange(table.shape[1])
-        self.coef_, self.intercept_, self.fourier_coef_ = table[:, :d], table[:, -1], table[:, keep][:, d:-1]
+        used = {one.basis for fit in fits for one in fit.candidates}
+        keep, begin = list(range(d)), d
+        for name, features in nonlinear.items():
+            keep += range(begin, begin + features.n_columns) if name in used else ()
+            begin += features.n_columns
+        keep = np.array([*keep, begin])
+        self.coef_, self.intercept_, self.nonlinear_coef_ = table[:, :d], table[:, -1], table[:, keep][:, d:-1]
         self.theta_ = np.column_stack([self.coef_, self.intercept_])
-        self.frequencies_ = _as_given(fourier.frequencies.T, columns).T if fourier is not None and used else None
-        self.centre_ = fourier.centre[np.argsort(columns)] if fourier is not None and used else None
+        self.frequencies_ = self.centre_ = self.pairs_ = self.pair_scale_ = None
+        for name in used & nonlinear.keys():
+            features = nonlinear[name]
+            self.centre_ = features.centre[np.argsort(columns)]
+            if isinstance(features, FourierFeatures):
+                self.frequencies_ = _as_given(features.frequencies.T, columns).T
+            else:
+                self.pairs_, self.pair_scale_ = columns[features.pairs], features.scale
         self.posterior_ = [
             [c | {part: _as_given(c[part], columns)[:, keep] for part in ("mean", "root")} for c in fit.posterior]
             for fit in fits
@@ -333,12 +352,15 @@ class CardinalityClassifier(PosteriorClassifier):
         if not isinstance(self.classifier, str):
             return log_probabilities(self.classifier_, np.asarray(bags.values, dtype=np.float64))
         columns = self._columns(np.asarray(bags.values, dtype=np.float64))
-        return self._joined(columns @ np.hstack([self.coef_, self.fourier_coef_]).T + self.intercept_)
+        return self._joined(columns @ np.hstack([self.coef_, self.nonlinear_coef_]).T + self.intercept_)
 
     def _columns(self, values: np.ndarray) -> np.ndarray:
-        if self.frequencies_ is None or self.centre_ is None:
-            return values
-        return np.hstack([values, FourierFeatures(self.frequencies_, self.centre_).columns(values)])
+        parts = [values]
+        if self.frequencies_ is not None:
+            parts.append(FourierFeatures(self.frequencies_, self.centre_).columns(values))
+        if self.pairs_ is not None:
+            parts.append(ProductFeatures(self.pairs_, self.pair_scale_, self.centre_).columns(values))
+        return np.hstack(parts)
 
 
 def _as_given(table: np.ndarray, columns: np.ndarray) -> np.ndarray:

@@ -52,6 +52,11 @@ class FourierFeatures:
         precisions = rng.standard_exponential(N_FREQUENCIES)  # Gamma(1): the mixture of widths
         return cls(normals * np.sqrt(precisions) / (width * scale[:, None]), values.mean(axis=0))
 
+    @property
+    def n_columns(self) -> int:
+        """Two columns for each frequency."""
+        return 2 * self.frequencies.shape[1]
+
     def columns(self, values: np.ndarray) -> np.ndarray:
         """The features of rows, (n_rows, 2 n_frequencies); the squares of each row add up to one."""
         angles = (values - self.centre) @ self.frequencies

@@ -99,7 +99,7 @@ class IndividualClassifier(ClassifierMixin, Estimator):
     def _linear(self) -> np.ndarray:
         """Coefficients and intercept of each logit, (n_logits, n_features + 1), in the order of the classes."""
         model = self._model()
-        if np.size(vars(model).get("fourier_coef_", ())):
+        if np.size(vars(model).get("nonlinear_coef_", ())):
             raise AttributeError("The model is not linear: coef_ of the classifier of bags is only its linear part.")
         table = np.column_stack([model.coef_, model.intercept_])
         if table.shape[1] != model.n_features_in_ + 1:

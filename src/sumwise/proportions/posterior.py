@@ -24,13 +24,13 @@ class PosteriorClassifier(BagClassifier):
     """A classifier with draws of its parameters: coefficients, people, subgroups and bags from the same ones."""
 
     posterior_: list
-    fourier_coef_: np.ndarray
+    nonlinear_coef_: np.ndarray
     multiclass_: str
     candidates_: list
     n_units_: int
 
     def _parameter_draws(self, n_draws: int, random_state: Any, linear: bool = False) -> tuple[np.ndarray, np.ndarray]:
-        """Draws, in mirrored pairs, of the parameters of the logits, (n, n_logits, n_columns + n_fourier + 1), and of
+        """Draws, in mirrored pairs, of the parameters of the logits, (n, n_logits, n_columns + n_nonlinear + 1), and of
         the deviations of the effects of bags, (n, n_logits).
         """
         self._fitted()

@@ -270,7 +270,7 @@ def _coefficients(context: Context, summary: Summary, bags: Bags, classes: list[
     coef = getattr(context.model, "coef_", None)
     if coef is None:
         return
-    if np.size(getattr(context.model, "fourier_coef_", ())):
+    if np.size(getattr(context.model, "nonlinear_coef_", ())):
         weight = sum(c["weight"] for c in context.model.candidates_ if c["model"] != "linear")
         share = weight / max(len(context.model.posterior_), 1)
         words = (
