@@ -7,14 +7,19 @@ Memory is a few doubles per row, whatever the sizes of bags.
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from collections.abc import Callable
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sumwise.proportions.kernels.poisson_binomial_tilt import TAIL
 
+if TYPE_CHECKING:
+    from torch import Tensor
 
-def count_posterior_device(logits: Any, offsets: Any, counts: Any) -> tuple[Any, Any]:
+
+def count_posterior_device(logits: Tensor, offsets: Tensor, counts: Tensor) -> tuple[Tensor, Tensor]:
     """Log-probability of each bag's count, (n_bags,), and P(label = 1 | count) of each member, (n_rows,).
 
     Parameters
@@ -22,11 +27,11 @@ def count_posterior_device(logits: Any, offsets: Any, counts: Any) -> tuple[Any,
     logits : tensor of shape (n_rows,), double
     offsets, counts : integer tensors of shape (n_bags + 1,) and (n_bags,), on the device of `logits`
     """
-    torch = importlib.import_module("torch")
+    torch: Any = importlib.import_module("torch")
     sizes = offsets.diff()
     bag_of = torch.repeat_interleave(torch.arange(len(sizes), device=logits.device), sizes, output_size=len(logits))
 
-    def summed(rows: Any) -> Any:
+    def summed(rows: Tensor) -> Tensor:
         return torch.segment_reduce(rows, "sum", offsets=offsets, initial=0.0)
 
     certain = (counts == 0) | (counts == sizes)
@@ -58,7 +63,14 @@ def count_posterior_device(logits: Any, offsets: Any, counts: Any) -> tuple[Any,
     return log_prob, torch.where(certain[bag_of], all_ones[bag_of].double(), posterior)
 
 
-def _tilt(torch: Any, logits: Any, offsets: Any, bag_of: Any, target: Any, summed: Any) -> tuple[Any, Any]:
+def _tilt(
+    torch: ModuleType,
+    logits: Tensor,
+    offsets: Tensor,
+    bag_of: Tensor,
+    target: Tensor,
+    summed: Callable[[Tensor], Tensor],
+) -> tuple[Tensor, Tensor]:
     """As `poisson_binomial_tilt.tilt_to` of all bags: the number added to logits, and the variance of the count."""
     sizes = offsets.diff().double()
     base = torch.log(target) - torch.log(sizes - target)
@@ -82,7 +94,7 @@ def _tilt(torch: Any, logits: Any, offsets: Any, bag_of: Any, target: Any, summe
     return tilt, variance
 
 
-def _frequencies(torch: Any, variance: Any, sizes: Any) -> tuple[Any, Any]:
+def _frequencies(torch: ModuleType, variance: Tensor, sizes: Tensor) -> tuple[Tensor, Tensor]:
     """As `poisson_binomial_fourier.period_and_frequencies` of all bags."""
     floor = variance.clamp(min=1e-12)
     reach = TAIL / 3.0 + torch.sqrt(TAIL * TAIL / 9.0 + 2.0 * TAIL * floor)
