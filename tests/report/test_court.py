@@ -91,7 +91,7 @@ def test_the_choice_of_the_lead_method_is_stated_first(made):
     king = King(n_draws=50).fit(M)
     by_convention = court_edition(report(king, M, compare=()), {}, king)
     first = [re.search(r'id="p1".*?</p>', page, re.DOTALL).group() for page in (by_analyst, by_convention)]
-    assert "EcologicalEM, was chosen by the analyst" in first[0]
+    assert "EcologicalEM, is not the one that leads by convention" in first[0]
     assert "by convention and not by its results" in first[1]
     assert "compared with it below" not in by_convention
 

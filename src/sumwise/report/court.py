@@ -59,8 +59,9 @@ CONVENTION = (
     "the hierarchical R x C model of Rosen et al. for larger tables."
 )
 ANALYST = (
-    "The lead method, {}, was chosen by the analyst. By convention King's method (two groups and two outcomes) or the "
-    "hierarchical R x C model of Rosen et al. (larger tables) leads."
+    "The lead method, {}, is not the one that leads by convention: King's method for two groups and two outcomes, the "
+    "hierarchical R x C model of Rosen et al. for larger tables. The problem file in Exhibit C asks for it, by name or "
+    "as the default where the file has no table [court]."
 )
 DEFINITIONS = {
     "Unit": "The smallest area with totals, such as a precinct.",

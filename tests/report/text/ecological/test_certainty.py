@@ -74,3 +74,5 @@ def test_reports_say_how_an_error_of_the_groups_was_taken():
     for kind, words in (("classical", "taken as classical"), ("berkson", "taken as Berkson error")):
         made = report(EcologicalEM(row_error=kind).fit(m), m).summary
         assert words in str(made["sections"])
+        assert any("takes these counts as exact" in line for line in made["lead"])
+        assert "true regardless" not in str(made["sections"])

@@ -78,7 +78,8 @@ def _truth(context: Context, summary: Summary, low: np.ndarray, high: np.ndarray
 def _other_methods(context: Context, summary: Summary) -> None:
     fits = {context.method: context.model, **{n: m for n, m in context.compare.items() if hasattr(m, "shares_")}}
     if len(fits) > 1:
-        own = context.model
+        own, sd = context.model, context.data.row_sd
+        exact = " All but EcologicalEM take the counts by group as exact." if sd is not None and sd.any() else ""
         rows = pd.DataFrame(other_methods.share_differences(fits, context.level)[1:])
         inside = [f"{round(share * own.shares_.size)} of {own.shares_.size}" for share in rows["inside the intervals"]]
         rows["inside the intervals"] = inside
@@ -108,7 +109,7 @@ def _other_methods(context: Context, summary: Summary) -> None:
                 "Other methods on the same data",
                 kinds,
                 about=f"How far their shares are from those of {context.method}, and how many lie inside its "
-                "intervals. Methods that share an assumption can agree and still be wrong.",
+                f"intervals. Methods that share an assumption can agree and still be wrong.{exact}",
             ),
             bullets(changed),
         )

@@ -21,7 +21,17 @@ from sumwise.report.summary import Summary, bullets, facts, note, table
 from sumwise.report.text.ecological.certainty import add_certainty, context_effects
 from sumwise.report.text.ecological.figures import add_main_figure, add_polarisation, shares_shown
 from sumwise.report.text.ecological.findings import alike_units, findings, in_words, small_groups, voters_meant
-from sumwise.report.text.ecological.wording import ASSUMED, BOUNDS, RISKS, SHARES, model_only
+from sumwise.report.text.ecological.wording import (
+    AS_COUNTED,
+    ASSUMED,
+    BIAS,
+    BOUNDS,
+    CERTAIN,
+    RISKS,
+    SHARES,
+    UNCERTAIN_GROUPS,
+    model_only,
+)
 from sumwise.voting import Turnout, turnout
 
 LONG_TITLE = 120  # characters, from which groups and outcomes are counted rather than listed
@@ -65,7 +75,17 @@ def write(context: Context) -> Summary:
     ]
     impossible = impossible if beyond else []
     narrow = [model_only(context.method)] if est.interval_kind == "model only" else []
-    cautions = [*narrow, *context.cautions, *doubts(m), *impossible, *small_groups(est), *alike_units(m), *curved]
+    stated = [UNCERTAIN_GROUPS] if m.row_sd is not None and m.row_sd.any() else []
+    cautions = [
+        *narrow,
+        *stated,
+        *context.cautions,
+        *doubts(m),
+        *impossible,
+        *small_groups(est),
+        *alike_units(m),
+        *curved,
+    ]
     away = no_candidates(m.col_names)
     some_voted = any(away) and not all(away) and context.method != "Bounds" and min(est.shares_.shape) > 1
     voters = turnout(est, level=context.level, random_state=context.random_state) if some_voted else None
@@ -186,10 +206,11 @@ def _estimates(context: Context, summary: Summary, voters: Turnout | None) -> No
 
 def _assumptions(context: Context, summary: Summary) -> None:
     m = context.data
+    uncertain = m.row_sd is not None and m.row_sd.any()
     summary.add(
         "assumptions",
         bullets(ASSUMED.get(context.method, ["See the documentation of the method."]), f"{context.method} assumes"),
-        bullets(RISKS, "What could go wrong"),
+        bullets([BIAS + (AS_COUNTED if uncertain else CERTAIN), *RISKS], "What could go wrong"),
         facts({"population of each unit": m.denominator}),
     )
     if context.method == "King" and (n := len(counted_units(m))) < 5 * UNITS_PER_PARAMETER:

@@ -31,18 +31,21 @@ COVERED = (
 )
 ROW_ERROR = {
     "classical": (
-        "The counts by group carry a stated error (row_sd), taken as classical: the truth plus noise. Estimates were "
+        "The counts by group carry a stated error (standard or margin of error), taken as classical: the truth plus "
+        "noise. Estimates were "
         "fitted to the expected counts given the observed ones (regression calibration), and intervals include the "
         "error. If the truth instead varies around the counts, as around sums of voters' probabilities, the "
         "correction overstates differences between groups; EcologicalEM(row_error='berkson') leaves it out."
     ),
     "berkson": (
-        "The counts by group carry a stated error (row_sd), taken as Berkson error: the truth varies around the "
+        "The counts by group carry a stated error (standard or margin of error), taken as Berkson error: the truth "
+        "varies around the "
         "counts. Estimates are not corrected for it, and intervals include it. If the counts instead are the truth "
         "plus noise, differences between groups are understated; EcologicalEM(row_error='classical') corrects that."
     ),
     "uncorrected": (
-        "The counts by group carry a stated error (row_sd). Estimates are not corrected for it, so differences "
+        "The counts by group carry a stated error (standard or margin of error). Estimates are not corrected for it, "
+        "so differences "
         "between groups may be understated; intervals include that."
     ),
 }
@@ -88,9 +91,13 @@ ASSUMED = {
         "None beyond correct totals: the bounds are true however people behaved. If they are wide, the data say little."
     ],
 }
+UNCERTAIN_GROUPS = (
+    "The counts by group are estimates with stated errors. What is said to follow from the totals alone takes these "
+    "counts as exact."
+)
+BIAS = "Aggregation bias: a group may behave differently where it is concentrated. Totals need not show it. "
+CERTAIN, AS_COUNTED = "The bounds are true regardless.", "The bounds need no model, but take the counts as exact."
 RISKS = [
-    "Aggregation bias: a group may behave differently where it is concentrated. Totals need not show it. The bounds "
-    "are true regardless.",
     "Mismatched populations: people counted among the groups but not among the outcomes (residents and voters, for "
     "instance). Every share is a share of the population named below.",
     "Totals of the two sides that come from different years or boundaries.",
