@@ -87,7 +87,7 @@ def people(sizes: tuple[int, ...], higher: float, seed: int) -> People:
         rows, judged = every.iloc[: number(sizes)], every.iloc[-1000:]
         real = base.model.probability(judged[names].to_numpy().T)
     else:
-        truth = MaxEntClassifier(0.5, 0.5, random_state=seed, **options(sizes)).fit(counted)
+        truth = MaxEntClassifier(0.5, random_state=seed, **options(sizes)).fit(counted)
         rows, judged = truth.sample(number(sizes), random_state=seed), truth.sample(1000, random_state=1000 + seed)
         real = truth.predict_proba(judged)[:, 1]
     exact = Tables.from_frame(rows, names, label=counted.label, domain=counted.domain)

@@ -169,7 +169,9 @@ class Encoding:
         """Attributes and levels that this encoding leads to."""
         from sumwise.domain import Domain
 
-        return Domain({n: _levels_or_size(r.levels) for n, r in self.rules.items()}, self.learned_by(self.rules))
+        learned = self.learned_by(self.rules)
+        spec = {n: r.levels if n in learned else _levels_or_size(r.levels) for n, r in self.rules.items()}
+        return Domain(spec, learned)
 
     def project(self, attributes: Iterable[str]) -> Encoding:
         """The rules of these attributes alone; a cross brings the attributes that it is made of.
