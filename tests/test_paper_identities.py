@@ -104,7 +104,7 @@ def small_tables(rng):
 def test_model_of_maximum_entropy_has_the_largest_entropy_of_all_with_these_tables(small_tables):
     """4.1: no direction that leaves all pairwise tables (with labels) as they are raises the entropy."""
     _, tables = small_tables
-    model = maxent.MaxEntClassifier(1e-9, 1e-9, engine="exact").fit(tables)
+    model = maxent.MaxEntClassifier(1e-9, options=maxent.SolverOptions(penalty_mu=1e-9), engine="exact").fit(tables)
     grid = np.array(list(product(range(2), range(3), range(2))))
     frame = dict(zip("xzv", grid.T))
     chance = model.predict_proba(frame)[:, 1]
@@ -126,7 +126,7 @@ def test_model_of_single_features_is_naive_bayes(small_tables):
     """4.1: with one table a feature, P(y | x) is P(y) prod P(x_k | y) over its sum."""
     rows, _ = small_tables
     single = Tables.from_frame(rows, ["x", "z", "v"], label="y", order=1)
-    model = maxent.MaxEntClassifier(1e-9, 1e-9, engine="exact").fit(single)
+    model = maxent.MaxEntClassifier(1e-9, options=maxent.SolverOptions(penalty_mu=1e-9), engine="exact").fit(single)
     grid = np.array(list(product(range(2), range(3), range(2))))
     log = np.zeros((len(grid), 2))
     for y in (0, 1):
@@ -150,7 +150,7 @@ def test_pairs_of_an_exclusive_or_predict_a_tenth_and_nine_tenths():
         np.add.at(label, (cells[:, a], cells[:, b]), 4e6 * positive)
         made.append(Table((f"x{a}", f"x{b}"), count, label_sums=label))
     tables = Tables(made, Domain({"x0": 2, "x1": 2, "x2": 2}), n=4e6, label="y")
-    model = maxent.MaxEntClassifier(1e-6, 1e-6, engine="exact").fit(tables)
+    model = maxent.MaxEntClassifier(1e-6, options=maxent.SolverOptions(penalty_mu=1e-6), engine="exact").fit(tables)
     low, high = model.predict_proba({"x0": [0, 0], "x1": [0, 1], "x2": [0, 1]})[:, 1]
     np.testing.assert_allclose([low, high], [0.1, 0.9], atol=1e-3)
 

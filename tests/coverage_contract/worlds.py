@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-FAMILIES = ("proportions", "distribution", "ecological", "flows")
+FAMILIES = ("proportions", "distribution", "ecological", "flows", "maxent")
 LEVEL = 0.9
 DRAWS = 200  # of a world, in `make check`
 FEWER_DRAWS = 60  # of a world with fits of about a second: three standard errors are .12 at .9

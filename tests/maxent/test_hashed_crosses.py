@@ -58,7 +58,7 @@ GRID = pd.DataFrame(np.indices((3, 4, 2)).reshape(3, -1).T, columns=["a", "b", "
 @pytest.mark.parametrize("engine", ["exact", "tree", "gibbs"])
 def test_hash_without_collisions_gives_the_unhashed_model(engine):
     plain, hashed = hashed_tables(people(), 64, salt_without_collisions(64))
-    options = SolverOptions(n_chains=500, max_iter=150, tol=1.0)
+    options = SolverOptions(n_chains=2000, max_iter=150, tol=1.0)
     models = [MaxEntClassifier(engine=engine, options=options, random_state=0).fit(t) for t in (plain, hashed)]
     wanted, found = (m.predict_proba(GRID) for m in models)
     assert np.abs(found - wanted).max() < 1e-5

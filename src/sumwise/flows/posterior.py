@@ -252,10 +252,9 @@ class Candidate:
         return [z for *_, z in tries[:2]]
 
     def _best(self, starts: list[np.ndarray]) -> list[np.ndarray]:
-        """The likeliest start."""
-        if len(starts) == 1:
-            return starts
-        return [max(starts, key=self.log_posterior)]
+        """The likeliest start; another search may have had the spread of first counts open, or settled."""
+        starts = [np.append(z, 0.0)[: self.size] for z in starts]
+        return starts if len(starts) == 1 else [max(starts, key=self.log_posterior)]
 
     def _whole(self, of_moves: np.ndarray) -> np.ndarray:
         """Parameters of movement, with usual ones of overdispersion and of the spread."""

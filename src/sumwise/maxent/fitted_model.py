@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -150,7 +151,7 @@ def layout_of(schema: Schema, terms: Any, listed: Any) -> Layout:
 
 def check_terms(schema: Schema, terms: Any, listed: Any, n_parameters: int) -> None:
     """Refuse tables of a rebuilt model that don't have its number of parameters; the large ones before any is laid."""
-    kept = listed or [None] * len(terms)
-    wide = [t for t, cells in zip(terms, kept, strict=True) if cells is None and schema.domain.size(t) > n_parameters]
+    kept = zip_longest(terms, listed or ())  # tables within others come last, and are never listed
+    wide = [term for term, cells in kept if cells is None and schema.domain.size(term) > n_parameters]
     if wide or layout_of(schema, terms, listed).term_starts[-1] != n_parameters:
         raise DataError(f"The tables of the model don't have {n_parameters} parameters.", hint="save the object again.")
