@@ -9,6 +9,7 @@ from brute_distribution import replicated
 from sumwise import Bags
 from sumwise.distribution import BagOfWords, BagRidge, FourierEmbedding, LinearEmbedding, MomentEmbedding
 from sumwise.distribution.embedding import Embedding, fresh
+from sumwise.distribution.kernels import segments
 from sumwise.errors import DataError
 
 EMBEDDINGS = [
@@ -103,7 +104,8 @@ def test_linear_embedding_is_the_weighted_mean(weighted_bags):
 
 
 @pytest.mark.parametrize("kind", [distribution.FourierEmbedding, distribution.QuantileEmbedding, LinearEmbedding])
-def test_memory_is_that_of_the_result(kind):
+def test_memory_is_that_of_the_result_and_a_block(kind, monkeypatch):
+    monkeypatch.setattr(segments, "BLOCK", 2**15)  # numbers: a quarter of a megabyte
     bags = Bags(np.random.default_rng(0).normal(size=(200_000, 8)), np.arange(101) * 2000)
     embedding = made(kind).fit(bags[:5])
     tracemalloc.start()

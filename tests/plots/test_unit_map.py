@@ -29,7 +29,7 @@ def test_report_has_maps_where_shapes_are_given():
     m = synthetic.precincts(30, 2, 2, random_state=0).margins
     found = report(EcologicalEM().fit(m), m, shapes=SHAPES)
     maps = [f for f in found.figures if f.plot == "unit_map"]
-    assert [f.numbers["what"] for f in maps] == ["share", "uncertainty", "residual", "share"]
+    assert [f.numbers["what"] for f in maps] == ["share", "share", "uncertainty", "residual"]
     assert maps[0].svg().startswith("<svg")
     with pytest.raises(DataError, match="3 shapes for 30 units"):
         report(EcologicalEM().fit(m), m, shapes=SHAPES[:3])

@@ -13,9 +13,9 @@ def test_fit_says_what_was_found_and_where_to_look(tmp_path, capsys):
     path = ecological(tmp_path)
     assert main(["fit", str(path), "--out", str(tmp_path / "r")]) == 0
     told = capsys.readouterr()
-    assert "young people who chose" in told.out
-    assert " That it is the group's first choice is virtually certain" in told.out
-    assert told.out.count("The interval takes the model as true.") == 2  # beside each share
+    assert "of young people chose no (95% interval" in told.out
+    assert "These intervals allow for chance if the model of Goodman is right, and for nothing else." in told.out
+    assert "95% intervals of Goodman covered" in told.out
     assert f"The report: {tmp_path / 'r' / 'report.html'}" in told.out
     assert "fit Goodman" in told.err
 

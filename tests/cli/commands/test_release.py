@@ -190,7 +190,7 @@ def test_aggregate_release_init_and_fit_in_a_row(tables, capsys):
     assert main(["release", "small", "--epsilon", "5", "--out", "noisy"]) == 0
     assert main(["init", "noisy"]) == 0
     assert main(["fit", "problem.toml", "--out", "result"]) == 0
-    assert "2 attributes of" in capsys.readouterr().out
+    assert "learned a probability for each individual from 1 contingency table" in capsys.readouterr().out
 
 
 SCHEMA = """

@@ -46,7 +46,7 @@ def test_a_page_has_maps_routes_connectivity_checks_and_intervals():
     assert "places" in shown
     assert len(found.figures[0].numbers[0]["outlines"]) == 1
     words = str(found.summary["sections"])
-    for part in ("Forecast check", "How individuals move", "gap to the optimum", "closed", "Poisson(rate=1)"):
+    for part in ("Forecast check", "How individuals move", "converged", "closed", "Poisson(rate=1)"):
         assert part in words
     assert found.figures[1].numbers["regions"] == ["low", "high"]
     assert {"estimates", "places", "routes"} <= set(found.frames)

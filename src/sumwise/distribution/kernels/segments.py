@@ -64,8 +64,12 @@ def segment_means(
     >>> segment_means(np.array([[1.0], [3.0], [5.0]]), np.array([0, 2, 3]))
     array([[2.], [5.]])
     """
-    moved = (lambda x: x) if centre is None else (lambda x: x - centre)
-    return block_means(values, offsets, weights, lambda x: moved(x) ** power, values.shape[1])
+
+    def feature(x: np.ndarray) -> np.ndarray:
+        moved = x if centre is None else x - centre
+        return moved if power == 1 else moved**power
+
+    return block_means(values, offsets, weights, feature, values.shape[1])
 
 
 def segment_moments(

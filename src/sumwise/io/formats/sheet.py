@@ -90,7 +90,7 @@ class Sheet:
             self._refuse(absent, column, "is missing", "fill or drop such rows.")
         series = self.frame[column]
         if _is_text(series) and not is_string(series):
-            plain = (str, bool, int, float, np.generic, datetime.date)
+            plain = (str, bool, int, float, decimal.Decimal, np.generic, datetime.date)
             odd = np.array([not isinstance(x, plain) for x in series.tolist()], dtype=bool) & ~absent
             self._refuse(odd, column, "holds no text or number", "turn it into text first.")
         return series

@@ -273,11 +273,12 @@ def _coefficients(context: Context, summary: Summary, bags: Bags, classes: list[
     if np.size(getattr(context.model, "nonlinear_coef_", ())):
         weight = sum(c["weight"] for c in context.model.candidates_ if c["model"] != "linear")
         share = weight / max(len(context.model.posterior_), 1)
-        words = (
-            f"Models with effects that are not linear have a weight of {100 * share:.0f}%: no single coefficient per "
-        )
-        summary.add("estimates", note(words + "feature describes the predictions. The shares of subgroups do."))
-        return
+        words = f"Models with effects that are not linear have a weight of {100 * share:.0f}%: "
+        if share > 0.5:
+            words += "no single coefficient per feature describes the predictions. The shares of subgroups do."
+            summary.add("estimates", note(words))
+            return
+        summary.add("estimates", note(words + "the coefficients are the linear part of the predictions."))
     rows = np.atleast_2d(coef)
     of = classes[1:] if len(rows) == 1 else classes
     columns = [str(f) for f in bags.features]
