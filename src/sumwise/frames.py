@@ -152,14 +152,14 @@ def codes_and_levels(column: Any, name: str, levels: Sequence | None = None) -> 
         levels = tuple(checks.plain(x) for x in column.cat.categories)
         return column.cat.codes.to_numpy().astype(np.int64), levels
     try:
-        codes, levels = pd.factorize(column, sort=True)
+        codes, found = pd.factorize(column, sort=True)
     except TypeError:
         kinds = sorted({kind.__name__ for kind in set(map(type, column))})
         raise DataError(
             f"Column {name!r} holds values of kinds that have no common order ({', '.join(kinds)}).",
             hint="convert it to text.",
         ) from None
-    return codes.astype(np.int64), tuple(checks.plain(x) for x in levels.tolist())
+    return codes.astype(np.int64), tuple(checks.plain(x) for x in found.tolist())
 
 
 def scalars_only(column: Any, name: str) -> None:

@@ -59,7 +59,8 @@ def test_intervals_of_a_margin_are_those_of_sampling_and_noise(monkeypatch):
     sums = n * p * [0.2, 0.5, 0.7]
     for noise, extra in ((Exact(), 0.0), (Gaussian(40.0), 40.0**2)):
         tables = Tables([Table("a", n * p, sums, noise)], Domain({"a": 3}), n=n)
-        model = MaxEntClassifier(1e-3, options=SolverOptions(penalty_mu=1e-3), random_state=0).fit(tables).bootstrap(tables, n=150, random_state=0)
+        model = MaxEntClassifier(1e-3, options=SolverOptions(penalty_mu=1e-3), random_state=0).fit(tables)
+        model.bootstrap(tables, n=150, random_state=0)
         found = model.expected("a")
         spread = (found.high - found.low).sum(axis=1) / 2 / 1.976  # both classes
         own = (found.high - found.low) / 2 / 1.976

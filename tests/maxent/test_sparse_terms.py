@@ -112,9 +112,7 @@ def test_the_rest_of_the_model_works_on_listed_cells(model, tables, rows):
     assert model.expected(["site", "age"], n=200, random_state=0).values.sum() == pytest.approx(6000)
     assert -1 < model.held_out_score(tables, n=500, random_state=0).values[0] < 1
     assert np.isfinite(model.log_density(rows)).all()
-    again = MaxEntClassifier(options=SolverOptions(n_chains=500, tol=1.0), random_state=0).fit(
-        [tables, tables]
-    )
+    again = MaxEntClassifier(options=SolverOptions(n_chains=500, tol=1.0), random_state=0).fit([tables, tables])
     assert again.n_ == 12000
     by_rows = MaxEntClassifier().fit(tables, rows=rows)
     assert by_rows.predict_proba(rows).shape == (6000, 2)

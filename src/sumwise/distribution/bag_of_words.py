@@ -75,8 +75,8 @@ class BagOfWords(Embedding):
         rng = seeded(self.random_state)
         rows = np.unique(sample_rows(bags, int(self.n_sample), rng=rng))
         sample = self.columns_.numbers(bags.values[rows]).round(9)  # units of measurement change the last digit
-        n_words = min(int(self.n_words), len(sample))
-        means: Any = KMeans(n_words, n_init=1, max_iter=50, random_state=int(rng.integers(2**31)))
+        options: Any = {"n_init": 1, "max_iter": 50, "random_state": int(rng.integers(2**31))}
+        means: Any = KMeans(min(int(self.n_words), len(sample)), **options)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # fewer distinct rows than words
             means.fit(sample)

@@ -303,8 +303,8 @@ class Training:
         """Responses and weights of the bags held out; None where there are none."""
         if self.held_out is None:
             return None, None
-        truth, weights = (*self.held_out[1:], None)[:2]
-        return truth.numpy(), None if weights is None else weights.numpy()
+        truth, *weights = (part.numpy() for part in self.held_out[1:] if part is not None)
+        return truth, weights[0] if weights else None
 
     def begin(self) -> None:
         """Let the pool's running statistics begin at those of the data."""

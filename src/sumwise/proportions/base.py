@@ -269,7 +269,7 @@ def average_chance(logits: np.ndarray, scale: float) -> np.ndarray:
     """Probability of class 1, averaged over normal effects of bags of this deviation."""
     if scale == 0.0:
         return expit(logits)
-    return sum(w * expit(logits + scale * b) for b, w in zip(NODES, NODE_WEIGHTS / NODE_WEIGHTS.sum()))
+    return np.sum([w * expit(logits + scale * b) for b, w in zip(NODES, NODE_WEIGHTS / NODE_WEIGHTS.sum())], axis=0)
 
 
 def _log_softmax(logits: np.ndarray) -> np.ndarray:

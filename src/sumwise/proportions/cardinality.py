@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from threadpoolctl import threadpool_limits
@@ -299,7 +299,7 @@ class CardinalityClassifier(PosteriorClassifier):
         keep = np.array([*keep, begin])
         self.coef_, self.intercept_, self.nonlinear_coef_ = table[:, :d], table[:, -1], table[:, keep][:, d:-1]
         self.theta_ = np.column_stack([self.coef_, self.intercept_])
-        self.frequencies_ = self.centre_ = self.pairs_ = self.pair_scale_ = None
+        self.frequencies_ = self.centre_ = self.pairs_ = self.pair_scale_ = cast(Any, None)
         for name in used & nonlinear.keys():
             features = nonlinear[name]
             self.centre_ = features.centre[np.argsort(columns)]

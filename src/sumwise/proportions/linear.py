@@ -204,8 +204,8 @@ class LinearProblem:
         table[:, -1] = residual.sum(axis=0)
         if scale is not None:
             total += np.log(scale) - 0.5 * (scale / TYPICAL_EFFECT) ** 2
-        if self.random_intercept:
-            gradient[-1] = value.scale_slope + 1.0 - (scale / TYPICAL_EFFECT) ** 2
+            if self.random_intercept:
+                gradient[-1] = value.scale_slope + 1.0 - (scale / TYPICAL_EFFECT) ** 2
         return total - 0.5 * float((pull * coef).sum()), gradient
 
     def information(self, theta):

@@ -194,7 +194,7 @@ class _Grid:
             self.middle, self.step, theta = theta[-1], 2.0 * log_scale_error(free, theta), theta[:-1]
         first = make(deviation, intercept_scale=self.scale(MIDDLE))
         self.n_coefs = first.n_logits * (first.width - 1)
-        self.fits = {MIDDLE: Normal.around(first, theta)}
+        self.fits: dict[tuple[int, int], Normal] = {MIDDLE: Normal.around(first, theta)}
 
     def prior(self, key: tuple[int, int]) -> float | None:
         """The deviation of log-odds under the prior; None where the prior is given."""
@@ -215,7 +215,7 @@ class _Grid:
 
     def explore(self) -> None:
         """Fit neighbours of what matters."""
-        frontier = [MIDDLE]
+        frontier: list[tuple[int, int]] = [MIDDLE]
         while frontier:
             i, j = key = frontier.pop(0)
             if self.weights()[key] < NEGLIGIBLE:

@@ -181,7 +181,7 @@ def _lead(facts: pd.DataFrame, voting: list[pd.DataFrame]) -> str:
     if voting:
         patterns = pd.concat(voting, ignore_index=True)
         polarised = patterns.loc[patterns["polarised"] == "yes", "contest"].nunique()
-        n = patterns["contest"].nunique()
+        n = len(patterns["contest"].unique())
         words = f"Voting was polarised for at least one group in {polarised} of {plural(n, 'contest')}. {words}"
     stopped = sum(not done for done in facts["converged"])
     return f"{words} {stopped} did not converge." if stopped else words

@@ -63,7 +63,8 @@ def _readable(column: str, side: str) -> str:
     bare = NUMBERED.sub(r"\1", bare).replace("_", " ").strip()
     if bare == bare.lower():
         bare = " ".join(CODES.get(word, word) for word in bare.split())
-    rest, name = re.fullmatch(r"((?:not|all other) |)(.*)", bare).groups()
+    rest = next((words for words in ("not ", "all other ") if bare.startswith(words)), "")
+    name = bare.removeprefix(rest)
     if side == "outcomes" and re.fullmatch(r"[a-z]{3,}", name) and name not in WORDS:
         return rest + name.capitalize()
     return bare or column

@@ -270,7 +270,7 @@ def rounding(shares: np.ndarray) -> float:
     return 1e-6
 
 
-def _from_shares(values: np.ndarray, spec: dict, units: np.ndarray, which: str, named: list) -> np.ndarray:
+def _from_shares(values: np.ndarray, spec: Mapping, units: np.ndarray, which: str, named: list) -> np.ndarray:
     """Shares of every name of one side; those that miss 1 by rounding alone sum to it, overlapping ones are refused."""
     sums, near = values.sum(axis=1), rounding(values)
     over = sums > 1 + near
@@ -293,7 +293,7 @@ def _from_shares(values: np.ndarray, spec: dict, units: np.ndarray, which: str, 
     return values / np.where(rounded, sums, 1.0)[:, None]
 
 
-def _with_rest(values: np.ndarray, spec: dict, totals: Any, units: np.ndarray, which: str) -> np.ndarray:
+def _with_rest(values: np.ndarray, spec: Mapping, totals: Any, units: np.ndarray, which: str) -> np.ndarray:
     """Counts of every name of one side; the rest is what the total has beyond them."""
     sums = values.sum(axis=1)
     rest = totals - sums

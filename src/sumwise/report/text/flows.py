@@ -109,7 +109,7 @@ def _lead(context: Context, stay: Staying) -> list[str]:
     else:
         unit = f"about {model.n_:,.0f} in all"
     within = "at" if context.time_name == "time" else "in"
-    ends = "" if stay[3] is None else f" ({context.percent} interval {span(*stay[2], 'share', 0)})"
+    ends = "" if stay[3] is None else f" ({context.percent} interval {span(stay[2][0], stay[2][1], 'share', 0)})"
     out = [
         f"An estimated {100 * stay[0]:.0f}% of individuals{ends} stay where they are from one {context.time_name} to "
         f"the next. They were counted at {plural(len(model.places_), 'place')} {within} "
