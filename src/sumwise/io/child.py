@@ -17,12 +17,14 @@ import threading
 from typing import Any
 
 REFUSED, TIMED_OUT = 3, 124  # exit codes: an error in JSON is on standard output; the time is over
+POOL = "ARROW_DEFAULT_MEMORY_POOL"
 PARENT_DEATH = 1  # PR_SET_PDEATHSIG of <linux/prctl.h>
 
 
 def main(arguments: list[str]) -> int:
     """Parse a file, and write its Arrow table, or an error in JSON, to standard output."""
     parser, asked = arguments[0], json.loads(arguments[1])
+    os.environ[POOL] = "system"  # Arrow's own reserves a gigabyte of addresses: it may be all that there is
     end_with_parent(asked["parent"])
     if hasattr(os, "fork"):
         watch(asked["wall"])

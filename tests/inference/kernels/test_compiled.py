@@ -90,17 +90,18 @@ def read_only(script: str, *keep: Path) -> subprocess.CompletedProcess:
 FIT = """
     import numpy as np
     from sumwise import Bags
-    from sumwise.distribution import BagRidge, MomentEmbedding
+    from sumwise.proportions import CardinalityClassifier
     rng = np.random.default_rng(0)
-    bags = Bags.from_arrays([rng.normal(i, 1, (20, 2)) for i in range(12)])
-    print("fitted", BagRidge(MomentEmbedding()).fit(bags, np.arange(12.0)).predict(bags).shape)
+    bags = Bags.from_arrays([rng.normal(i % 3, 1, (20, 2)) for i in range(12)])
+    fitted = CardinalityClassifier().fit(bags, [5 + i % 3 for i in range(12)])
+    print("fitted", fitted.predict_proba(bags.values).shape)
 """
 
 
 def test_fit_where_nothing_can_be_written():
     done = read_only(FIT)
     assert done.returncode == 0, done.stderr
-    assert "fitted (12,)" in done.stdout
+    assert "fitted (240, 2)" in done.stdout
     assert done.stderr.count("\n") <= 1, done.stderr
     assert "compiles its kernels" in done.stderr
     assert "in every session" in done.stderr
@@ -111,7 +112,7 @@ def test_fit_where_only_a_temporary_folder_can_be_written(tmp_path):
     after = f"print('kept', any(f.endswith('.nbi') for _, _, fs in os.walk({str(tmp_path)!r}) for f in fs))\n"
     done = read_only(before + textwrap.dedent(FIT) + after, tmp_path)
     assert done.returncode == 0, done.stderr
-    assert "fitted (12,)" in done.stdout
+    assert "fitted (240, 2)" in done.stdout
     assert "kept True" in done.stdout
     assert done.stderr.count("\n") <= 1, done.stderr
 
