@@ -221,9 +221,12 @@ def _answer(files: list[bytes], use: Callable[[Path], object], pipe: int) -> Non
     import resource
     import warnings
 
+    from threadpoolctl import threadpool_limits
+
     from sumwise.errors import SumwiseError
 
     faulthandler.disable()
+    threadpool_limits(1)  # a fork has none of the threads that OpenMP started, and would wait for them
     warnings.simplefilter("ignore")
     np.seterr(all="ignore")
     quiet = os.open(os.devnull, os.O_WRONLY)

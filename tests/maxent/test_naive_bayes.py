@@ -62,7 +62,7 @@ def test_training_it_on_correlated_features_peaks_and_then_diverges(people):
     by_steps(
         stats,
         ExactMoments("tree", stats),
-        StepOptions(penalties, 0.05, 0.05),
+        StepOptions(penalties, 0.01, 0.01),
         state,
         300,
         lambda now: scores.append(held_out(now.parameters)),

@@ -276,7 +276,7 @@ def effective_parameters(
         information = Information(design, design.T.tocsr(), weight, 2 * np.maximum(pulled, 1e-9)[:, None])
         wanted = information.times(signs) + noise[:, None] * signs
         total += float(np.sum(signs * information.solve(wanted))) / PROBES
-    return total
+    return max(total, 0.0)  # a trace of positive matrices: less is rounding where every row is certain
 
 
 class Information(NamedTuple):
