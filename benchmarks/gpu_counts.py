@@ -76,7 +76,7 @@ def measured(n_bags, size, device):
     counts, sizes = rng.binomial(size, 0.4, n_bags), np.full(n_bags, size)
     row, gradients = {"bags": n_bags, "size": size}, {}
     for name, place in (("cpu", "cpu"), ("gpu", device)):
-        logits = drawn.to(place).requires_grad_()
+        logits = drawn.to(place).detach().clone().requires_grad_()
         seconds, cpu = timed(lambda x=logits: loss(x, counts, sizes), place)
         gradients[name] = loss(logits, counts, sizes).cpu().numpy()
         row[f"{name}_wall_s"] = seconds
