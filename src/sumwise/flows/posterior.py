@@ -218,8 +218,8 @@ class Candidate:
         return value, slope
 
     def search(self, starts: list[np.ndarray] | None = None) -> Candidate:
-        """Find the mode, from given starts or the likeliest of many, and the information there."""
-        begin = self._starts() if starts is None else self._best(starts)
+        """Find the mode, from given starts and the likeliest of many, and the information there."""
+        begin = self._starts() + ([] if starts is None else self._best(starts))
         self._climb(begin)
         if self.model.n_types > 1:  # variances are taken at the counts that are expected of each type
             self.fractions = [_first_fraction(self.smoothed(k, self.mode).counts) for k in range(len(self.filters))]
