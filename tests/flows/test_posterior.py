@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -170,3 +172,16 @@ def test_times_can_be_left_out_where_that_opens_the_spread_of_first_counts():
     found = model._without(model._problem(), [1])
     assert np.isfinite(found).all()
     assert found.sum(axis=1) == pytest.approx(500.0, rel=0.1)
+
+
+def test_a_season_is_not_lost_in_the_basin_of_a_simpler_model(monkeypatch):
+    monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
+    from flow_coverage import PLACES
+    from flow_coverage import population as benchmark
+
+    rng = np.random.default_rng(1005)
+    counts, flows, _ = benchmark("season", rng)
+    model = FlowModel(PLACES).fit(rng.poisson(counts).astype(float))
+    assert model.scores_.set_index("movement")["probability"]["season"] > 0.9
+    stay = model.interval({str(k): {(k, k + 1): np.eye(len(PLACES))} for k in range(len(flows))}, 0.9).values
+    assert np.mean(abs(stay - np.trace(flows, axis1=1, axis2=2))) < 200  # of 3,000; 1,357 from the constant movement
