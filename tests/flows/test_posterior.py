@@ -174,14 +174,29 @@ def test_times_can_be_left_out_where_that_opens_the_spread_of_first_counts():
     assert found.sum(axis=1) == pytest.approx(500.0, rel=0.1)
 
 
-def test_a_season_is_not_lost_in_the_basin_of_a_simpler_model(monkeypatch):
+@pytest.fixture
+def simulated(monkeypatch):
+    """Counts with noise, effort and true flows of a world of the benchmark."""
     monkeypatch.syspath_prepend(str(Path(__file__).parents[2] / "benchmarks"))
-    from flow_coverage import PLACES
-    from flow_coverage import population as benchmark
+    import flow_coverage
 
-    rng = np.random.default_rng(1005)
-    counts, flows, _ = benchmark("season", rng)
-    model = FlowModel(PLACES).fit(rng.poisson(counts).astype(float))
+    def world(name, seed):
+        rng = np.random.default_rng(seed)
+        counts, flows, _ = flow_coverage.population(name, rng)
+        effort = rng.uniform(0.3, 1.0, (len(counts), 1)) if name == "effort" else np.ones((len(counts), 1))
+        return flow_coverage.PLACES, rng.poisson(effort * counts).astype(float), effort, flows
+
+    return world
+
+
+def test_a_season_is_not_lost_in_the_basin_of_a_simpler_model(simulated):
+    places, seen, _, flows = simulated("season", 1005)
+    model = FlowModel(places).fit(seen)
     assert model.scores_.set_index("movement")["probability"]["season"] > 0.9
-    stay = model.interval({str(k): {(k, k + 1): np.eye(len(PLACES))} for k in range(len(flows))}, 0.9).values
+    stay = model.interval({str(k): {(k, k + 1): np.eye(len(places))} for k in range(len(flows))}, 0.9).values
     assert np.mean(abs(stay - np.trace(flows, axis1=1, axis2=2))) < 200  # of 3,000; 1,357 from the constant movement
+
+
+def test_a_search_takes_back_steps_that_leave_no_covariance(simulated):
+    places, seen, effort, _ = simulated("effort", 2034)
+    assert FlowModel(places, size=3000.0).fit(seen, effort=effort).fit_.converged

@@ -277,8 +277,11 @@ class Candidate:
             root = _inverse_root(self.information(z), self.settings.flattest)
 
             def down(u: np.ndarray, z: np.ndarray = z, root: np.ndarray = root) -> tuple[float, np.ndarray]:
-                value, slope = self.with_slope(z + root @ u)
-                return (-value, -root.T @ slope) if np.isfinite(value) else (1e12, np.zeros_like(slope))
+                try:
+                    value, slope = self.with_slope(z + root @ u)
+                except DataError:  # a step so long that rounding leaves no covariance is taken back
+                    value, slope = -np.inf, np.zeros(self.size)
+                return (-value, -root.T @ slope) if np.isfinite(value) else (1e12, np.zeros(self.size))
 
             options = {"maxiter": self.settings.steps[0], "ftol": 1e-12, "gtol": self.settings.near}
             found = minimize(down, np.zeros(len(z)), jac=True, method="L-BFGS-B", options=options, callback=note)
