@@ -119,7 +119,7 @@ CAUSES = {
     "duplicated bags": "same|copies|rank|class|overall shares",
     "bags of one": "more than one row",
     "no weight": "empty|never occurs",
-    "1e15 counts": r"e\+1[456] (people|rows)|sums to|range from 990(,000){4}",
+    "1e15 counts": r"e\+1[456] (people|rows|individuals)|sums to|range from 990(,000){4}",
     "a week of zeros": "sums to 0|range from 0 ",
     "one week": "one time|1 week",
 }

@@ -6,6 +6,7 @@ adjoint the gradient and the expected flows. Parameters are integrated over by i
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -28,6 +29,7 @@ from sumwise.inference.kernels.shapes import check_shapes
 from sumwise.progress import track
 
 MOST_WORK = 2e10  # times x places^3 of one filter: about a minute
+FAR = 1e12  # minus the log posterior where there is none, for a search to turn back
 LEAST_SHARE = 1e-6  # of what movement expects: no possible flow is nothing
 
 
@@ -261,9 +263,18 @@ class Candidate:
         return np.concatenate([of_moves, [self.settings.overdispersion[0]], [0.0] * self.open_spread])
 
     def _climb(self, starts: list[np.ndarray]) -> None:
-        self.value, self.mode, self.converged, self.history = max(
-            map(self._climbed, starts), key=lambda climb: climb[0]
-        )
+        climbs = []
+        for start in starts:
+            with suppress(DataError):  # no climb begins where rounding leaves no covariance
+                climbs.append(self._climbed(start))
+        climbs = [climb for climb in climbs if np.isfinite(climb[1]).all() and -FAR < climb[0] < np.inf]
+        if not climbs:
+            most = max(float(np.nanmax(f.around.sum(axis=1))) for f in self.filters)
+            raise DataError(
+                f"No movement can be fitted to counts of {most:.0e} individuals: rounding leaves no covariance.",
+                hint="state more noise, or give counts in a larger unit.",
+            )
+        self.value, self.mode, self.converged, self.history = max(climbs, key=lambda climb: climb[0])
 
     def _climbed(self, z: np.ndarray) -> tuple[float, np.ndarray, bool, list[float]]:
         """The mode from z on, by L-BFGS in coordinates that have about unit curvature."""
@@ -281,7 +292,7 @@ class Candidate:
                     value, slope = self.with_slope(z + root @ u)
                 except DataError:  # a step so long that rounding leaves no covariance is taken back
                     value, slope = -np.inf, np.zeros(self.size)
-                return (-value, -root.T @ slope) if np.isfinite(value) else (1e12, np.zeros(self.size))
+                return (-value, -root.T @ slope) if np.isfinite(value) else (FAR, np.zeros(self.size))
 
             options = {"maxiter": self.settings.steps[0], "ftol": 1e-12, "gtol": self.settings.near}
             found = minimize(down, np.zeros(len(z)), jac=True, method="L-BFGS-B", options=options, callback=note)
@@ -527,6 +538,8 @@ def _starts_from(one: Candidate, simpler: list[Candidate]) -> list[np.ndarray] |
 
 def _inverse_root(information: np.ndarray, least: float) -> np.ndarray:
     """The symmetric root of the inverse of the information, whose eigenvalues are `least` or more."""
+    if not np.isfinite(information).all():
+        raise DataError("The information on movement is not finite.", hint="give counts in a larger unit.")
     values, vectors = np.linalg.eigh(information)
     return vectors / np.sqrt(np.maximum(values, least)) @ vectors.T
 
