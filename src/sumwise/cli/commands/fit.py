@@ -18,7 +18,10 @@ def command(
     restart: Annotated[bool, typer.Option("--restart", help=RESTART)] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Replace an earlier result.")] = False,
     edition: Annotated[
-        str, typer.Option(help="plain, or court: court.html, tables and figures too. Default: court where problem.toml has a table court.")
+        str,
+        typer.Option(
+            help="plain, or court: court.html, tables and figures too. Default: court if problem.toml has one."
+        ),
     ] = "",
     quiet: output.Quiet = False,
     json: output.Json = False,
