@@ -60,6 +60,30 @@ def test_an_interrupted_fit_goes_on_to_the_same_result(people, tmp_path, monkeyp
     assert not path.exists()
 
 
+def test_a_fit_that_was_interrupted_with_other_penalties_keeps_them(tmp_path, monkeypatch):
+    """Effects are next to nothing here, so penalties are raised once, and training goes on."""
+    rows = synthetic.rows(3000, [4, 3, 5, 2], main=0.1, pairwise=0.05, rate=0.3, random_state=1)
+    options = {"engine": "gibbs", "n_chains": 1000, "max_iter": 500, "tol": 0.25, "random_state": 0}
+    whole = classifier(**options).fit(rows.tables())
+    monkeypatch.setattr(trainers, "SECONDS", 0.0)
+    real = trainers.Checkpoint.save
+
+    def interrupted(self, state):
+        real(self, state)
+        if state["steps"]["scale"] != 1:
+            raise KeyboardInterrupt
+
+    path = tmp_path / "state"
+    with monkeypatch.context() as patch:
+        patch.setattr(trainers.Checkpoint, "save", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            classifier(**options).fit(rows.tables(), checkpoint=path)
+    resumed = classifier(**options).fit(rows.tables(), checkpoint=path)
+    assert resumed.fit_.effect_scale == whole.fit_.effect_scale < 0.1
+    assert resumed.fit_.n_iter == whole.fit_.n_iter
+    assert np.array_equal(resumed.theta_, whole.theta_)
+
+
 def test_a_checkpoint_of_other_data_is_refused(people, tmp_path, monkeypatch):
     frame, names, tables = people
     monkeypatch.setattr(trainers, "SECONDS", 0.0)

@@ -324,7 +324,7 @@ def _rounds(
     than it began is taken back.
     """
     stats, tol = problem.stats, settings.options.tol
-    state, how = _restored(engine, step_options(problem), state, kept)
+    problem, state, how = _restored(problem, engine, state, kept)
     while True:
         _run(stats, engine, how, state, kept, settings, _round_end(problem, settings, state), scorer)
         misfits, last = state.history["misfit"], state.n_iter >= settings.options.max_iter
@@ -473,17 +473,15 @@ def trained_share(stats: SufficientStatistics, sampled: bool) -> float:
 
 
 def _restored(
-    engine: Any, how: StepOptions, state: TrainingState, kept: Checkpoint
-) -> tuple[TrainingState, StepOptions]:
-    """The state and how steps are made, from where the checkpoint is; else as given."""
+    problem: Problem, engine: Any, state: TrainingState, kept: Checkpoint
+) -> tuple[Problem, TrainingState, StepOptions]:
+    """The problem, the state and how steps are made, from where the checkpoint is; else as given."""
     saved = kept.load()
     if saved is None:
-        return state, how
-    state = TrainingState.from_dict(saved["state"])
-    how = replace(how, **saved["steps"])  # those of a training that had shorter steps, or was scaled
-    how = replace(how, penalties=Moments(how.penalties.counts, how.penalties.sums / how.scale))
-    engine.restore(saved["chains"], state.settled)
-    return state, how
+        return problem, state, step_options(problem)
+    problem = problem.at(saved["steps"]["scale"])
+    engine.restore(saved["chains"], saved["state"]["settled"])
+    return problem, TrainingState.from_dict(saved["state"]), replace(step_options(problem), **saved["steps"])
 
 
 def _run(
