@@ -15,6 +15,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array, issparse
 from scipy.special import expit
 from scipy.stats import norm, qmc
+from threadpoolctl import threadpool_limits
 
 from sumwise.collective.potentials import filled
 from sumwise.errors import DataError
@@ -28,6 +29,7 @@ from sumwise.flows.movement_models import CONSTANT, KINDS, PLACES, MovementModel
 from sumwise.inference.kernels.shapes import check_shapes
 from sumwise.progress import track
 
+one_thread = threadpool_limits.wrap(limits=1, user_api="blas")  # threads of small products wait: 20 times the CPU
 MOST_WORK = 2e10  # times x places^3 of one filter: about a minute
 FAR = 1e12  # minus the log posterior where there is none, for a search to turn back
 LEAST_SHARE = 1e-6  # of what movement expects: no possible flow is nothing
@@ -372,6 +374,7 @@ class FlowPosterior:
     size_known: bool
 
     @classmethod
+    @one_thread
     def of(cls, problems: list[FlowProblem], given: list[Movement] | None, size_known: bool) -> FlowPosterior:
         """Fit all movement models that the data can carry, or those that are given."""
         settings, work, n = Settings(), work_of(problems), problems[0].counts.shape[1]
@@ -395,6 +398,7 @@ class FlowPosterior:
         return cls.averaged(fitted, n_points, around, size_known)
 
     @classmethod
+    @one_thread
     def known(cls, problems: list[FlowProblem], movement: Movement) -> FlowPosterior:
         """The flows under one movement, at thirds of the prior of overdispersion: the likelihood chooses nothing."""
         around = [_filled(p) for p in problems]
@@ -462,6 +466,7 @@ class FlowPosterior:
         counts, flows = zip(*parts)
         return np.sum(counts, axis=0), [np.sum(tables, axis=0) for tables in zip(*flows)]
 
+    @one_thread
     def flows_by_type(
         self, season: int, agreeing: bool = False
     ) -> list[tuple[float, tuple[np.ndarray, list[np.ndarray]]]]:
@@ -486,6 +491,7 @@ class FlowPosterior:
                 out.append((float(share), (np.maximum(counts, 0.0), flows)))
         return out
 
+    @one_thread
     def chains(self, season: int) -> list[ChainDraw]:
         """How individuals move at every point."""
         out = []
@@ -500,6 +506,7 @@ class FlowPosterior:
             out.append(ChainDraw(float(weight), one.split(z)[0], present, [chain_of(tables) for tables in flows]))
         return out
 
+    @one_thread
     def moments(self, season: int, functions: Functions) -> list[tuple[np.ndarray, np.ndarray]]:
         """Means and covariances of functions at every point."""
         out = []
