@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise.errors import DataError
 from sumwise.flows import FlowModel, Movement, read_raster
 
@@ -62,12 +63,12 @@ def test_a_model_is_fitted_to_the_file(tmp_path, bands):
 
 
 def test_what_is_no_such_raster_is_refused(tmp_path, bands):
-    with pytest.raises(DataError, match="no file"):
+    with raises(DataError, "no-file"):
         read_raster(tmp_path / "none.tif")
     (tmp_path / "text.tif").write_text("week,cell\n")
-    with pytest.raises(DataError, match="not a raster"):
+    with raises(DataError, "not-raster-read"):
         read_raster(tmp_path / "text.tif")
-    with pytest.raises(DataError, match="no abundance"):
+    with raises(DataError, "no-abundance-any"):
         read_raster(written(tmp_path / "a.tif", 0.0 * bands))
-    with pytest.raises(DataError, match="negative abundance"):
+    with raises(DataError, "cells-negative-abundance"):
         read_raster(written(tmp_path / "b.tif", bands - 1.0))

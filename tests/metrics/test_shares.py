@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import Bags
 from sumwise.errors import DataError
 from sumwise.metrics import bag_calibration, majority_hits, pair_order, share_scores, weighted_rmse
@@ -61,16 +62,16 @@ def test_weights_decide():
 @pytest.mark.parametrize(
     ("score", "arguments", "told"),
     [
-        (pair_order, ([0.1, 0.2], [0.5, 0.5]), "no order"),
-        (weighted_rmse, ([0.1], [0.2], [0.0]), "All 1 weights are zero"),
-        (weighted_rmse, ([0.1], [0.2, 0.3]), "Lengths differ"),
-        (majority_hits, ([41.0], [0.5]), "per cents"),
-        (majority_hits, ([np.nan], [0.5]), "predicted"),
-        (majority_hits, ([], []), "no groups"),
+        (pair_order, ([0.1, 0.2], [0.5, 0.5]), ("no-two-groups",)),
+        (weighted_rmse, ([0.1], [0.2], [0.0]), ("all-weights-zero-sizes", 1)),
+        (weighted_rmse, ([0.1], [0.2, 0.3]), ("lengths-differ-entry",)),
+        (majority_hits, ([41.0], [0.5]), ("holds-shares-lie",)),
+        (majority_hits, ([np.nan], [0.5]), ("drop-fill-such", "predicted")),
+        (majority_hits, ([], []), ("no-groups",)),
     ],
 )
 def test_bad_shares_are_refused(score, arguments, told):
-    with pytest.raises(DataError, match=told):
+    with raises(DataError, *told):
         score(*arguments)
 
 
@@ -98,9 +99,9 @@ def test_bags_that_differ_are_dispersed():
 
 def test_bad_shapes_are_refused():
     bags, counts, p = drawn(0.0, 3)
-    with pytest.raises(DataError, match="Lengths differ"):
+    with raises(DataError, "lengths-differ-entry"):
         bag_calibration(bags, counts[:2], p)
-    with pytest.raises(DataError, match="shape"):
+    with raises(DataError, "probabilities-shape-bags"):
         bag_calibration(bags, counts, p[:5])
-    with pytest.raises(DataError, match="1 bags are empty"):
+    with raises(DataError, "bags-empty-bags", 1):
         bag_calibration(Bags(np.zeros((2, 1)), [0, 0, 2]), [0, 1], [0.5, 0.5])

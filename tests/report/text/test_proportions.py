@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pytest
 
+from messages import raises, warns
 from study_cases import people
 from sumwise import Bags
 from sumwise.errors import DataError
@@ -61,7 +61,7 @@ def test_a_survey_is_set_beside_the_estimates():
     text = str(report(model, data, survey=survey, **options).summary)
     assert "Comparison with the survey" in text
     assert "inside the interval in 1 of 2 subgroups" in text
-    with pytest.raises(DataError, match="No row of the survey matches"):
+    with raises(DataError, "no-row-survey"):
         report(model, data, survey=survey.assign(group="age"), **options)
 
 
@@ -79,7 +79,7 @@ def test_no_difference_is_a_finding_where_no_effect_is_answerable():
     bags = Bags.from_arrays(rows)  # they differ in one feature, and are fewer than features
     counts = np.array([(x[:, 0] > 0).sum() for x in rows])
     groups = {"side": np.where(bags.values[:, 0] > 0, "right", "left")}
-    with pytest.warns(UserWarning, match="5 bags are too few to estimate 12 effects"):
+    with warns(UserWarning, "bags-too-few-estimate", 5, 12):
         model = CardinalityClassifier(penalty=1.0).fit(bags, counts)
     found = report(model, (bags, counts), classes=["no", "yes"], groups=groups)
     assert found.summary["lead"][0].startswith("5 bags are too few to estimate any of the 12 effects")
@@ -88,7 +88,7 @@ def test_no_difference_is_a_finding_where_no_effect_is_answerable():
 
 def test_counts_are_needed():
     data, _, _ = case()
-    with pytest.raises(DataError, match="give .bags, counts."):
+    with raises(DataError, "report-classifier-individuals"):
         report(MeanEmbeddingClassifier().fit(*data), data[0])
 
 
