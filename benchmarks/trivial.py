@@ -30,14 +30,15 @@ def index_of_precincts() -> float:
     return float(np.mean(errors))
 
 
-def accuracy_of_nobody() -> float:
+def accuracy_of_the_largest_class() -> float:
     """Share of the people of Adult who earn at most 50,000 dollars."""
-    return float((~datasets.adult_raw().frame["income"].astype(str).str.contains(">50K")).mean())
+    adult = datasets.adult()
+    return 1 - float(np.concatenate([adult.y_train, adult.y_test]).mean())
 
 
 def main() -> None:
     """Compute both, and write them."""
-    scores = {"contests": {"index": index_of_precincts()}, "adult": {"accuracy": accuracy_of_nobody()}}
+    scores = {"contests": {"index": index_of_precincts()}, "adult": {"accuracy": accuracy_of_the_largest_class()}}
     record = run_record() | {"command": "python benchmarks/trivial.py", "seeds": []}
     RESULTS.write_text(json.dumps(record | scores, indent=1) + "\n", "utf-8")
     print(json.dumps(scores))
