@@ -33,10 +33,7 @@ def test_findings_of_polarised_voting():
     )
     text = found.to_text()
     assert "candidate of choice of black people is A" in text
-    assert (
-        "Voting is polarised: the probability that the group prefers this candidate and the others another is >0.99"
-        in text
-    )
+    assert "Voting is polarised: the probability that the group prefers this" in text
 
 
 def test_agreement_and_doubt_are_said():
