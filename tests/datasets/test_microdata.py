@@ -64,7 +64,3 @@ def test_franco_refuses_an_ambiguous_or_unknown_variant():
         datasets.franco("hard")
     with raises(UnknownName, "variant-fits-names", 0, 20):
         datasets.franco("soft")
-
-
-def test_franco_published_names_five_models(load):
-    assert set(load("franco_published")["model"]) == {"mm", "lmm", "amm", "kdd-lr", "dllp"}

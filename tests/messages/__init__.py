@@ -45,6 +45,7 @@ def differs(text: str, keys: str, *names: object) -> str:
 
     Keys with | between them stand for any of these, where the cases of one test differ.
     """
+    assert not (gone := set(keys.split("|")) - read_once().keys()), f"no snapshot has {gone}: see `make messages`"
     reasons = [differs_from(key, text, names) for key in keys.split("|")]
     return "" if "" in reasons else reasons[0] if len(reasons) == 1 else f"none of the messages {keys!r}: {text!r}"
 

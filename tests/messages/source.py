@@ -12,8 +12,8 @@ SNAPSHOTS = Path(__file__).parent
 BUILT_IN = {"ArithmeticError", "AttributeError", "KeyError", "NotImplementedError", "TypeError", "ValueError"}
 FEWEST_LETTERS = 8  # of its own: a text with fewer, "{}: {}", would stand for any other
 DEEPEST = 4  # calls from a message to where its text is written
-MOST_TEXTS = 60  # of one place in the source, and of a part of a message: where more are possible, it is a hole
-MOST_INLINE = 4
+REWORDED = 0.7  # from this likeness on, a new text is another wording of one that is gone
+MOST_INLINE = 4  # texts that a part of a message may be: where more are possible, it is a hole
 DROPPED = "a an and are as at be but by can for from give given has have if in is it its of on one or s so t than that"
 DROPPED += " the their there these they this to was were where which with"
 
@@ -50,6 +50,7 @@ class Source:
         self.assigned: dict[tuple[ast.AST, str], list[ast.expr]] = {}  # what a name of a function or module is set to
         self.calls_in: dict[ast.AST, list[ast.Call]] = {}
         self.raised = set()
+        self.imports: dict[ast.Module, set[str]] = {tree: set() for tree in trees.values()}  # stems of modules
         bases: dict[str, set[str]] = {}
         for tree in trees.values():
             self.enter(tree, tree, tree)
@@ -59,6 +60,8 @@ class Source:
             elif isinstance(node, ast.Call):
                 self.calls.setdefault(last_name(node.func), []).append(node)
                 self.calls_in.setdefault(self.module[node], []).append(node)
+            elif isinstance(node, ast.ImportFrom):
+                self.imports[self.module[node]] |= {(node.module or "").split(".")[-1], *(n.name for n in node.names)}
             elif isinstance(node, ast.Raise):
                 self.raised.add(node.exc)
             elif isinstance(node, ast.FunctionDef):
@@ -78,28 +81,29 @@ class Source:
 
     def of_module(self, tree: ast.Module) -> Iterator[tuple[str, str]]:
         """Yield class and text of each message of a module."""
-        for call in (call for call in self.calls_in.get(tree, []) if call.args):
+        composer = self.functions["nowhere"][0]  # checks.nowhere makes messages of what its callers give
+        for call in (c for c in self.calls_in.get(tree, []) if c.args and self.scope[c] is not composer):
             name, second = last_name(call.func), call.args[1] if len(call.args) > 1 else None
             hint = next((word.value for word in call.keywords if word.arg == "hint"), second)
             if ast.unparse(call.func) == "warnings.warn":
                 kind = ast.unparse(second).split(".")[-1] if second else "UserWarning"
                 yield from ((kind, text) for text in self.texts(call.args[0]))
-            elif name == "nowhere" and len(call.args) > 2:  # checks.nowhere makes a message of these
+            elif name == "nowhere" and len(call.args) > 2:
                 advice = [word.value for word in call.keywords if word.arg == "hint"] + call.args[3:]
                 said = self.hinted(call.args[1], ". First: {}.", advice[0] if advice else None)
-                yield from (("DataError", text) for text in said)
+                yield from (("DataError", text) for text in [*said, *self.parts_passed(call.args[1])])
             elif name in self.kinds or (name in BUILT_IN and call in self.raised):
                 yield from (
                     (name, text) for text in self.hinted(call.args[0], "", hint if name in self.kinds else None)
                 )
-                if isinstance(call.args[0], ast.JoinedStr):
-                    yield from ((name, text + "{ Hint: {}|}") for text in self.parts_passed(call.args[0]))
+                yield from ((name, text) for text in self.parts_passed(call.args[0]))
 
-    def parts_passed(self, text: ast.JoinedStr) -> list[str]:
+    def parts_passed(self, text: ast.expr) -> list[str]:
         """Texts that callers give as parts of a message and that are too many to stand in it."""
-        parts = [part.value for part in text.values if isinstance(part, ast.FormattedValue)]
+        values = text.values if isinstance(text, ast.JoinedStr) else []
+        parts = [part.value for part in values if isinstance(part, ast.FormattedValue)]
         passed = [self.named(part, 0) or [] for part in parts if isinstance(part, ast.Name)]
-        return [phrase for phrases in passed if len(phrases) > MOST_INLINE for phrase in phrases]
+        return [phrase + "{ Hint: {}|}" for phrases in passed if len(phrases) > MOST_INLINE for phrase in phrases]
 
     def hinted(self, what: ast.expr, more: str, hint: ast.expr | None) -> Iterator[str]:
         """Yield the texts of a message with those of its hint."""
@@ -109,8 +113,7 @@ class Source:
 
     def texts(self, node: ast.expr, depth: int = 0) -> list[str]:
         """Texts that an expression may be; a hole where they aren't written in the source."""
-        texts = self.written(node, depth) if depth < DEEPEST else None
-        return texts if texts and len(texts) <= MOST_TEXTS else ["{}"]
+        return (self.written(node, depth) if depth < DEEPEST else None) or ["{}"]
 
     def written(self, node: ast.expr, depth: int) -> list[str] | None:
         """Return the texts, or None if the expression is no text that is written in the source."""
@@ -169,11 +172,26 @@ class Source:
         with_default = arguments.args[len(arguments.args) - len(arguments.defaults) :] + arguments.kwonlyargs
         defaults = zip(with_default, arguments.defaults + arguments.kw_defaults)
         texts = [t for a, d in defaults if a.arg == name and d for t in self.texts(d, depth + 1)]
-        for call in self.calls.get(function.name, []):
+        for call in self.calls_of(function):
             given = [word.value for word in call.keywords if word.arg == name] + call.args[place : place + 1]
             texts += self.texts(given[0], depth + 1) if given else []
         texts = [text if " " in text and own_letters(text) else "{}" for text in texts]
         return list(dict.fromkeys(texts))
+
+    def calls_of(self, function: ast.FunctionDef) -> list[ast.Call]:
+        """Calls by the name of a function; if others have that name, from its module and from those that import it."""
+        calls, home = self.calls.get(function.name, []), self.module[function]
+        if len(self.functions[function.name]) == 1:
+            return calls
+        stem = next(path.stem for path, tree in self.trees.items() if tree is home)
+        of_object = function.args.args[:1] and function.args.args[0].arg == "self"
+        return [
+            call
+            for call in calls
+            if self.module[call] is home
+            or (of_object and isinstance(call.func, ast.Attribute))
+            or stem in self.imports[self.module[call]]
+        ]
 
     def all_written(self, values: list, depth: int) -> list[str] | None:
         """Texts of these expressions if each is written in the source."""
@@ -229,20 +247,25 @@ def keyed(current: list[Message], known: dict[str, Message]) -> dict[str, Messag
     """Give every message its key: the one it had, also under another wording, or one made of its first words."""
     of_text = {message.text: key for key, message in known.items()}
     keys = {of_text[m.text]: m for m in current if m.text in of_text}
-    gone = {key: m for key, m in known.items() if key not in keys}
-    for message in (m for m in current if m.text not in of_text):
-        likeness = {
-            key: difflib.SequenceMatcher(None, old.text, message.text).ratio()
-            for key, old in gone.items()
-            if old.package == message.package
-        }
-        best = max(likeness, key=likeness.__getitem__, default=None)
-        if best is not None and likeness[best] >= 0.5:
-            del gone[best]
-        else:
-            best = new_key(message.text, keys.keys() | known.keys())
-        keys[best] = message
+    fresh = [message for message in current if message.text not in of_text]
+    gone = {key: message for key, message in known.items() if key not in keys}
+    alike = sorted(
+        ((likeness(old, new), key, n) for key, old in gone.items() for n, new in enumerate(fresh)), reverse=True
+    )
+    kept: dict[int, str] = {}
+    for ratio, key, n in alike:
+        if ratio >= REWORDED and n not in kept and key not in kept.values():
+            kept[n] = key
+    for n, message in enumerate(fresh):
+        keys[kept[n] if n in kept else new_key(message.text, keys.keys() | known.keys())] = message
     return keys
+
+
+def likeness(one: Message, other: Message) -> float:
+    """How alike the fixed parts of two messages of a package are, from 0 to 1."""
+    if one.package != other.package:
+        return 0.0
+    return difflib.SequenceMatcher(None, "{}".join(pieces(one.text)), "{}".join(pieces(other.text))).ratio()
 
 
 def new_key(text: str, taken) -> str:
