@@ -85,7 +85,7 @@ def test_groups_are_left_out_together():
     for bad, message in (
         ([0] * 20, ("groups-least-needed", 1)),
         ([0, 1], ("groups-shape-bags", "(2,)")),
-        (3, ("give",)),
+        (3, ("is-give-a", "groups", 3)),
     ):
         with raises(DataError, *message):
             BagRidge().fit(bags, y, groups=bad)

@@ -10,7 +10,7 @@ from pathlib import Path
 SOURCE = Path(__file__).parents[2] / "src" / "sumwise"
 SNAPSHOTS = Path(__file__).parent
 BUILT_IN = {"ArithmeticError", "AttributeError", "KeyError", "NotImplementedError", "TypeError", "ValueError"}
-FEWEST_LETTERS = 8  # of its own: a text with fewer, "{}: {}", would stand for any other
+FEWEST_LETTERS = 7  # of its own: a text with fewer, "{}: {}", would stand for any other
 DEEPEST = 4  # calls from a message to where its text is written
 REWORDED = 0.7  # from this likeness on, a new text is another wording of one that is gone
 MOST_INLINE = 4  # texts that a part of a message may be: where more are possible, it is a hole
@@ -164,7 +164,7 @@ class Source:
         return self.all_written(values, depth) if values else None
 
     def passed(self, function: ast.FunctionDef, name: str, depth: int) -> list[str] | None:
-        """Texts of several words that callers give as a parameter, apart from a hole for what is not written there."""
+        """Texts of three words or more that callers give as a parameter; a hole for those that are not written there."""
         if function.name.startswith("__"):
             return None
         place = parameters(function).index(name)
@@ -175,7 +175,7 @@ class Source:
         for call in self.calls_of(function):
             given = [word.value for word in call.keywords if word.arg == name] + call.args[place : place + 1]
             texts += self.texts(given[0], depth + 1) if given else []
-        texts = [text if " " in text and own_letters(text) else "{}" for text in texts]
+        texts = [text if text.count(" ") > 1 and own_letters(text) else "{}" for text in texts]
         return list(dict.fromkeys(texts))
 
     def calls_of(self, function: ast.FunctionDef) -> list[ast.Call]:
@@ -223,7 +223,7 @@ def pieces(text: str) -> list[str]:
 
 def own_letters(text: str) -> int:
     """Count the letters that are in a message whatever its values."""
-    return sum(map(str.isalpha, "".join(pieces(text))))
+    return sum(map(str.isalpha, "".join(pieces(text)).replace("Hint:", "")))
 
 
 def pattern(text: str) -> str:

@@ -20,7 +20,7 @@ def test_the_snapshots_are_what_the_source_says():
 
 def test_pieces_are_what_every_text_of_a_message_has():
     assert pieces(r"{} is {a|one of {}}, \{so\}. {}") == [" is ", ", {so}. "]
-    assert own_letters("{}: {yes|no}, it is {}") == 4
+    assert own_letters("{}: {yes|no}, it is {} Hint: {}") == 4
 
 
 def test_a_key_stays_when_the_wording_changes():

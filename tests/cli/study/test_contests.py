@@ -62,7 +62,7 @@ def test_bad_entries_are_named():
         contest_problems(Problem.parse(TEXT.replace('outcomes = ["no"', 'outcome = ["no"')))
     with raises(DataError, "each-name-own"):
         contest_problems(Problem.parse(TEXT.replace("first ?", "first /")))
-    with raises(DataError, "give", "contest"):
+    with pytest.raises(DataError, match="contest is 3"):
         Problem.parse('family = "ecological"\ncontest = 3')
 
 
