@@ -109,8 +109,8 @@ def test_names_refuses(given, words):
     ("given", "words"),
     [
         (["a", "a"], ("holds-duplicates-first", "a")),
-        (["a", None], ("is-missing",)),
-        ([1.0, np.nan], ("is-missing",)),
+        (["a", None], ("missing-places-first", "1 of 2")),
+        ([1.0, np.nan], ("missing-places-first", "1 of 2")),
         (["a"], ("entries-units", 1, 2)),
         ("ab", ("sequence-ids",)),
         ([["a"], ["b"]], ("holds-cant-id",)),

@@ -164,7 +164,7 @@ class Source:
         return self.all_written(values, depth) if values else None
 
     def passed(self, function: ast.FunctionDef, name: str, depth: int) -> list[str] | None:
-        """Texts of three words or more that callers give as a parameter; a hole for those that are not written there."""
+        """Texts of three words or more that callers give as a parameter; a hole for what is not written there."""
         if function.name.startswith("__"):
             return None
         place = parameters(function).index(name)

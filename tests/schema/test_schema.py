@@ -65,7 +65,7 @@ def test_questions_have_options_and_no_default():
         schema.read(frame)
     answered = Schema.infer(frame, {"confirm": "yes", "fewer": "they did not vote"})
     assert answered.read(frame).col_names[-1] == "no vote"
-    with raises(DataError, "the-frame"):
+    with raises(DataError, "answered-stop-none", "fewer"):
         Schema.infer(frame, {"confirm": "yes", "fewer": STOP})
 
 
