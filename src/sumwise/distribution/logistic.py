@@ -95,7 +95,8 @@ class BagLogistic(Estimator):
 
     _learned = (
         "n_features_in_, embedding_.n_features_in_: size g; classes_: len K; embedding_: is Embedding; "
-        "mean_: float q; scale_: number; coef_: float q K; intercept_: float K; fit_: is Fit"
+        "mean_: float q; scale_: number; coef_: float q K; intercept_: float K; fit_: is Fit; "
+        "shares_given_: is bool; penalty_: is float; tried_: is dict"
     )
 
     __metadata_request__fit: ClassVar = AS_X

@@ -115,7 +115,7 @@ class King(EcologicalEstimator):
 
     _learned = (
         "phi_?: float h; phi_covariance_?: float h h; draws_: float m R C; unit_interval_?: real n 2; "
-        "unidentified_: bool R"
+        "unidentified_: bool R; effective_draws_?: is float"
     )
 
     erho: float = 0.5

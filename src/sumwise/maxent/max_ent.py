@@ -103,7 +103,10 @@ class MaxEntClassifier(TablesClassifier):
     array([0.1, 0.9])
     """
 
-    _learned = "theta_: float k p; mu_: float p"
+    _learned = (
+        "theta_: float k p; mu_: float p; listed_, terms_, blocks_: is list; engine_: is str; chains_: is dict; "
+        "fit_: is Fit"
+    )
 
     calibration_: np.ndarray
 
