@@ -331,13 +331,18 @@ def blank_remark(path: Any, n: int, first: int) -> str:
     return f"{n:,} blank {many.format(path.name)} passed over (first: row {first})."
 
 
+def _is_number(cell: Any) -> bool:
+    """Whether a cell is a number; whole ones that take more than 64 bits stay as written."""
+    return isinstance(cell, float) or (type(cell) is int and -(2**63) <= cell < 2**63)
+
+
 def column_values(cells: Sequence[Any]) -> pd.Series:
     """A column of cells: numbers where all that is there are, true and false likewise, else text."""
     there = [cell for cell in cells if cell is not None and not (isinstance(cell, str) and not cell.strip())]
     blank = [cell is None or (isinstance(cell, str) and not cell.strip()) for cell in cells]
     if there and all(isinstance(cell, bool) for cell in there):
         return pd.Series([None if b else cell for b, cell in zip(blank, cells)], dtype=object if any(blank) else bool)
-    if there and all(isinstance(cell, (int, float)) and not isinstance(cell, bool) for cell in there):
+    if there and all(_is_number(cell) for cell in there):
         whole = all(isinstance(cell, int) for cell in there) and not any(blank)
         return pd.Series([None if b else cell for b, cell in zip(blank, cells)], dtype="int64" if whole else "float64")
     return pd.Series([None if b else cell_text(cell) for b, cell in zip(blank, cells)], dtype=object)
