@@ -89,5 +89,5 @@ def test_a_single_number_has_a_frame():
 
 @pytest.mark.parametrize("options", [{"axes": ["estimate"]}, {"axes": ["low"]}, {"name": "high"}])
 def test_columns_of_the_frame_are_distinct(options):
-    with pytest.raises(DataError, match="The columns of an estimate holds 1 duplicates"):
+    with pytest.raises(DataError, match="The columns of an estimate contains 1 duplicates"):
         Estimate([1.0, 2.0], **options)

@@ -131,7 +131,7 @@ def test_codes_are_one_level_whatever_their_type():
 
 
 def test_text_where_numbers_were_is_refused():
-    with pytest.raises(DataError, match="'n' holds text; it held numbers in training"):
+    with pytest.raises(DataError, match="'n' contains text; it held numbers in training"):
         learned().matrix(people(n=["a", "b", "c", "d"]))
 
 

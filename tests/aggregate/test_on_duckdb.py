@@ -105,7 +105,7 @@ def test_database_with_several_tables_needs_a_name(tmp_path):
     with duckdb.connect(str(path)) as con:
         con.execute('CREATE TABLE "it\'s; DROP TABLE b; --" AS SELECT 1 AS a')
         con.execute("CREATE TABLE b AS SELECT 2 AS a")
-    with pytest.raises(DataError, match="holds 2 tables"):
+    with pytest.raises(DataError, match="contains 2 tables"):
         aggregate(path, ["a"], order=1)
     with pytest.raises(UnknownName, match="no table 'c'"):
         aggregate(path, ["a"], order=1, table="c")

@@ -32,7 +32,7 @@ def test_plan_is_frozen():
         ({"attributes": "ab"}, "attributes is 'ab'"),
         ({"attributes": []}, "empty"),
         ({"attributes": ["a", "a"]}, "duplicates"),
-        ({"attributes": ["a", 3]}, "holds 3"),
+        ({"attributes": ["a", 3]}, "contains 3"),
         ({"attributes": 3}, "attributes is 3"),
         ({"label": ""}, "label is ''"),
         ({"label": "a"}, "two parts"),

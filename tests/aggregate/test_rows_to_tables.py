@@ -165,20 +165,20 @@ def test_missing_value_without_a_level_is_refused(engine):
     ("columns", "options", "words"),
     [
         ({"y": [0, 1, None]}, {"label": "y"}, r"label 'y' is missing in 1 of 3"),
-        ({"y": [0.5, 1, 0]}, {"label": "y"}, r"holds fractions, first 0.5"),
+        ({"y": [0.5, 1, 0]}, {"label": "y"}, r"contains fractions, first 0.5"),
         ({"y": ["a", "a", "a"]}, {"label": "y"}, r"single value 'a'"),
         ({"w": [1, -1, 1]}, {"weight": "w"}, r"weight 'w' is negative in 1 of 3"),
         ({"w": [1, None, 1]}, {"weight": "w"}, r"weight 'w' is missing in 1 of 3"),
         ({"w": [1, np.inf, 1]}, {"weight": "w"}, r"weight 'w' is infinite in 1 of 3"),
         ({"w": ["1", "2", "3"]}, {"weight": "w"}, r"are text"),
         ({}, {"where": [("a", ">", 100)]}, "no rows to count"),
-        ({}, {"where": [("a", "==", "x")]}, "compares column 'a', which holds number, with text"),
+        ({}, {"where": [("a", "==", "x")]}, "compares column 'a', which contains number, with text"),
         ({}, {"where": [("z", "==", "x")]}, "no column 'z'"),
         ({}, {"engine": "dask"}, "engine is 'dask'"),
         ({}, {"counting": "slow"}, "counting is 'slow'"),
         ({}, {"master": "local[2]"}, "no option of engine 'duckdb' 'master'"),
         ({}, {"threads": 0}, "threads is 0"),
-        ({}, {"encoding": Encoding.fit({"a": ["x"]}, ["a"])}, "holds number; its levels are text"),
+        ({}, {"encoding": Encoding.fit({"a": ["x"]}, ["a"])}, "contains number; its levels are text"),
     ],
 )
 def test_bad_input_is_refused(columns, options, words):

@@ -90,7 +90,7 @@ def test_columns_that_no_engine_can_hold_are_refused(values):
 
 
 def test_mixed_column_is_refused():
-    with pytest.raises(DataError, match="Column 'm' holds values that no engine can"):
+    with pytest.raises(DataError, match="Column 'm' contains values that no engine can"):
         arrow_table(pd.DataFrame({"m": [1, "a"]}), ("m",))
 
 

@@ -131,8 +131,8 @@ def test_cross_in_sql_equals_python(a, b, cells, salt):
     ("rule", "column", "words"),
     [
         (Cuts("t", (1,)), TEXT, "cut points need numbers"),
-        (Levels("t", (1, 3)), TEXT, "holds text; its levels are number"),
-        (Levels("n", ("a",)), NUMBER, "holds number; its levels are text"),
+        (Levels("t", (1, 3)), TEXT, "contains text; its levels are number"),
+        (Levels("n", ("a",)), NUMBER, "contains number; its levels are text"),
         (Hashed("o", 3), sql.Column("o", "c0", "other"), "neither text, numbers nor booleans"),
     ],
 )

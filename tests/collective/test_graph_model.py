@@ -82,7 +82,7 @@ def test_bad_graphs_and_evidence_are_refused():
     model = GraphModel(domain, [("a", "b"), ("b", "c")])
     with pytest.raises(DataError, match="lies in no clique"):
         map_counts(model, Tables([Table(("a", "c"), np.ones((2, 2)), noise=Gaussian(1.0))], domain), n=4)
-    with pytest.raises(DataError, match="No clique of the junction tree holds a x c"):
+    with pytest.raises(DataError, match="No clique of the junction tree contains a x c"):
         GraphModel(domain, [("a", "b"), ("b", "c")], {("a", "c"): np.zeros((2, 2))})
     with pytest.raises(DataError, match="no attribute 'x'"):
         GraphModel(domain, [("a", "x")])

@@ -374,7 +374,7 @@ def test_frames_and_transposed_tables():
     assert list(frame.columns) == ["t1", "t0", "count"]
     assert frame["count"].sum() == pytest.approx(20)
     np.testing.assert_array_equal(fit.edges["t1", "t0"], fit.edges["t0", "t1"].T)
-    with pytest.raises(KeyError, match="No table holds"):
+    with pytest.raises(KeyError, match="No table contains"):
         fit.table("t0", "t2")
 
 

@@ -126,7 +126,7 @@ EYE = np.zeros((2, 2))
         ),
         ([("a", "b")], {("a", "b"): EYE, ("b", "a"): EYE}, "two potentials"),
         ([("a", "b")], [EYE], "list"),
-        ([("a", "b")], {("a", "b"): [["x", "y"], ["z", "w"]]}, "must hold numbers"),
+        ([("a", "b")], {("a", "b"): [["x", "y"], ["z", "w"]]}, "must contain numbers"),
     ],
 )
 def test_bad_models_are_refused(edges, potentials, message):

@@ -27,7 +27,7 @@ def line(n=20):
         ([1.0] * 19, "There are 20 bags and 19 responses"),
         (np.zeros((20, 1, 1)), "y has shape"),
         ([float("nan")] * 20, "y is NaN or infinite in 20 of 20 places"),
-        (["a"] * 20, "must hold numbers"),
+        (["a"] * 20, "must contain numbers"),
         (3.0, "y has shape"),
         (np.zeros((20, 0)), "y has shape"),
     ],

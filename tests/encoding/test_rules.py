@@ -135,7 +135,7 @@ def test_cuts_refuse_complex_numbers():
 
 
 def test_values_that_cannot_be_hashed_are_no_levels():
-    with pytest.raises(DataError, match="Column 'c' holds values that can't be levels"):
+    with pytest.raises(DataError, match="Column 'c' contains values that can't be levels"):
         Levels("c", ("a",)).codes(pd.Series([[1], [2]], name="c"))
 
 

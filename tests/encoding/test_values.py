@@ -78,7 +78,7 @@ def test_times_with_a_zone_are_read_in_utc():
 
 
 def test_durations_are_no_numbers():
-    with pytest.raises(DataError, match="holds durations"):
+    with pytest.raises(DataError, match="contains durations"):
         numbers_of(pd.Series(pd.to_timedelta([1, 2], unit="h")), "x")
 
 

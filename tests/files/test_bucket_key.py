@@ -112,7 +112,7 @@ def test_key_refuses(key, words):
 
 
 def test_parts_of_a_key_need_its_column():
-    with pytest.raises(DataError, match="no column holds it"):
+    with pytest.raises(DataError, match="no column contains it"):
         BucketKey((Part("a", bits=(0, 2)),), bucket=None)
 
 
@@ -122,5 +122,5 @@ def test_file_that_is_broken_or_absent_is_named(tmp_path):
         with pytest.raises(DataError, match=r"The key file '.*toml' can't be read"):
             BucketKey.read(path)
     (tmp_path / "key.json").write_text("[]")
-    with pytest.raises(DataError, match="holds no entries"):
+    with pytest.raises(DataError, match="contains no entries"):
         BucketKey.read(tmp_path / "key.json")

@@ -75,7 +75,7 @@ def test_every_format_gives_the_same_records(tmp_path, make):
         ("r.csv", "bucket,value\n1,2\n3\n", "record 2 has no 'value'"),
         ("r.json", "{", "can't be read"),
         ("r.json", '{"data": []}', "no list of records"),
-        ("r.json", "3", "holds no list"),
+        ("r.json", "3", "contains no list"),
         ("r.jsonl", "3\n", "record 1 is not an object: 3"),
         ("r.avro", "nonsense", "can't be read"),
         ("r.parquet", "nonsense", "can't be read"),

@@ -140,7 +140,7 @@ def test_rows_out_of_order_are_refused_and_not_passed_over(book, number, place):
 @pytest.mark.parametrize(
     ("cells", "said"),
     [
-        ({"D5": "=B5-70"}, r"1 cells of the sheet 'Votes' hold formulas without values. First: D5 \(=B5-70\)"),
+        ({"D5": "=B5-70"}, r"1 cells of the sheet 'Votes' contain formulas without values. First: D5 \(=B5-70\)"),
         ({f"{c}{r}": f"=Notes!{c}{r}" for c in "BCDE" for r in (4, 5)}, r"8 cells .* First: B4 \(=Notes!B4\)"),
         ({"A6": "=1+1", "G9": "=SUM(B4:B5)"}, "2 cells .* First: A6"),
         ({"F4": openpyxl.worksheet.formula.ArrayFormula("F4:F5", "=B4:B5*2")}, "1 cells .* First: F4"),

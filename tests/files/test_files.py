@@ -42,7 +42,7 @@ def test_tables_of_other_schemas_are_called_by_both_names(tmp_path):
         con.execute("CREATE SCHEMA more; CREATE TABLE more.t AS SELECT 7 AS a; CREATE TABLE t AS SELECT 8 AS a")
     assert open_sheet(tmp_path / "x.duckdb", table="more.t").frame["a"].tolist() == [7]
     assert open_sheet(tmp_path / "x.duckdb", table="t").frame["a"].tolist() == [8]
-    with pytest.raises(DataError, match="holds 2 tables: t, more.t|holds 2 tables: more.t, t"):
+    with pytest.raises(DataError, match="contains 2 tables: t, more.t|contains 2 tables: more.t, t"):
         open_sheet(tmp_path / "x.duckdb")
 
 

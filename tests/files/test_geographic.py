@@ -62,7 +62,7 @@ def test_other_json_is_refused(tmp_path):
 
 def test_tables_are_chosen_and_views_are_not_read(tmp_path):
     path = write_geopackage(tmp_path / "a.gpkg", again=True)
-    with pytest.raises(DataError, match="holds 2 tables: votes, more"):
+    with pytest.raises(DataError, match="contains 2 tables: votes, more"):
         open_geopackage(path)
     assert open_geopackage(path, "votes").columns == ("p", "young", "old", "yes", "no")
     with pytest.raises(UnknownName, match="no table 'seen'"):

@@ -248,7 +248,7 @@ def test_database_files_and_queries(tmp_path):
     with duckdb.connect(str(path)) as con:
         con.execute("create table more as select 1 a")
         assert read_margins(con, rows=["a"], cols=["b"], table="votes").n_units == 2
-    with pytest.raises(DataError, match="holds 2 tables: more, votes"):
+    with pytest.raises(DataError, match="contains 2 tables: more, votes"):
         read_margins(path, rows=["a"], cols=["b"])
 
 

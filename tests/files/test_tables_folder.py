@@ -54,5 +54,5 @@ def test_failure_leaves_nothing(tmp_path):
 def test_file_of_something_else_is_refused(tmp_path):
     (tmp_path / "t").mkdir()
     sumwise.save(TABLES.domain, tmp_path / "t" / "tables.sumwise")
-    with pytest.raises(DataError, match="holds a Domain, no Tables"):
+    with pytest.raises(DataError, match="contains a Domain, no Tables"):
         read_tables_folder(tmp_path / "t")

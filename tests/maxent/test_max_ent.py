@@ -254,7 +254,7 @@ def test_an_amount_as_label_and_labels_beside_tables_are_refused():
     with pytest.raises(DataError, match="'amount' has 60 classes, all of them numbers"):
         MaxEntClassifier().fit(amounts)
     tables = synthetic.xor(100, random_state=0).tables
-    with pytest.raises(DataError, match=r"label sums hold the labels; a list was given too. Hint: .* held_out="):
+    with pytest.raises(DataError, match=r"label sums contain the labels; a list was given too. Hint: .* held_out="):
         MaxEntClassifier().fit(tables, [0, 1])
 
 

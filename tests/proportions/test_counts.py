@@ -97,7 +97,7 @@ def test_bad_counts_are_refused(counts, options, words):
 def test_bad_ranges_and_labels_are_refused():
     with pytest.raises(DataError, match=r"low is above high in 1 of 2 bags. First: bag 1 from 2 to 1"):
         intervals([0, 2], [1, 1])
-    with pytest.raises(DataError, match="labels holds 2"):
+    with pytest.raises(DataError, match="labels has 2"):
         at_least_one([2], [3])
     with pytest.raises(DataError, match="bags is of type list"):
         observe([1], [1])

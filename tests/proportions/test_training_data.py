@@ -76,7 +76,7 @@ def test_a_few_labels_help_and_are_checked_against_counts():
     np.testing.assert_array_equal(other.coef_, with_labels.coef_)
     with pytest.raises(DataError, match="Known labels contradict the counts"):
         CardinalityClassifier().fit(bags, counts, labels=1 - labels)
-    with pytest.raises(DataError, match="labels holds 0.5"):
+    with pytest.raises(DataError, match="labels contains 0.5"):
         CardinalityClassifier().fit(bags, counts, labels=np.full(180, 0.5))
     with pytest.raises(DataError, match="labels has shape"):
         CardinalityClassifier().fit(bags, counts, labels=[1, 0])

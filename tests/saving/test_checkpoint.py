@@ -119,7 +119,7 @@ def test_damaged_or_foreign_file_is_refused(tmp_path):
     with pytest.raises(DataError, match="not a sumwise file, or was cut off"):
         checkpoint.load()
     save({"key": None, "state": {}}, tmp_path / "x")
-    with pytest.raises(DataError, match="holds a sumwise object; a file of kind .checkpoint"):
+    with pytest.raises(DataError, match="contains a sumwise object; a file of kind .checkpoint"):
         checkpoint.load()
 
 

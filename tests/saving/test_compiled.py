@@ -122,7 +122,7 @@ def test_arrays_of_another_shape_or_type_are_refused(make, name):
     node = tree["scikit"]["attributes"][name]
     held = arrays[node["array"]]
     for other in (held[:-1], held[None], held.astype(int), held.astype("U3")):
-        with pytest.raises(DataError, match=r"x\.\w+: the file holds shape"):
+        with pytest.raises(DataError, match=r"x\.\w+: the file contains shape"):
             decoded(tree, {**arrays, node["array"]: other})
     tree["scikit"]["attributes"][name] = [[1.0]]
     with pytest.raises(DataError):

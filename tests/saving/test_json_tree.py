@@ -65,7 +65,7 @@ def test_unknown_tag_is_refused():
 
 
 def test_failure_inside_a_value_says_where():
-    with pytest.raises(DataError, match=r"x\[1\]: the file holds no valid int here \(ValueError"):
+    with pytest.raises(DataError, match=r"x\[1\]: the file contains no valid int here \(ValueError"):
         Decoder({}.get).decode({"tuple": [1, {"int": "zz"}]}, "x")
 
 

@@ -200,7 +200,7 @@ def test_attribute_that_is_neither_parameter_nor_learned_is_refused(tmp_path, fa
 def test_object_that_holds_itself_is_refused(tmp_path):
     loop = []
     loop.append(loop)
-    refused(loop, tmp_path / "x", "holds itself")
+    refused(loop, tmp_path / "x", "contains itself")
 
 
 # Whole or not at all
@@ -443,7 +443,7 @@ def test_constructor_checks_what_a_forger_signs(tmp_path):
         document["object"]["noun"]["fields"]["spec"]["dict"]["a"]["tuple"] = ["x", "x"]
 
     rewrite(path, change, sign=True)
-    with pytest.raises(DataError, match="object: Attribute 'a' holds 1 duplicates"):
+    with pytest.raises(DataError, match="object: Attribute 'a' contains 1 duplicates"):
         load(path)
 
 
@@ -467,7 +467,7 @@ def test_attributes_that_no_estimator_has_are_refused(model_file, attributes):
 
 def test_noun_as_estimator_and_back_is_refused(model_file):
     rewrite(model_file, lambda d: d["object"]["estimator"].update({"class": "sumwise.domain.Domain"}), sign=True)
-    with pytest.raises(DataError, match="holds a Domain as estimator"):
+    with pytest.raises(DataError, match="contains a Domain as estimator"):
         load(model_file)
 
 
@@ -571,7 +571,7 @@ def test_sizes_that_a_small_file_declares_are_refused_before_anything_is_made(tm
 
 def test_checkpoint_is_no_object(tmp_path):
     archive.write(tmp_path / "x", "checkpoint", {"dict": {}}, [])
-    with pytest.raises(DataError, match="holds a sumwise checkpoint; a file of kind .object"):
+    with pytest.raises(DataError, match="contains a sumwise checkpoint; a file of kind .object"):
         load(tmp_path / "x")
 
 

@@ -119,5 +119,5 @@ def test_damaged_nodes_are_refused(node):
 def test_keys_that_were_chosen_to_share_a_hash_are_refused(tag):
     keys = [{"int": hex(i * (2**61 - 1))} for i in range(1, 201)]  # thousands of them took very long
     node = [[key, 0] for key in keys] if tag == "items" else keys
-    with pytest.raises(DataError, match=r"^x: the file holds 200 keys of the same hash"):
+    with pytest.raises(DataError, match=r"^x: the file contains 200 keys of the same hash"):
         Decoder({}.get).decode({tag: node}, "x")

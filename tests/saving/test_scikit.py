@@ -250,5 +250,5 @@ def test_forged_numbers_of_outputs_ask_for_no_memory(tmp_path, name, attribute, 
     assert hasattr(model, attribute)
     setattr(model, attribute, value)
     save(model, tmp_path / "x")
-    with pytest.raises(DataError, match="the file (says|holds)"):
+    with pytest.raises(DataError, match="the file (says|contains)"):
         load(tmp_path / "x")

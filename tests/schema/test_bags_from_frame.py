@@ -71,7 +71,7 @@ def test_numeric_ids_stay_numeric(people):
         ({"puma": ["s", None, "s", "r"]}, {}, r"'puma' is missing in 1 of 4 rows. First: row 1"),
         ({"age": [1.0, np.inf, 2.0, 3.0]}, {}, "column 'age' is infinite"),
         ({"sex": [None, None, None, None]}, {}, "Column 'sex' is missing in every row"),
-        ({"age": pd.to_datetime(["2020-01-01"] * 4)}, {}, "holds dates"),
+        ({"age": pd.to_datetime(["2020-01-01"] * 4)}, {}, "contains dates"),
         ({"w": [1, 1, -1, 1]}, {"weight": "w"}, "negative"),
         ({}, {"features": "age"}, "give a list"),
         ({}, {"features": []}, "no feature columns"),
@@ -139,7 +139,7 @@ def test_infinity_among_objects_is_refused():
 
 def test_values_that_have_no_common_order_are_refused():
     frame = pd.DataFrame({"bag": list("ab"), "x": pd.Series([1.0, pd.Timestamp("2020-01-01")], dtype=object)})
-    with pytest.raises(DataError, match=r"'x' holds values of kinds that have no common order \(Timestamp, float\)"):
+    with pytest.raises(DataError, match=r"'x' contains values of kinds that have no common order \(Timestamp, float\)"):
         Bags.from_frame(frame, "bag", ["x"])
 
 

@@ -22,7 +22,7 @@ OPENING = {
     "separator": "what separates fields, where the file doesn't show it",
     "encoding": "such as cp1252, where the file doesn't show it",
     "decimal": "'.' or ','",
-    "header": "false where the first row holds data: columns are then called c1, c2, ...",
+    "header": "false where the first row contains data: columns are then called c1, c2, ...",
     "table": "of a database",
     "query": "of a database",
     "missing": "what stands for a missing value, such as N or ?",

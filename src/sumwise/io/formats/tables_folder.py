@@ -142,5 +142,5 @@ def read_tables_folder(folder: str | PathLike) -> Tables:
         raise DataError(f"There is no file {str(path)!r}.", hint="sumwise aggregate makes such a folder.")
     tables = load(path)
     if not isinstance(tables, Tables):
-        raise DataError(f"{str(path)!r} holds a {type(tables).__name__}, no Tables.")
+        raise DataError(f"{str(path)!r} contains a {type(tables).__name__}, no Tables.")
     return tables

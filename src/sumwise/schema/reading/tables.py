@@ -29,7 +29,7 @@ class TablesReading(Reading):
     family = "maxent"
     data_keys = {  # noqa: RUF012
         "file": "rows of individuals, cells of tables, or a folder that sumwise aggregate or release wrote",
-        "kind": "rows, cells or folder; default: a folder is one, a file with a column of counts holds cells",
+        "kind": "rows, cells or folder; default: a folder is one, a file with a column of counts contains cells",
         "holdout": "rows: the share that is kept for checking; default 0.2",
         "bins": "rows: levels that a column of numbers is cut into; default 5",
         "order": "rows: how many attributes a table has; default 2",
