@@ -152,7 +152,7 @@ def map_numbers(
         raise DataError(f"There are {len(shapes)} shapes for {len(margins)} units.", hint="use unit_shapes.")
     r, c = rows.index(str(group)), cols.index(str(outcome))
     if what == "share":
-        values, label = est.cells_[:, r, c], f"share of {people_who(group, cols, c)}"
+        values, label = est.unit_shares(margins)[:, r, c], f"share of {people_who(group, cols, c)}"
     elif what == "uncertainty":
         low, high = est.unit_interval(margins, level)
         values, label = high[:, r, c] - low[:, r, c], f"width of the {100 * level:g}% interval of that share"

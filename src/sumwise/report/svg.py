@@ -15,7 +15,7 @@ import numpy as np
 from sumwise import plots
 from sumwise.errors import DataError
 from sumwise.plots.grouped_rows import rows_height
-from sumwise.plots.labels import line_names, short_names
+from sumwise.plots.labels import NARROW_FIGURE, line_names, short_names
 from sumwise.plots.share_heatmap import turned
 from sumwise.plots.style import PALETTE, STYLE
 
@@ -169,7 +169,8 @@ def _element(svg: str, caption: str) -> str:
     lines = height > 1.5 * width or (width > 600 and height > 0.6 * width)  # many lines: on paper up to a page
     tall = ' class="tall"' if lines else ""
     share = width / (72 * WIDTHS["wide"][0])  # of a page's width, so that letters have one size on paper
-    look = f'style="max-width:{1.15 * width:.0f}px;--share:{share:.2f}" fill="currentColor"{tall}'
+    most = 1.15 if width > 72 * NARROW_FIGURE else 1.25
+    look = f'style="max-width:{most * width:.0f}px;--share:{share:.2f}" fill="currentColor"{tall}'
     return f'{start} {look} role="img" aria-label="{label}">{rest}'
 
 
