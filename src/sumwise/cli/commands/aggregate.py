@@ -242,7 +242,7 @@ def _default_attributes(kinds: dict[str, str], rules: Any, others: tuple[str | N
 
 def _finish(tables: Any, out: str, source: dict[str, Any], cells: bool, quiet: bool, json: bool) -> None:
     """Write the folder and say what is in it."""
-    from sumwise.io.formats import write_tables_folder
+    from sumwise.io.formats.tables_folder import write_tables_folder
 
     write_tables_folder(tables, out, source, cells)
     facts = {**tables.describe(), "folder": out}

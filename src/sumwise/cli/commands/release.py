@@ -120,8 +120,7 @@ class _Spent:
 
 def _of_tables(folder: str, options: Release, spent: _Spent) -> tuple[Any, dict[str, Any]]:
     """The arithmetic and the facts of a release of counted tables."""
-    from sumwise.io.formats import read_tables_folder
-    from sumwise.io.formats.tables_folder import free_reserve, new_folder, write_into
+    from sumwise.io.formats.tables_folder import free_reserve, new_folder, read_tables_folder, write_into
     from sumwise.privacy import release
 
     exact = read_tables_folder(folder)

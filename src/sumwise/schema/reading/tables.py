@@ -11,7 +11,8 @@ import pandas as pd
 
 from sumwise import checks
 from sumwise.errors import DataError
-from sumwise.io.formats import read_tables, read_tables_folder
+from sumwise.io.formats import read_tables
+from sumwise.io.formats.tables_folder import read_tables_folder
 from sumwise.schema.opened import labelled_only, open_source
 from sumwise.schema.problem import NOISES, noise_of
 from sumwise.schema.reading.base import Reading
