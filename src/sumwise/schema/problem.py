@@ -78,7 +78,7 @@ class Problem:
 
     Examples
     --------
-    >>> from sumwise.schema import Problem
+    >>> from sumwise.schema.problem import Problem
     >>> p = Problem.parse('family = "ecological"\\n[data]\\nfile = "votes.csv"')
     >>> p.family, p.method, p.seed, p.data
     ('ecological', 'auto', 0, {'file': 'votes.csv'})
