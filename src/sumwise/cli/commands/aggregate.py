@@ -58,13 +58,13 @@ def command(
 ) -> None:
     """Count rows of individuals into tables, with label sums, in one pass.
 
-    The folder gets tables.sumwise (for sumwise release, sumwise fit and sumwise.load), summary.json, and
-    encoding.json where columns were encoded. Nothing is written if anything fails.
+    The folder gets tables.sumwise (for sumwise release, sumwise fit and sumwise.load), summary.json, and encoding.json
+    if columns were encoded. Nothing is written if anything fails.
 
       $ sumwise aggregate rows.parquet --label click --order 2 --out tables/
 
     With --schema rows are read as declared, value by value, and nothing is learned from them: --order, --table,
-    --threads and --memory-limit go with it.
+    --threads and --memory-limit can be combined with it.
 
       $ sumwise aggregate people.csv --schema people.toml --out tables/
 
