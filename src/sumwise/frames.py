@@ -325,7 +325,7 @@ def _order(index: Any, wanted: Any, name: str, first: str) -> np.ndarray | None:
     if absent or len(place) < len(mine):
         why = f"lacks {len(absent)} of {len(theirs)} labels, first {absent[0]!r}" if absent else "repeats labels"
         raise DataError(
-            f"The index of {name} {why}, beside that of {first}.",
+            f"The index of {name} {why}, unlike that of {first}.",
             hint="index both alike, or give arrays in one order: .to_numpy().",
         )
     return np.array([place[x] for x in theirs], dtype=np.int64)
