@@ -156,7 +156,7 @@ def codes_and_levels(column: Any, name: str, levels: Sequence | None = None) -> 
     except TypeError:
         kinds = sorted({kind.__name__ for kind in set(map(type, column))})
         raise DataError(
-            f"Column {name!r} holds values of kinds that have no common order ({', '.join(kinds)}).",
+            f"Column {name!r} contains values of kinds that have no common order ({', '.join(kinds)}).",
             hint="convert it to text.",
         ) from None
     return codes.astype(np.int64), tuple(checks.plain(x) for x in found.tolist())
@@ -178,7 +178,7 @@ def scalars_only(column: Any, name: str) -> None:
     odd = {kind.__name__ for kind in set(map(type, column)) if not _scalar_kind(kind, pd)}
     if odd:
         raise DataError(
-            f"Column {name!r} holds values that can't be levels ({', '.join(sorted(odd))}).", hint="convert it to text."
+            f"Column {name!r} has values that can't be levels ({', '.join(sorted(odd))}).", hint="convert it to text."
         )
 
 
@@ -199,7 +199,7 @@ def _codes_in(column: Any, name: str, levels: Sequence) -> np.ndarray:
         i = int(np.argmax(bad))
         checks_hint = ", ".join(repr(x) for x in list(levels)[:6]) + (", ..." if len(levels) > 6 else "")
         raise UnknownName(
-            f"Column {name!r} holds levels outside its domain in {int(bad.sum())} of {len(out)} rows. First: row {i} "
+            f"Column {name!r} has levels outside its domain in {int(bad.sum())} of {len(out)} rows. First: row {i} "
             f"has {checks.plain(column.iloc[i])!r}.",
             hint=f"the levels are {checks_hint}. Merge rare or new levels with an Encoding.",
         )
@@ -325,7 +325,7 @@ def _order(index: Any, wanted: Any, name: str, first: str) -> np.ndarray | None:
     if absent or len(place) < len(mine):
         why = f"lacks {len(absent)} of {len(theirs)} labels, first {absent[0]!r}" if absent else "repeats labels"
         raise DataError(
-            f"The index of {name} {why}, beside that of {first}.",
+            f"The index of {name} {why}, unlike that of {first}.",
             hint="index both alike, or give arrays in one order: .to_numpy().",
         )
     return np.array([place[x] for x in theirs], dtype=np.int64)
@@ -343,7 +343,7 @@ def check_classes(classes: Sequence, name: str) -> None:
         )
     if parts := [c for c in classes if isinstance(c, float) and not c.is_integer()]:
         hint = "a label is 0 or 1, or one of a few classes."
-        raise DataError(f"The label {name!r} holds fractions, first {parts[0]}.", hint=hint)
+        raise DataError(f"The label {name!r} contains fractions, first {parts[0]}.", hint=hint)
 
 
 def column_numbers(column: Any, name: str, levels: dict[str, tuple], as_levels: bool = False) -> np.ndarray:
@@ -362,7 +362,7 @@ def column_numbers(column: Any, name: str, levels: dict[str, tuple], as_levels: 
             values = np.array([np.nan if gone else x for x, gone in zip(values, column.isna())], dtype=object)
         return checks.finite(values, f"column {name!r}", allow_nan=True, keep_float32=True)
     if pd.api.types.is_datetime64_any_dtype(kind) or pd.api.types.is_timedelta64_dtype(kind):
-        raise DataError(f"Column {name!r} holds dates.", hint="turn it into a number first.")
+        raise DataError(f"Column {name!r} contains dates.", hint="turn it into a number first.")
     there = column.notna().to_numpy()
     if not there.any():
         raise DataError(f"Column {name!r} is missing in every row.", hint="leave it out.")

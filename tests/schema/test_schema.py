@@ -10,7 +10,7 @@ from messages import raises
 from study_cases import flocks, people, votes
 from sumwise import Schema
 from sumwise.errors import DataError, ModelWarning
-from sumwise.schema import NAME, STOP
+from sumwise.schema.questions import NAME, STOP
 
 
 def results(individuals):
@@ -35,7 +35,7 @@ def test_from_frame_file_problem_and_app_give_the_same_container(tmp_path):
     from sumwise import Margins
     from sumwise.app.reading import checked, suggestion
     from sumwise.cli.study.families import study_of
-    from sumwise.schema import Problem
+    from sumwise.schema.problem import Problem
 
     frame = votes(12).astype({"young": str})  # numbers in a column of text, as a frame may have them
     frame.to_csv(tmp_path / "votes.csv", index=False)

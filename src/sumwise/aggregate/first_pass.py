@@ -338,7 +338,7 @@ class EngineSummary:
 
     def _number(self) -> str:
         if self.column.kind not in ("number", "bool"):
-            raise DataError(f"Column {self.column.name!r} holds {self.column.kind}; cut points need numbers.")
+            raise DataError(f"Column {self.column.name!r} contains {self.column.kind}; cut points need numbers.")
         return f"CAST({self.column.sql} AS DOUBLE)"
 
     def _above(self, limit: float = -np.inf) -> str:

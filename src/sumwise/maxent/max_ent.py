@@ -177,7 +177,7 @@ class MaxEntClassifier(TablesClassifier):
         """
         if y is not None:
             raise DataError(
-                f"fit takes tables, whose label sums hold the labels; a {type(y).__name__} was given too.",
+                f"fit takes tables, whose label sums contain the labels; a {type(y).__name__} was given too.",
                 hint="give held_out=(frame, labels) to score individuals while training.",
             )
         settings = self._settings()

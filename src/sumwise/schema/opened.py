@@ -22,7 +22,7 @@ OPENING = {
     "separator": "what separates fields, where the file doesn't show it",
     "encoding": "such as cp1252, where the file doesn't show it",
     "decimal": "'.' or ','",
-    "header": "false where the first row holds data: columns are then called c1, c2, ...",
+    "header": "false where the first row contains data: columns are then called c1, c2, ...",
     "table": "of a database",
     "query": "of a database",
     "missing": "what stands for a missing value, such as N or ?",
@@ -69,7 +69,7 @@ def open_source(
     Examples
     --------
     >>> import pandas as pd
-    >>> from sumwise.schema import Problem
+    >>> from sumwise.schema.problem import Problem
     >>> from sumwise.schema.opened import open_source
     >>> p = Problem.parse('family = "ecological"\\n[data]\\nmissing = ["?"]')
     >>> open_source(p, pd.DataFrame({"a": [" x", "?"]})).frame["a"].isna().tolist()
@@ -261,7 +261,7 @@ def all_met(problem: Problem) -> None:
     Examples
     --------
     >>> import pandas as pd
-    >>> from sumwise.schema import Problem
+    >>> from sumwise.schema.problem import Problem
     >>> from sumwise.schema.opened import all_met, open_source
     >>> p = Problem.parse('family = "ecological"\\n[data]\\nonly = {stat = "Ohio"}')
     >>> _ = open_source(p, pd.DataFrame({"state": ["Ohio"]}))
@@ -349,7 +349,7 @@ def join(problem: Problem, first: Sheet, second: Sheet, key: str, other: str | N
     --------
     >>> import pandas as pd
     >>> from sumwise.io.formats.files import open_sheet
-    >>> from sumwise.schema import Problem
+    >>> from sumwise.schema.problem import Problem
     >>> from sumwise.schema.opened import join
     >>> p = Problem.parse('family = "ecological"')
     >>> a = open_sheet(pd.DataFrame({"unit": ["x", "y"], "young": [1, 2]}))

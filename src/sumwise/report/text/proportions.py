@@ -138,7 +138,7 @@ def _refuse_other_order(bags: Bags, counts: np.ndarray, labels: np.ndarray) -> N
         raise DataError(f"truth has {len(labels)} entries for {bags.n_rows} individuals.", hint="one class each.")
     if labels.min(initial=0) < 0 or labels.max(initial=0) >= counts.shape[1]:
         raise DataError(
-            f"truth holds classes from {labels.min()} to {labels.max()}.",
+            f"truth contains classes from {labels.min()} to {labels.max()}.",
             hint=f"give positions among the {counts.shape[1]} classes, from 0.",
         )
     found = np.zeros(counts.shape)

@@ -35,7 +35,7 @@ class CountsReading(Reading):
         "bag": "the column that says which bag an individual is in",
         "label": "the column of classes; only its counts per bag are used, the rest checks the result",
         "counts": "how many of each class, or how many have it, per bag: in the counts file, or in all rows",
-        "counts_in": "what counts hold: count, share or percent of a bag; default: count",
+        "counts_in": "what counts are: count, share or percent of a bag; default: count",
         "counts_total": "the column of all who were counted, where the individuals are a sample of them",
         "counts_bag": "the column of bags in the counts file, where it is called otherwise",
         "features": "columns of individuals; default: all others",
