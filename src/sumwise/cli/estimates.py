@@ -72,12 +72,13 @@ def share_rows(numbers: Mapping[str, Any]) -> list[list[str]]:
         names = [f"{g}: {o}" for g in numbers["groups"] for o in numbers["outcomes"]]
     columns = [_flat(numbers.get(key), size) for key in ("share", "low", "high", "lower_bound", "upper_bound")]
     withheld = _flat(numbers.get("withheld"), size)
+    widths = (columns[2] - columns[1])[np.isfinite(columns[0])]
+    digits = finding_digits({"kind": "share", "low": 0.0, "high": float(np.max(widths, initial=0.0))})  # of all rows
     out = []
     for name, share, low, high, least, most, no_finding in zip(names, *columns, withheld):
         if not np.isfinite(share):
             out.append([name, "", "", ""])
             continue
-        digits = finding_digits({"kind": "share", "low": low, "high": high})
         if no_finding == 1 or numbers.get("bounds_only"):
             ends = (least, most) if np.isfinite(least) else (low, high)
             words = "no finding" if no_finding == 1 else ""

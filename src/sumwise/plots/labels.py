@@ -237,7 +237,7 @@ def turn_where_long(ax: Any, names: Sequence[str]) -> None:
     0.0
     """
     labels = ax.get_xticklabels()
-    column = 0.7 * 72 * float(ax.figure.get_size_inches()[0]) / max(len(names), 1)  # points; the map takes 0.7
+    column = 0.75 * 72 * float(ax.figure.get_size_inches()[0]) / max(len(names), 1)  # points; the axes take 0.75
     if max(map(len, names), default=0) * 0.6 * labels[0].get_fontsize() > column:
         for label in labels:
             label.set(rotation=30, ha="right", rotation_mode="anchor")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -159,7 +160,7 @@ def map_numbers(
     else:
         with np.errstate(divide="ignore", invalid="ignore"):
             values = margins.col_shares[:, c] - margins.row_shares @ est.shares_[:, c]
-        label = f"share of {outcome}: observed less expected"
+        label = f"share of {outcome}: observed less expected (points)"
     empty = margins.rows[:, r] <= 0 if what != "residual" else margins.totals <= 0
     return {
         "shapes": [list(shape) for shape in shapes],
@@ -201,8 +202,9 @@ def plot_unit_map(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     import matplotlib.pyplot as plt
     from matplotlib.collections import PathCollection
     from matplotlib.path import Path
+    from matplotlib.ticker import MaxNLocator
 
-    from sumwise.plots.labels import axes_or_new, tips
+    from sumwise.plots.labels import axes_or_new, percent, tips
 
     ax = axes_or_new(ax, 6.4, 5.2)
     paths = [Path.make_compound_path(*(Path(np.asarray(ring, dtype=float)) for ring in s)) for s in numbers["shapes"]]
@@ -222,7 +224,10 @@ def plot_unit_map(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     middle = np.clip((low[1] + high[1]) / 2, -80, 80) if degrees else 0.0
     ax.set_aspect(1.0 / np.cos(np.radians(middle)))
     ax.set_axis_off()
-    shown = [f"{u}: {v:.3f}" if np.isfinite(v) else f"{u}: nobody" for u, v in zip(numbers["units"], values)]
+    shown = [f"{u}: {percent(v)}" if np.isfinite(v) else f"{u}: nobody" for u, v in zip(numbers["units"], values)]
     tips(drawn, shown)
-    ax.figure.colorbar(drawn, ax=ax, label=str(numbers["label"]), shrink=0.7)
+    label = textwrap.fill(str(numbers["label"]), 34)
+    written = (lambda v, _: f"{100 * v:+.3g}") if numbers["what"] == "residual" else (lambda v, _: f"{100 * v:.3g}%")
+    bar = {"shrink": 0.8, "location": "bottom", "ticks": MaxNLocator(5), "format": written}
+    ax.figure.colorbar(drawn, ax=ax, label=label, **bar)
     return ax
