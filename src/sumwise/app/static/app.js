@@ -342,8 +342,8 @@ function firstNumbers(lines, live) {
   const words = rows.map((row) => row.slice(1, 5).join("|")).join();
   if ($("first").dataset.shown === words) return panes();
   $("first").dataset.shown = words;
-  const names = make("tr"), level = lines[start].match(/([\d.]+% interval)/)[1];
-  names.append(...["share of the group", "estimate", level, ""].map((name) => make("th", name, { scope: "col" })));
+  const names = make("tr"), [, label, level] = lines[start].match(/^\s*(.*?)\s{2,}estimate\s+([\d.]+% interval)/);
+  names.append(...[label, "estimate", level, ""].map((name) => make("th", name, { scope: "col" })));
   $("first-table").replaceChildren(names, ...rows.map(([, name, estimate, low, high]) => {
     const row = make("tr"), bar = make("td", undefined, { className: "bar" });
     const [at, from, to] = [estimate, low, high].map(parseFloat);
