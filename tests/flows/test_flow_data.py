@@ -187,3 +187,10 @@ def test_years_and_times_back_to_front_are_put_in_order_without_a_word():
     assert times_in_order(pd.Series([2021, 2022, 2020])) == [2020, 2021, 2022]
     assert times_in_order(pd.Series([3, 2, 1])) == [1, 2, 3]
     assert times_in_order(pd.Series([2, 3, 1, 2, 3])) == [1, 2, 3]  # the first place was not visited at first
+
+
+@pytest.mark.parametrize("months", [["2020-12", "2021-01", "2021-03"], [202012, 202101, 202103]])
+def test_a_missing_month_of_a_regular_series_is_the_one_between(months):
+    frame = pd.DataFrame({"t": months, "p": "a", "n": [1.0, 2.0, 3.0]})
+    february = months[1] + 1 if isinstance(months[1], int) else "2021-02"
+    assert read_counts(frame, None, NAMED, "regular", "unobserved").times == [*months[:2], february, months[2]]

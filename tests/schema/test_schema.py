@@ -207,3 +207,54 @@ def test_two_frames_in_any_order_are_matched_by_their_columns():
     margins = Schema.infer(sources).read(sources)
     assert margins.col_names == ("yes", "no")
     np.testing.assert_array_equal(margins.rows, frame[["young", "old"]])
+
+
+def test_a_time_called_total_is_left_out_if_it_is_the_sum_of_all_others():
+    frame = pd.DataFrame({"week": np.repeat(["2021-01-04", "2021-01-11", "2021-01-18"], 2), "site": ["A", "B"] * 3})
+    frame["count"] = [3, 4, 5, 6, 9, 8]
+    totals = pd.DataFrame({"week": "Total", "site": ["A", "B"], "count": [17, 18]})
+    schema = Schema.infer(pd.concat([frame, totals], ignore_index=True))
+    assert schema.data["leave_out"] == [7, 8]
+    totals["count"] += 1
+    with pytest.raises(DataError, match="time 'Total' is called a total, and is not the sum"):
+        Schema.infer(pd.concat([frame, totals], ignore_index=True))
+
+
+def test_a_word_among_dates_is_refused():
+    frame = pd.DataFrame({"week": np.repeat(["2021-01-04", "2021-01-11", "later"], 2), "site": ["A", "B"] * 3})
+    with pytest.raises(DataError, match="is no time in 2 of 6 rows. First: row 5 has 'later'"):
+        Schema.infer(frame.assign(count=[3, 4, 5, 6, 9, 8]))
+
+
+@pytest.mark.parametrize("bags", [True, False])
+@pytest.mark.parametrize(("word", "asked"), [("", False), ("NA", True), ("?", True)])
+def test_rows_without_a_label_are_no_class(tmp_path, word, asked, bags):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"job": rng.choice(["a", "b", "c"], 200), "city": rng.choice(["x", "y"], 200)})
+    frame["label"] = rng.choice(["no", "yes"], 200)
+    frame.loc[:19, "label"] = word
+    if bags:
+        frame["bag"] = np.repeat(np.arange(10), 20)
+    frame.to_csv(path := tmp_path / "rows.csv", index=False)
+    family = "proportions" if bags else "maxent"
+    schema = Schema.infer(path, family=family)
+    assert [q.key for q in schema.questions] == ["unlabelled"] * asked
+    read = Schema.infer(path, {"unlabelled": "yes"} if asked else {}, family=family).read(path)
+    if bags:
+        assert read[1].tolist() == (frame["label"] == "yes").groupby(frame["bag"]).sum()[1:].tolist()
+    else:
+        assert (read.classes, read["job", "city"].counts.sum()) == (("no", "yes"), 180)
+
+
+def test_a_count_above_the_size_of_its_bag_is_no_response_without_a_question():
+    people = pd.DataFrame({"school": np.repeat([f"s{k}" for k in range(10)], 6), "x": np.arange(60.0)})
+    results = pd.DataFrame({"school": [f"s{k}" for k in range(10)], "passed": [3, 2, 6, 1, 5, 4, 60, 0, 2, 3]})
+    (question,) = Schema.infer([people, results]).questions
+    assert STOP in question.options
+    assert "passed exceeds the number of rows in 1 of 10 bags" in question.text
+
+
+def test_label_sums_that_look_like_shares_are_asked_about():
+    frame = pd.DataFrame({"age": ["a", "a", "b", "b"], "sex": ["f", "m"] * 2, "count": [50, 60, 70, 80]})
+    assert not Schema.infer(frame.assign(clicks=[5, 6, 0, 9])).questions
+    assert [q.key for q in Schema.infer(frame.assign(clicks=[0.1, 0.25, 0.05, 0.5])).questions] == ["shares"]

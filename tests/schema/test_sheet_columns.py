@@ -102,3 +102,16 @@ def test_the_same_file_predicts_alike_through_pandas(tmp_path):
         matrix(pd.read_csv(tmp_path / "a.csv"))  # 01234 has become 1234
     with pytest.raises(DataError, match="Feature 'flag'"):
         matrix(rows.assign(flag=rows["flag"] == "yes"))
+
+
+@pytest.mark.parametrize("form", ["{} cm", "${}", "{}°C"])
+def test_numbers_with_a_unit_are_no_levels(form):
+    written = [form.format(k / 8) for k in range(MOST_LEVELS + 2)]
+    with pytest.raises(DataError, match="column 'size' has numbers with a unit"):
+        rows_of(["size"], size=written)
+    assert rows_of(["size"], ["size"], size=written).merged == ["size"]
+
+
+@pytest.mark.parametrize("form", ["{:05d}", "P{}", "{} of 40"])
+def test_codes_are_levels(form):
+    assert rows_of(["code"], code=[form.format(k) for k in range(MOST_LEVELS + 2)]).merged == ["code"]

@@ -51,7 +51,7 @@ def plot_containers(data: Any, ax: Any = None, **options: Any) -> Any:
 
 
 def plot_estimate(estimate: Estimate, ax: Any = None) -> Any:
-    """Draw an `Estimate`: its values as dots with intervals, and the bounds behind them where it has any.
+    """Draw an `Estimate`: its values as dots with intervals, over the bounds if it has any.
 
     Parameters
     ----------

@@ -292,6 +292,25 @@ def only_rows(sheet: Sheet, rows: np.ndarray) -> Sheet:
     return replace(sheet, frame=frame, row=lambda i: sheet.row(int(rows[i])), lines=lines)
 
 
+def labelled_only(sheet: Sheet, label: str, notes: list[str]) -> Sheet:
+    """The rows that have a label; a note says how many have none.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise.io.formats.files import open_sheet
+    >>> from sumwise.schema.opened import labelled_only
+    >>> notes = []
+    >>> len(labelled_only(open_sheet(pd.DataFrame({"y": ["a", None, "b"]})), "y", notes)), notes
+    (2, ["1 of 3 individuals have no 'y' and were left out."])
+    """
+    absent = sheet.missing(label)
+    if not absent.any():
+        return sheet
+    notes.append(f"{int(absent.sum()):,} of {len(sheet):,} individuals have no {label!r} and were left out.")
+    return only_rows(sheet, np.flatnonzero(~absent))
+
+
 def named_together(sheet: Sheet, columns: Sequence[str]) -> tuple[Sheet, str]:
     """A sheet with one column of names made of several, and that column's name; of one column, that column.
 

@@ -18,7 +18,7 @@ from sumwise.voting.turnout_by_group import among_voters
 
 @dataclass(frozen=True)
 class VotingPatterns:
-    """Voting patterns of groups, with how sure they are; made by `voting_patterns`.
+    """Voting patterns of groups, with intervals and probabilities; made by `voting_patterns`.
 
     Attributes
     ----------

@@ -9,7 +9,7 @@ import pandas as pd
 
 from sumwise import plots
 from sumwise.errors import DataError, sentence
-from sumwise.metrics import conformal_half_width, mean_error_interval, r_squared_interval, wilson_interval
+from sumwise.metrics.intervals import conformal_half_width, mean_error_interval, r_squared_interval, wilson_interval
 from sumwise.report import held_out
 from sumwise.report.context import Context, listed, plural
 from sumwise.report.rounding import span

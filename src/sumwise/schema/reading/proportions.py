@@ -11,7 +11,7 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.io.formats.sheet import Sheet
-from sumwise.schema.opened import matched, only_rows, open_source
+from sumwise.schema.opened import labelled_only, matched, only_rows, open_source
 from sumwise.schema.reading.base import Reading
 from sumwise.schema.sheet_columns import bags_of, column_notes, level_texts
 
@@ -57,10 +57,8 @@ class CountsReading(Reading):
         sheet = open_source(p, p.file(), None, ids)
         with p.blamed():
             sheet.known(*ids, *(c for c in (p.column("weight"),) if c))
-            if label is not None and (absent := sheet.missing(label)).any():  # and labels are counted
-                lacking = f"{int(absent.sum()):,} of {len(sheet):,} individuals"
-                self.notes.append(f"{lacking} have no {label!r} and were left out.")
-                sheet = only_rows(sheet, np.flatnonzero(~absent))
+            if label is not None:  # and labels are counted
+                sheet = labelled_only(sheet, label, self.notes)
             known = [*(p.column_list("counts") or ()), p.column("counts_total")]
             columns = p.column_list("features") or sheet.others(*ids, p.column("weight"), *known)
             self.labels = None

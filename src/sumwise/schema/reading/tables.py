@@ -12,7 +12,7 @@ import pandas as pd
 from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.io.formats import read_tables, read_tables_folder
-from sumwise.schema.opened import open_source
+from sumwise.schema.opened import labelled_only, open_source
 from sumwise.schema.problem import NOISES, noise_of
 from sumwise.schema.reading.base import Reading
 from sumwise.schema.sheet_columns import level_texts, typed_frame
@@ -97,6 +97,7 @@ class TablesReading(Reading):
         target = str(p.column("label", needed=True))
         sheet = open_source(p, path, None, [target])
         sheet.known(target)
+        sheet = labelled_only(sheet, target, self.notes)
         weight = p.column("weight")
         columns = p.column_list("attributes") or sheet.others(target, weight)
         frame: Any = typed_frame(sheet, columns, p.column_list("categorical") or ())
