@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from sumwise.plots.style import MOST_LINES
 from sumwise.report.rounding import cell, finding_digits, span
 from sumwise.report.summary import plain
 
 WIDTH = 32  # characters of a bar
-MOST_ROWS = 40
 BOUND, INTERVAL, ESTIMATE, OPEN = "·", "─", "●", "/"
 DRAWN = ("intervals", "subgroups")  # pictures of shares, whose numbers are the table
 
@@ -38,7 +38,7 @@ def estimates_table(summary: Mapping[str, Any]) -> tuple[list[str], list[list[st
     level = next((f["level"] for f in summary["findings"] if f.get("level")), 0.95)
     shares = picture is not None or all(f["kind"] == "share" for f in summary["findings"])
     label = "finding" if picture is None else picture["numbers"].get("label", "share of the group")
-    return columns_of(level, label, shares), rows[:MOST_ROWS]
+    return columns_of(level, label, shares), rows[:MOST_LINES]
 
 
 def columns_of(level: float, label: str = "share of the group", shares: bool = True) -> list[str]:

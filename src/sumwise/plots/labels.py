@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from sumwise.plots.style import MOST_COLOURS
+
 _MOST: ContextVar[int] = ContextVar("most characters of a name", default=1000)
 _LINES: ContextVar[int] = ContextVar("lines of a name", default=1)
-MOST_NAMED_LINES = 6
 NARROW_FIGURE = 6.0  # inches: figures below are drawn for phones
 
 
@@ -266,7 +267,7 @@ def name_lines(ax: Any, names: Sequence[str], ends: Sequence[float]) -> None:
     """
     import numpy as np
 
-    if len(names) > MOST_NAMED_LINES:
+    if len(names) > MOST_COLOURS:
         for line, name in zip(ax.lines, names):
             line.set_label(short(name, 30))
         legend_above(ax)

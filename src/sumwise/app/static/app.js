@@ -350,14 +350,15 @@ function firstNumbers(lines, live) {
     const range = make("span", undefined, { className: "range" }), dot = make("span", undefined, { className: "dot" });
     range.style.left = from + "%"; range.style.width = (to - from) + "%"; dot.style.left = at + "%";
     const scale = make("span", undefined, { className: "scale" });
-    scale.append(range, dot);
+    scale.append(range, ...(estimate === "no finding" ? [] : [dot]));
+    range.classList.toggle("open", estimate === "no finding");
     bar.append(scale);
     row.append(make("th", name, { scope: "row" }), make("td", estimate), make("td", low + " to " + high), bar);
     return row;
   }));
   panes();
 }
-const SHARE = /^\s*(\S.*?)\s{2,}([\d.]+%)\s+([\d.]+%) to ([\d.]+%)/;  // a line of that table
+const SHARE = /^\s*(\S.*?)\s{2,}([\d.]+%|no finding)\s+([\d.]+%) to ([\d.]+%)/;  // a line of that table
 const panes = () => document.body.classList.toggle("panes", !$("first").hidden || !$("result").hidden);
 function stopWatching() { clearTimeout(timer); timer = null; }
 

@@ -12,6 +12,7 @@ from sumwise import plots
 from sumwise.ecological import place_shares
 from sumwise.nonvoting import choices, no_candidates, people_who
 from sumwise.plots.share_heatmap import turned
+from sumwise.plots.style import MOST_LINES
 from sumwise.report.context import Context
 from sumwise.report.summary import Summary, figure, table
 from sumwise.report.text.ecological.findings import SURE, in_words, not_quoted, voters_bounds, voters_meant
@@ -19,7 +20,6 @@ from sumwise.report.text.ecological.wording import BOUNDS, SHARES
 from sumwise.voting import Turnout, turnout, voting_patterns
 
 MOST_NAMED = 2  # findings in the title of a figure
-MOST_LINES = 24  # of one interval figure; larger tables are drawn as a heat map
 MOST_MAPPED = 3000  # units of a map on the page
 WITHHELD = " Hatched bounds have no estimate, because it would be no finding: see above."
 _SPREAD = (
