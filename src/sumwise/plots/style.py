@@ -43,12 +43,12 @@ def styled(draw: Callable[..., Any]) -> Callable[..., Any]:
         from matplotlib.axes import Axes
         from matplotlib.text import Text
 
-        given = next((a for a in (*args, *options.values()) if isinstance(a, Axes)), None)
-        if given is None:
+        own_axes = next((a for a in (*args, *options.values()) if isinstance(a, Axes)), None)
+        if own_axes is None:
             with matplotlib.style.context(STYLE):
                 ax, before = draw(*args, **options), {}
         else:
-            before = {text: text.get_text() for text in given.figure.findobj(Text)}
+            before = {text: text.get_text() for text in own_axes.figure.findobj(Text)}
             ax = draw(*args, **options)
         for text in ax.figure.findobj(Text) if hasattr(ax, "figure") else ():
             if "$" in text.get_text() and before.get(text) != text.get_text():

@@ -49,21 +49,21 @@ def unit_shapes(geojson: Mapping[str, Any], units: Sequence[Any], key: str | Seq
             "The map is not a FeatureCollection.", hint="GeoJSON has features with properties and geometry."
         )
     keys = [key] if isinstance(key, str) else list(key)
-    wanted, found = set(map(str, units)), dict[str, list]()
+    wanted, rings_of_unit = set(map(str, units)), dict[str, list]()
     seen: list[str] = []
     for number, feature in enumerate(features, start=1):
         words = " / ".join(_property(feature, name, number) for name in keys)
         seen.append(words)
         if words in wanted:
-            found.setdefault(words, []).extend(_rings(feature.get("geometry"), number))
-    lacking = [str(unit) for unit in units if str(unit) not in found]
+            rings_of_unit.setdefault(words, []).extend(_rings(feature.get("geometry"), number))
+    lacking = [str(unit) for unit in units if str(unit) not in rings_of_unit]
     if lacking:
         raise DataError(
             f"{len(lacking)} of {len(units)} units have no shape in the map: {', '.join(map(repr, lacking[:5]))}"
             f"{', ...' if lacking[5:] else ''}.",
             hint=f"the map has {', '.join(map(repr, seen[:3]))}; check the property that is named by key.",
         )
-    return [found[str(unit)] for unit in units]
+    return [rings_of_unit[str(unit)] for unit in units]
 
 
 def _property(feature: Any, name: str, number: int) -> str:

@@ -97,9 +97,9 @@ async function recognise(answers) {
   $("seen").textContent = "Reading the file …";
   $("reading").hidden = false;
   try {
-    const found = await post(of(current) + "/suggest", { family: $("family").value, answers });
+    const read = await post(of(current) + "/suggest", { family: $("family").value, answers });
     say(null);
-    show(found);
+    show(read);
   }
   catch (error) { $("seen").textContent = ""; }
 }
