@@ -368,7 +368,7 @@ def _in_natural_order(frame: pd.DataFrame) -> pd.DataFrame:
     parts = []
     for _, part in frame.groupby("group", sort=False):
         rank = {name: k for k, name in enumerate(in_natural_order(part["level"].tolist()))}
-        parts.append(part.iloc[np.argsort(part["level"].map(rank).to_numpy(), kind="stable")])
+        parts.append(part.iloc[np.argsort([rank[name] for name in part["level"]], kind="stable")])
     return pd.concat(parts)
 
 
