@@ -212,7 +212,8 @@ class Stages:
 
         self._end()
         if not self.quiet:
-            write_estimates(columns_of(numbers["level"]), share_rows(numbers), stderr=True)
+            columns = columns_of(numbers["level"], numbers.get("label", "share of the group"))
+            write_estimates(columns, share_rows(numbers), stderr=True)
 
     def _end(self) -> None:
         if self._watch is not None:

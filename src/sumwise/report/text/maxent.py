@@ -10,18 +10,19 @@ import pandas as pd
 from scipy.special import ndtri
 
 from sumwise import plots
+from sumwise.display import in_natural_order
 from sumwise.errors import DataError
 from sumwise.frames import in_one_order
 from sumwise.metrics import auc, calibration, nllh
 from sumwise.metrics.intervals import auc_interval, wilson_interval
 from sumwise.noise import Exact, Summed
+from sumwise.plots.style import MOST_LINES
 from sumwise.report import level_shares
 from sumwise.report.context import Context, listed, plural, subgroup
 from sumwise.report.summary import Summary, bullets, facts, figure, finding, note, table, text
 from sumwise.tables import Tables
 
 KINDS = dict.fromkeys(("count", "count by model"), "count") | dict.fromkeys(("share", "share by model"), "share")
-MOST_LINES = 30  # levels of the first figure
 OPEN = 0.2  # the standard error from which on a noisy share is not shown
 ASSUMED = {
     "MaxEntClassifier": [
@@ -362,6 +363,15 @@ def _add_levels(context: Context, summary: Summary, frame: Any, of: tuple[str, s
         summary.add("certainty", _agreement(context, frame))
 
 
+def _in_natural_order(frame: pd.DataFrame) -> pd.DataFrame:
+    """The levels of every attribute as people order them: low, middle, high."""
+    parts = []
+    for _, part in frame.groupby("group", sort=False):
+        rank = {name: k for k, name in enumerate(in_natural_order(part["level"].tolist()))}
+        parts.append(part.iloc[np.argsort([rank[name] for name in part["level"]], kind="stable")])
+    return pd.concat(parts)
+
+
 def _levels(context: Context, part: Any, label: str, overall: float, tables: Tables) -> dict[str, Any]:
     """The share of a class at every level, counted and by the model, next to that of everybody."""
     shown = part.dropna(subset=["share"])
@@ -380,7 +390,8 @@ def _levels(context: Context, part: Any, label: str, overall: float, tables: Tab
     frame = named.rename(columns={"attribute": "group"}).assign(people=named["count"], low=low, high=high)
     by_model = "share by model" in frame
     frame = frame.assign(truth=frame["share by model"]) if by_model else frame
-    numbers = plots.subgroup_numbers(frame, context.level, MOST_LINES, two=str(frame["class"].iloc[0]))
+    frame = _in_natural_order(frame)
+    numbers = plots.subgroup_numbers(frame, context.level, two=str(frame["class"].iloc[0]))
     numbers |= {"label": f"share of {label}", "reference": overall, "reference_name": "everybody"}
     numbers |= {"truth_name": "by the model", "value_name": "counted"}
     caption = (

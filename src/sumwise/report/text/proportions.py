@@ -17,7 +17,6 @@ from sumwise.report.context import MISSING, Context, listed, plural, subgroup
 from sumwise.report.summary import FEW_ROWS, Summary, bullets, figure, finding, note, table, text
 
 KINDS = dict.fromkeys(("share", "low", "high", "truth", "survey", "difference"), "share") | {"people": "count"}
-MOST_LINES = 24
 FOLDS = 5
 PER_SD = "per standard deviation"
 ASSUMED = [
@@ -244,7 +243,7 @@ def _coverage(context: Context, frame: Any) -> str:
 
 def _figures(context: Context, summary: Summary, frame: Any, one: str, unknown: list[str]) -> None:
     """The figure and the table of subgroups; of two classes the figure shows `one`; groups `unknown` are no finding."""
-    numbers = plots.subgroup_numbers(frame, context.level, MOST_LINES, two=one, withheld=unknown)
+    numbers = plots.subgroup_numbers(frame, context.level, two=one, withheld=unknown)
     what = f"share of “{one}”" if one else "share of each class"
     numbers["label"] = what
     truth = "; crosses are the true shares" if "truth" in frame else ""
