@@ -20,7 +20,7 @@ __all__ = ["Bags"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Bags:
-    """Samples in bags: bag `i` holds the rows ``values[offsets[i]:offsets[i + 1]]``.
+    """Samples in bags: bag `i` has the rows ``values[offsets[i]:offsets[i + 1]]``.
 
     Build it with `from_arrays` or `from_frame`; the constructor takes the stored form and does not copy `values`.
 

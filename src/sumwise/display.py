@@ -18,6 +18,7 @@ __all__ = [
 ]
 
 BAR = 39  # characters of the scale of a text bar, so that a line with names of usual length has at most 80
+SIZES = {"low": 0, "lower": 0, "small": 0, "mid": 1, "middle": 1, "medium": 1, "high": 2, "higher": 2, "large": 2}
 SHARES = ("share", "low", "high", "lower_bound", "upper_bound")  # columns of estimates
 
 
@@ -47,7 +48,11 @@ def in_natural_order(levels: list[Any]) -> list[Any]:
     ['up to -0.5', '-0.5 to 0.6', 'above 0.6']
     >>> in_natural_order(["no", "yes"])
     ['no', 'yes']
+    >>> in_natural_order(["high", "low", "mid"])
+    ['low', 'mid', 'high']
     """
+    if all(str(level).lower() in SIZES for level in levels):
+        return sorted(levels, key=lambda level: SIZES[str(level).lower()])
     keys = {}
     for level in levels:
         words = str(level).lower()

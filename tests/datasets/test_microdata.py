@@ -63,7 +63,3 @@ def test_franco_refuses_an_ambiguous_or_unknown_variant():
         datasets.franco("hard")
     with pytest.raises(UnknownName, match="fits 0 of 20"):
         datasets.franco("soft")
-
-
-def test_franco_published_names_five_models(load):
-    assert set(load("franco_published")["model"]) == {"mm", "lmm", "amm", "kdd-lr", "dllp"}

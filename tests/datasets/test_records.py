@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from sumwise import Margins
-from sumwise.datasets import Contest, Election, Microdata
+from sumwise.datasets.records import Contest, Election, Microdata
 from sumwise.errors import DataError, UnknownName
 
 

@@ -105,13 +105,13 @@ def test_the_folder_beside_the_current_one_is_searched_last(fake, tmp_path, monk
     path.rename(beside / "toy.csv")
     (tmp_path / "checkout").mkdir()
     monkeypatch.chdir(tmp_path / "checkout")
-    assert datasets.folders()[-1] == beside
+    assert store.folders()[-1] == beside
     assert len(store.read_csv("toy")) == 1
 
 
 def test_the_variable_is_searched_first(monkeypatch, tmp_path):
     monkeypatch.setenv("SUMWISE_DATA", str(tmp_path))
-    assert datasets.folders()[0] == tmp_path
+    assert store.folders()[0] == tmp_path
 
 
 def test_an_unknown_set_or_file_is_named():

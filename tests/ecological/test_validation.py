@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from sumwise import synthetic
-from sumwise.datasets import Contest, Election
+from sumwise.datasets import Election
+from sumwise.datasets.records import Contest
 from sumwise.ecological import EcologicalEM, Goodman, MultinomialDirichlet, error_index, validate
 from sumwise.errors import DataError
 

@@ -75,14 +75,41 @@ MOST_SHOWN = 6  # rows
 def suggestion(
     files: list[str], out: str, family: str | None = None, answers: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Find out what files hold and write the problem file; return it with every column's role, or what is open."""
+    """Find out what files hold and write the problem file; return it with every column's role, or what is open.
+
+    Of a file that leaves questions open, or that is not recognised, the first rows are returned as well, so that a
+    person sees what the questions are about and can give the columns their roles.
+    """
     from sumwise.cli.study.initialise import suggest_problem
     from sumwise.schema import Problem
 
-    found = suggest_problem(files, out, answers, family, overwrite=True)
+    try:
+        found = suggest_problem(files, out, answers, family, overwrite=True)
+    except DataError as error:
+        without_roles = _without_roles(files, out, family)
+        if without_roles is None:
+            raise
+        return {**without_roles, "not_recognised": {"error": error.message, "hint": error.hint or ""}}
     found.write()
     facts = {**found.to_dict(), "text": found.text, "sums": [each["sums"] for each in found.read if each.get("sums")]}
-    return facts if found.schema.questions else {**facts, **described(Problem.parse(found.text, Path(out)))}
+    if found.schema.questions:
+        without_roles = _without_roles(files, out, family)
+        return {**facts, "columns": [] if without_roles is None else without_roles["columns"]}
+    return {**facts, **described(Problem.parse(found.text, Path(out)))}
+
+
+def _without_roles(files: list[str], out: str, family: str | None) -> dict[str, Any] | None:
+    """What the page needs to show one file whose columns have no roles yet; None of a file that is no table."""
+    from sumwise.schema.problem import Problem, value
+
+    if len(files) > 1:
+        return None
+    text = f"family = {value(family or 'ecological')}\n\n[data]\nfile = {value(Path(files[0]).name)}\n"
+    try:
+        facts = described(Problem.parse(text, Path(out)))
+    except SumwiseError:
+        return None
+    return {**facts, "rest": "", "columns": [{**c, "role": "", "also": []} for c in facts["columns"]]}
 
 
 def checked(path: str) -> dict[str, Any]:

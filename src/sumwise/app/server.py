@@ -41,7 +41,7 @@ REPORT_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsa
 REPORT_POLICY += "form-action 'none'; base-uri 'none'; frame-ancestors 'self'; sandbox allow-scripts allow-downloads "
 REPORT_POLICY += "allow-modals"  # to print; the frame on the page of the app forbids them
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError)
-FIRST_PICTURE = re.compile(r"<svg xmlns=.*?</svg>", re.DOTALL)
+FIRST_PICTURE = re.compile(r'<div class="(?:narrow|both)">(<svg xmlns=.*?</svg>)', re.DOTALL)
 INK = "<style>svg{color:#1b1b1b}@media(prefers-color-scheme:dark){svg{color:#ececec}}</style>"  # of a picture by itself
 STATIC = {"app.js": "text/javascript; charset=utf-8", "app.css": "text/css; charset=utf-8"}
 KINDS = {
@@ -170,7 +170,7 @@ class App:
         picture = FIRST_PICTURE.search(page)
         if picture is None:
             raise DataError("This report has no picture.")
-        return _response(picture[0].replace(">", f">{INK}", 1), "image/svg+xml")
+        return _response(picture[1].replace(">", f">{INK}", 1), "image/svg+xml")
 
     async def zip(self, request: Any) -> Any:
         """The result of a study as one archive."""
@@ -272,7 +272,7 @@ class App:
             return found
         if not (self.workspace.study(name) / "problem.toml").exists():
             raise DataError("There is no problem file yet.", hint="let the files be recognised first.")
-        flags = ["--replace", "--restart"]
+        flags = ["--replace", "--restart", *(["--edition", "court"] if asked.get("court") else [])]
         if not asked.get("restart"):
             flags.append("--resume")  # goes on only where neither problem nor data have changed since
         job = self.jobs.start(name, "fit", ["fit", "problem.toml", "--out", "result", *flags])

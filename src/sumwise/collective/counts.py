@@ -151,7 +151,7 @@ class Counts:
 
 @dataclass(frozen=True, repr=False)
 class CountsFit(Fit):
-    """The most likely counts, and the proof: what `map_counts` returns.
+    """The most likely counts and their duality gap: what `map_counts` returns.
 
     Beyond `Fit` (``objective`` is eq. 2.7 at the counts, ``gap`` a bound on its distance to the optimum):
 

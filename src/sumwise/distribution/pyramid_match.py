@@ -14,7 +14,7 @@ from sumwise.distribution.bag_kernel import BagKernel
 
 @dataclass(eq=False, repr=False)
 class PyramidMatchKernel(BagKernel):
-    """Matches of rows at ever coarser cells, a match counting less the coarser the cell at which it is first made.
+    """Overlap of histograms from fine to coarse cells; rows that match only in coarse cells count less.
 
     Columns are treated one by one and averaged; a categorical column's levels are cells that never merge.
 

@@ -18,7 +18,7 @@ LIKE, SOME, COMPARED = 0.1, 0.05, 60  # L1 distance of compositions; part of uni
 
 
 def doubts(margins: Margins) -> list[str]:
-    """Return, in words, why the data alone don't determine the cells; empty where nothing stands out.
+    """Return, in words, why the data alone don't determine the cells; empty if nothing stands out.
 
     Parameters
     ----------

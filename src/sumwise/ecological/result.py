@@ -145,8 +145,19 @@ class EcologicalEstimator(Estimator):
                 f"The fit is of {len(self.cells_)} units; these margins have {len(margins)}.",
                 hint="give the margins that were fitted.",
             )
+        return self._unit_interval(margins, level)
+
+    def _unit_interval(self, margins: Margins, level: float, /) -> tuple[np.ndarray, np.ndarray]:
         cells, sd, tau = self._unit_parts(margins)
         return unit_intervals(margins, cells, sd, self.dispersion_, level, tau)
+
+    def unit_shares(self, margins: Margins) -> np.ndarray:
+        """Return the row shares of every unit (n_units, R, C) that reproduce its totals: what `unit_interval` contains.
+
+        They are `cells_`, unless a method has the same shares in every unit (`Goodman`), which totals may contradict.
+        """
+        self._fitted("cells_")
+        return self._unit_parts(margins)[0]
 
     def _unit_parts(self, _margins: Margins, /) -> tuple[np.ndarray, np.ndarray, float]:
         """Row shares of units that reproduce their columns, standard deviations of overall shares and of slopes."""

@@ -61,7 +61,7 @@ def average_weights(log_likelihoods: Any, log_prior: Any = None, dispersion: flo
 
 
 def average_draws(candidates: Sequence[Draws], weights: Any) -> Draws:
-    """Return the draws of the average of candidates: a mixture, which has the spread between them too.
+    """Return draws of the average of candidates: a mixture, whose variance includes that between them.
 
     Parameters
     ----------

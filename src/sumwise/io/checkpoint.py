@@ -24,7 +24,7 @@ __all__ = ["Checkpoint", "fingerprint"]
 
 
 class Checkpoint:
-    """Where a long computation keeps its state, to resume from there after an interruption.
+    """The saved state of a long computation, from which it resumes after an interruption.
 
     Each save replaces the file in one step, so that a process killed at any moment leaves the last whole
     state. A state holds whatever :func:`sumwise.save` can save, random generators included.

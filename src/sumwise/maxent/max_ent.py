@@ -90,8 +90,8 @@ class MaxEntClassifier(TablesClassifier):
 
     See Also
     --------
-    NaiveBayesTables : Naive Bayes from tables: every feature speaks for itself, as if the others weren't there.
-    BestPair : Logistic regression with two features and their interaction, from the one table that holds them (B2f).
+    NaiveBayesTables : Naive Bayes from tables: features are taken as independent given the class.
+    BestPair : Logistic regression with two features and their interaction, from the table of the two (B2f).
 
     Examples
     --------

@@ -127,20 +127,24 @@ def sampling_counts(stats: SufficientStatistics) -> np.ndarray:
     Each table is drawn towards the product of its margins by the factor of James and Stein: not at all where it is far
     from that product for its noise, all the way where noise explains the difference.
     """
-    lay, n = stats.layout, stats.n
-    margins = _margins(stats)
-    out = np.empty(lay.n_params)
-    for t, term in enumerate(lay.terms):
+    independent, out = independent_counts(stats), np.empty(stats.layout.n_params)
+    for t in range(len(stats.layout.terms)):
         part = stats.part(t)
-        even = _independent(margins, term, n)
-        kept = lay.sparse_cells(t)
-        if kept is not None:
-            even = np.append(even[kept], max(n - float(even[kept].sum()), 1.0))
+        even = independent[part]
         counts, noise, seen = stats.data.counts[part], stats.noise.counts[part], stats.seen.counts[part]
         far = float(np.sum(seen * (counts - even) ** 2))
         near = 1.0 if far <= 0 else max(0.0, 1.0 - float(np.sum(seen * noise)) / far)
         out[part] = np.maximum(np.where(seen > 0, even + near * (counts - even), even), LEAST * even)
     return out
+
+
+def independent_counts(stats: SufficientStatistics) -> np.ndarray:
+    """Counts (P,) of all cells if the attributes were independent, all above zero."""
+    margins, parts = _margins(stats), []
+    for t, term in enumerate(stats.layout.terms):
+        even, listed = _independent(margins, term, stats.n), stats.layout.sparse_cells(t)
+        parts.append(even if listed is None else np.append(even[listed], max(stats.n - even[listed].sum(), 1.0)))
+    return np.concatenate(parts)
 
 
 def association_penalty(stats: SufficientStatistics) -> np.ndarray:

@@ -49,7 +49,7 @@ def plot_containers(data: Any, ax: Any = None, **options: Any) -> Any:
 
 
 def plot_estimate(estimate: Estimate, ax: Any = None) -> Any:
-    """Draw an `Estimate`: its values as dots with intervals, and the bounds behind them where it has any.
+    """Draw an `Estimate`: its values as dots with intervals, over the bounds if it has any.
 
     Parameters
     ----------
@@ -132,14 +132,15 @@ def _tables(tables: Tables, ax: Any, table: int = 0) -> Any:
 def heat_map(values: np.ndarray, rows: Any, columns: Any, names: tuple[str, str, str], ax: Any = None) -> Any:
     """Draw a matrix with its rows downwards; `names` are those of the rows, the columns and the values."""
 
-    from sumwise.plots.labels import axes_or_new, short
+    from sumwise.plots.labels import axes_or_new, short, turn_where_long
 
     ax = axes_or_new(ax, 7, 5)
     cells = ax.pcolormesh(values, cmap="Blues", edgecolors="white", linewidth=0.3)
-    for axis, labels, turn in ((ax.yaxis, rows, 0), (ax.xaxis, columns, 45)):
+    for axis, labels in ((ax.yaxis, rows), (ax.xaxis, columns)):
         every = max(1, len(labels) // 30)
         places = np.arange(0, len(labels), every)
-        axis.set_ticks(places + 0.5, [short(labels[k], 18) for k in places], rotation=turn)
+        axis.set_ticks(places + 0.5, [short(labels[k], 18) for k in places])
+    turn_where_long(ax, [label.get_text() for label in ax.get_xticklabels()])
     ax.set(xlabel=names[1], ylabel=names[0])
     ax.invert_yaxis()
     ax.figure.colorbar(cells, ax=ax, label=names[2])

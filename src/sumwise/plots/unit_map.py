@@ -111,7 +111,7 @@ def _thinned(ring: np.ndarray) -> list[list[float]]:
 def map_numbers(
     est: Any, margins: Margins, shapes: Sequence, group: Any, outcome: Any, what: str = "share", level: float = 0.95
 ) -> dict[str, Any]:
-    """Return what a map of units shows: a share in every unit, how uncertain it is, or what the fit leaves.
+    """Return what a map of units shows: a share in every unit, its uncertainty, or its residual.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ def map_numbers(
         raise DataError(f"There are {len(shapes)} shapes for {len(margins)} units.", hint="use unit_shapes.")
     r, c = rows.index(str(group)), cols.index(str(outcome))
     if what == "share":
-        values, label = est.cells_[:, r, c], f"share of {people_who(group, cols, c)}"
+        values, label = est.unit_shares(margins)[:, r, c], f"share of {people_who(group, cols, c)}"
     elif what == "uncertainty":
         low, high = est.unit_interval(margins, level)
         values, label = high[:, r, c] - low[:, r, c], f"width of the {100 * level:g}% interval of that share"
@@ -174,7 +174,7 @@ COLOURS = {"share": "cividis", "uncertainty": "Greys", "residual": "PuOr"}
 
 
 def plot_unit_map(numbers: Mapping[str, Any], ax: Any = None) -> Any:
-    """Draw what `map_numbers` returns: every unit in the colour of its number, grey where it has none.
+    """Draw what `map_numbers` returns: every unit in the colour of its number, grey if it has none.
 
     Parameters
     ----------

@@ -14,6 +14,7 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from sumwise import checks
 from sumwise.bags import Bags, as_bags
+from sumwise.draws import lower_tail
 from sumwise.errors import DataError, ModelWarning
 from sumwise.estimator import Estimator
 from sumwise.features import Features, centre_and_scale, name_columns
@@ -275,8 +276,9 @@ class AggregateRegressor(RegressorMixin, Estimator):
     def intervals(self, level: float = 0.95) -> pd.DataFrame:
         """One row per coefficient, and the intercept last, with an interval that accounts for shrinkage.
 
-        ``coefficient`` is the fitted one, which the penalty shrinks. The interval lies around the coefficient that the
-        sums alone suggest, so that it holds the truth as often as it says, and may leave the fitted one out. It is
+        ``coefficient`` is the fitted one, which the penalty shrinks. The interval has its probability under the
+        distribution around the coefficient that the sums alone suggest; where the fitted one lies in a tail of that, it
+        begins or ends there, so that it contains the coefficient and covers the truth as often as it says. It is
         missing where the sums leave a coefficient open (each level of a category, whose levels add up to the
         intercept), and for all where there are fewer than two bags per coefficient: no interval would be valid.
 
@@ -287,12 +289,13 @@ class AggregateRegressor(RegressorMixin, Estimator):
         import pandas as pd
 
         names = [*self.get_feature_names_out(), "intercept"]
-        low, high, errors = self._around_alone(np.eye(len(names)), level)
-        found = {"coefficient": np.append(self.coef_, self.intercept_), "standard_error": errors}
-        return pd.DataFrame(found | {"low": low, "high": high}, index=names)
+        fitted = np.append(self.coef_, self.intercept_)
+        low, high, errors = self._around_alone(np.eye(len(names)), fitted, level)
+        columns = {"coefficient": fitted, "standard_error": errors, "low": low, "high": high}
+        return pd.DataFrame(columns, index=names)
 
     def predict_interval(self, X: Any, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-        """Interval of the expected response of individuals, around what the sums alone suggest, as in `intervals`.
+        """Interval of the expected response of individuals, which contains `predict`, as in `intervals`.
 
         Parameters
         ----------
@@ -305,11 +308,14 @@ class AggregateRegressor(RegressorMixin, Estimator):
             Missing where the sums leave the expectation open.
         """
         values = self._fitted("coef_").features_.matrix(X)
-        low, high, _ = self._around_alone(np.column_stack([values, np.ones(len(values))]), level)
+        predicted = values @ self.coef_ + self.intercept_
+        low, high, _ = self._around_alone(np.column_stack([values, np.ones(len(values))]), predicted, level)
         return (low, high) if self.likelihood == "gaussian" else (np.exp(low), np.exp(high))
 
-    def _around_alone(self, rows: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Intervals, and standard errors, of linear functions of the coefficients, one per row."""
+    def _around_alone(
+        self, rows: np.ndarray, fitted: np.ndarray, level: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Intervals that contain `fitted`, and standard errors, of linear functions of coefficients, one per row."""
         from scipy.stats import t
 
         if "alone_" not in vars(self):
@@ -318,7 +324,6 @@ class AggregateRegressor(RegressorMixin, Estimator):
             )
         estimated = self.likelihood == "gaussian" or self.variance_ > 1.0  # counts that vary as Poisson ones don't
         freedom = max(self.freedom_, 1.0) if estimated else np.inf
-        reach = t.ppf(0.5 + 0.5 * checks.fraction(level, "level"), freedom)
         errors = self._errors(rows, self.alone_covariance_)
         open_by = np.abs(rows @ self.unknown_) > 1e-6 * (np.abs(rows) @ np.abs(self.unknown_))
         errors = np.where(open_by.any(axis=1), np.nan, errors)
@@ -331,8 +336,11 @@ class AggregateRegressor(RegressorMixin, Estimator):
                 stacklevel=3,
             )
             errors = np.full(len(rows), np.nan)
-        middle = rows @ self.alone_
-        return middle - reach * errors, middle + reach * errors, errors
+        level, middle = checks.fraction(level, "level"), rows @ self.alone_
+        start = lower_tail(t.cdf((fitted - middle) / np.maximum(errors, 1e-300), freedom), level)
+        low, high = (middle + t.ppf(end, freedom) * errors for end in (start, start + level))
+        low, high = (np.where(np.isinf(end), fitted, end) for end in (low, high))  # no probability is that small
+        return np.minimum(low, fitted), np.maximum(high, fitted), errors
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Expected response of individuals.

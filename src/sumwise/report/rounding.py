@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from statistics import median
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 NUMERIC = ("share", "points", "distance", "count", "number", "p", "chance")
 WIDE = 0.1  # intervals of shares at least this wide are given in whole percents
 SAME_SCALE = ("low", "high", "actual", "predicted", "estimated", "estimate", "truth", "value")
+
+MINUS_ZERO = re.compile(r"^-(?=0(\.0*)?%?$)")  # a share of -1e-17 is 0.0%
 
 
 def cell(value: Any, kind: str, digits: int | None = None) -> str:
@@ -44,7 +47,7 @@ def cell(value: Any, kind: str, digits: int | None = None) -> str:
         "count": lambda: f"{value:,.0f}" if abs(value) >= 10 or value == round(value) else f"{value:.1f}",
         "number": lambda: _significant(value) if digits is None else _fixed(value, digits),
     }
-    return write.get(kind, write["number"])()
+    return MINUS_ZERO.sub("", write.get(kind, write["number"])())
 
 
 def span(low: Any, high: Any, kind: str, digits: int | None = None, outward: bool = False) -> str:

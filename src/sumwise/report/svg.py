@@ -15,7 +15,7 @@ import numpy as np
 from sumwise import plots
 from sumwise.errors import DataError
 from sumwise.plots.grouped_rows import rows_height
-from sumwise.plots.labels import line_names, short_names
+from sumwise.plots.labels import NARROW_FIGURE, line_names, short_names
 from sumwise.plots.share_heatmap import turned
 from sumwise.plots.style import PALETTE, STYLE
 
@@ -132,6 +132,8 @@ def _size(plot: str, numbers: dict[str, Any], width: str) -> tuple[float, float]
         return across, 0.4 + (1.35 if width == "wide" else 1.5) * rows_height(*rows)
     if plot in LINES:
         lines = int(np.size(np.array(numbers[LINES[plot]], dtype=float)))
+        if plot == "methods" and not numbers.get("labels"):
+            lines += len(numbers["groups"])  # their headings
         with short_names(NAMES[width]):
             tall = max([name.count("\n") + 1 for name in line_names(numbers)], default=1)  # where names are wrapped
         head, line = (1.5, 0.36) if width == "wide" else (2.0, 0.32)
@@ -166,7 +168,9 @@ def _element(svg: str, caption: str) -> str:
     rest = with_tips(NUMBERS.sub(lambda found: f'{found[1]}{DIGITS.sub(_rounded, found[2])}"', rest))
     lines = height > 1.5 * width or (width > 600 and height > 0.6 * width)  # many lines: on paper up to a page
     tall = ' class="tall"' if lines else ""
-    look = f'style="max-width:{1.15 * width:.0f}px" fill="currentColor"{tall}'
+    share = width / (72 * WIDTHS["wide"][0])  # of a page's width, so that letters have one size on paper
+    most = 1.15 if width > 72 * NARROW_FIGURE else 1.25
+    look = f'style="max-width:{most * width:.0f}px;--share:{share:.2f}" fill="currentColor"{tall}'
     return f'{start} {look} role="img" aria-label="{label}">{rest}'
 
 

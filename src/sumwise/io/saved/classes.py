@@ -29,7 +29,6 @@ PUBLIC = (
     "sumwise.features",
     "sumwise.aggregate",
     "sumwise.privacy",
-    "sumwise.synthetic",
     "sumwise.ecological",
     "sumwise.voting",
     "sumwise.proportions",

@@ -9,7 +9,7 @@ import pandas as pd
 
 from sumwise import plots
 from sumwise.errors import DataError, sentence
-from sumwise.metrics import conformal_half_width, mean_error_interval, r_squared_interval, wilson_interval
+from sumwise.metrics.intervals import conformal_half_width, mean_error_interval, r_squared_interval, wilson_interval
 from sumwise.report import held_out
 from sumwise.report.context import Context, listed, plural
 from sumwise.report.rounding import span
@@ -205,7 +205,8 @@ def _separation(context: Context, summary: Summary, bags: Any, y: np.ndarray, cl
     data = table(pd.DataFrame(rows), "Features by group of bags")
     title = _contrast(numbers, context.response or "response", classes)
     if summary.record["score"] <= summary.record["score of a constant"]:
-        title, caption = None, f"{caption} The samples do not predict the response, so differences may be chance."
+        title, numbers["withheld"] = "The samples do not predict the response", True
+        caption += " Grey: differences may be chance."
     first = figure("bag_contrast", numbers, caption, data, title=title)
     summary.sections.setdefault("found", []).insert(0, first)
 

@@ -12,7 +12,8 @@ from scipy.special import ndtri
 from sumwise import plots
 from sumwise.errors import DataError
 from sumwise.frames import in_one_order
-from sumwise.metrics import auc, auc_interval, calibration, nllh, wilson_interval
+from sumwise.metrics import auc, calibration, nllh
+from sumwise.metrics.intervals import auc_interval, wilson_interval
 from sumwise.noise import Exact, Summed
 from sumwise.report import level_shares
 from sumwise.report.context import Context, listed, plural, subgroup

@@ -261,7 +261,8 @@ def _figures(context: Context, summary: Summary, frame: Any, one: str, unknown: 
     if one:  # the other class has the rest
         shown, title = frame[frame["class"] == one].drop(columns="class"), f"Share of “{one}” in subgroups"
     data = table(shown, title, KINDS)
-    summary.add("found", figure("subgroups", numbers, caption, data, title=_title(summary.findings)))
+    if drawn > 1:  # one share is on its card
+        summary.add("found", figure("subgroups", numbers, caption, data, title=_title(summary.findings)))
     about = (
         f"low, high: the {context.percent} interval of the share, if the method has one. people: the subgroup's size."
     )

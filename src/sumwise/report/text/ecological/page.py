@@ -171,7 +171,8 @@ def _estimates(context: Context, summary: Summary, voters: Turnout | None) -> No
             + (" count: the number of people that the share amounts to." if context.head_counts else ""),
         ),
     )
-    if context.method != "Bounds" and min(est.shares_.shape) > 1:
+    quoted = any(f["value"] is not None for f in summary.findings)  # else no estimate is a finding, nor its rank
+    if quoted and min(est.shares_.shape) > 1:
         chosen = unit_tables.first_choices(est, context.level, context.random_state)
         kinds = dict.fromkeys(("support", "low", "high", "support elsewhere"), "share") | {"probability": "chance"}
         summary.add(
