@@ -12,7 +12,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel
-from sumwise.distribution.kernels.inducing import pick_inducing
+from sumwise.distribution.kernels.inducing import POOL, pick_inducing
 from sumwise.distribution.kernels.ridge import Path, gram_path, ridge_path
 from sumwise.distribution.kernels.segments import BLOCK
 from sumwise.distribution.penalty import held_out_errors, middle_penalty, penalties_and_weights
@@ -20,8 +20,6 @@ from sumwise.distribution.regressor import BagRegressor, check_reference, warn_r
 from sumwise.distribution.wasserstein import fresh_kernel
 from sumwise.errors import ModelWarning
 from sumwise.fit import Fit
-
-N_CANDIDATES = 2  # times the landmarks: how many bags, drawn at random, these are picked from
 
 
 @dataclass(eq=False, repr=False)
@@ -170,7 +168,7 @@ class BagKernelRidge(BagRegressor):
     def _learn_landmarks(self, kept: Any, y: np.ndarray, beside: tuple, rng: np.random.Generator) -> Path:
         """Nystroem: ridge on k(x, landmarks) K^(-1/2), in blocks of bags."""
         groups, weights = beside
-        pool = kept[np.sort(rng.permutation(len(y))[: N_CANDIDATES * int(self.n_landmarks)])]
+        pool = kept[np.sort(rng.permutation(len(y))[: POOL * int(self.n_landmarks)])]
         self.reference_ = pool[pick_inducing(self.kernel_.compare(pool, pool), int(self.n_landmarks))]
         squares, vectors = np.linalg.eigh(self._similar(self.reference_))
         self.least_eigenvalue_ = float(squares[0] / squares[-1])
