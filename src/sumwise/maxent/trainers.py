@@ -294,7 +294,10 @@ def train_by_steps(
     """Steps on expected moments: persistent contrastive divergence where an engine samples them."""
     state = start(problem.stats)
     if begin is not None:
-        state.parameters, state.usual = begin.parameters.copy(), Moments(*(np.maximum(m, 0.0) for m in problem.stats.data))
+        state.parameters, state.usual = (
+            begin.parameters.copy(),
+            Moments(*(np.maximum(m, 0.0) for m in problem.stats.data)),
+        )
     scorer = None if held_out is None else _scorer(problem, held_out)
     kept = Checkpoint(settings.checkpoint, key=settings.key, every=10, seconds=SECONDS)
     with closing(_engine(problem, settings, begin.chains if begin else None, fewer=begin is None)) as engine:
