@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from brute_loglinear import joint
 
+from brute_loglinear import joint
 from sumwise import Tables, synthetic
 from sumwise.maxent import MaxEntClassifier
 from sumwise.maxent.engines import Parameters
