@@ -34,6 +34,7 @@ import pandas as pd
 from run_record import run_record
 
 from sumwise import Contests, Margins, datasets, synthetic
+from sumwise.datasets import store
 from sumwise.ecological import (
     Bounds,
     EcologicalEM,
@@ -64,7 +65,7 @@ def contests(every):
     quick = validate(EcologicalEM(), chosen)
     ours = validate(EcologicalEM(), chosen)
     print(ours.to_text())
-    published = datasets.published_ei_scores()
+    published = store.read_csv("contests", 5, text=["run"])
     keys = {(c.dataset, c.district) for c in chosen}
     published = published[[key in keys for key in zip(published["dataset"], published["district"])]]
     mean = published.groupby(["method", "dataset", "district"], as_index=False)[["EI_V", "runtime_s"]].mean()
@@ -102,7 +103,7 @@ def senc(_):
 
 
 def chains(_):
-    """CPU seconds of `MultinomialDirichlet` at its strict R-hat: two files, and 125 to 1,000 of the same units, 3 seeds.
+    """CPU seconds of `MultinomialDirichlet` at its strict R-hat: two files; 125 to 1,000 of the same units, 3 seeds.
 
     The number of draws until R-hat is below a limit is itself random; seconds per effective draw are steadier.
     """

@@ -74,7 +74,7 @@ class MultinomialDirichlet(EcologicalEstimator):
     array([254., 246.])
     """
 
-    _learned = "draws_: float m R C; r_hat_, effective_size_: real R C; concentrations_: float R C"
+    _learned = "draws_: float m R C; r_hat_, effective_size_: real R C; concentrations_: float R C; converged_: is bool"
 
     shape: float = 8.0
     rate: float = 2.0
