@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -71,7 +71,9 @@ class Path(NamedTuple):
         right = ((features - self.mean) * self.root[:, None]).T @ self.left[:, kept]  # times singular values
         return right / np.sqrt(penalty * (self.squares[kept] + penalty))
 
-    def coefficients(self, features: np.ndarray, penalties: float | np.ndarray, weights: float | np.ndarray = 1.0) -> np.ndarray:
+    def coefficients(
+        self, features: np.ndarray, penalties: float | np.ndarray, weights: float | np.ndarray = 1.0
+    ) -> np.ndarray:
         """Coefficients (D, k) of the features that the path was made from, for penalties and weights as of `dual`."""
         return ((features - self.mean) * self.root[:, None]).T @ self.dual(penalties, weights)
 
