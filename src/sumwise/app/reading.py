@@ -81,7 +81,7 @@ def suggestion(
     person sees what the questions are about and can give the columns their roles.
     """
     from sumwise.cli.study.initialise import suggest_problem
-    from sumwise.schema import Problem
+    from sumwise.schema.problem import Problem
 
     try:
         suggested = suggest_problem(files, out, answers, family, overwrite=True)

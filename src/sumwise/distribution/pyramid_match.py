@@ -49,7 +49,7 @@ class PyramidMatchKernel(BagKernel):
            [0.125, 0.125, 1.   ]])
     """
 
-    _learned = "columns_.numeric: len d; low_?, high_?: float d"
+    _learned = "columns_.numeric: len d; low_?d, high_?d: float d; levels_?: number"
 
     has_width = False
 

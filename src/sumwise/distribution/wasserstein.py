@@ -73,7 +73,7 @@ class WassersteinKernel(BagKernel):
            [0.29, 0.37, 1.  ]])
     """
 
-    _learned = "columns_.numeric: len d; directions_?: float d *"
+    _learned = "columns_.numeric: len d; directions_?: float d *; n_extra_?: number"
 
     order: int = 2
     n_quantiles: int | None = 100

@@ -51,7 +51,7 @@ class BestPair(TablesClassifier):
     True
     """
 
-    _learned = "theta_: float k p"
+    _learned = "theta_: float k p; pair_: is tuple; ranking_: is DataFrame"
 
     penalty: float = 1.0
     pair: Any = None

@@ -137,7 +137,7 @@ def _refuse_other_order(bags: Bags, counts: np.ndarray, labels: np.ndarray) -> N
         raise DataError(f"truth has {len(labels)} entries for {bags.n_rows} individuals.", hint="one class each.")
     if labels.min(initial=0) < 0 or labels.max(initial=0) >= counts.shape[1]:
         raise DataError(
-            f"truth holds classes from {labels.min()} to {labels.max()}.",
+            f"truth contains classes from {labels.min()} to {labels.max()}.",
             hint=f"give positions among the {counts.shape[1]} classes, from 0.",
         )
     found = np.zeros(counts.shape)
@@ -217,11 +217,13 @@ def _finding(context: Context, what: str, row: Any, because: str) -> dict[str, A
 
 
 def _title(found: list[dict[str, Any]]) -> str | None:
-    """The widest contrast as a title: "Share of “yes”: 84% for age above 0.58, 13% for age up to -0.51"."""
-    if len(found) < 2:
+    """The widest contrast whose intervals are apart, as a title: "Share of “yes”: 84% for age above 0.58, 13% ..."."""
+    pairs = [pair for pair in zip(found[::2], found[1::2]) if None not in (pair[0]["low"], pair[1]["high"])]
+    apart = [(top, bottom) for top, bottom in pairs if top["low"] > bottom["high"]]
+    if not apart:
         return None
-    start = found[0]["what"][: found[0]["what"].index("”") + 1]
-    one, other = (f"{100 * f['value']:.0f}%{f['what'].removeprefix(start)}" for f in found[:2])
+    start = apart[0][0]["what"][: apart[0][0]["what"].index("”") + 1]
+    one, other = (f"{100 * f['value']:.0f}%{f['what'].removeprefix(start)}" for f in apart[0])
     return f"{start}: {one}, {other}"
 
 
