@@ -103,7 +103,7 @@ def senc(_):
 
 
 def chains(_):
-    """CPU seconds of `MultinomialDirichlet` at its strict R-hat: two files, and 125 to 1,000 of the same units, 3 seeds.
+    """CPU seconds of `MultinomialDirichlet` at its strict R-hat: two files; 125 to 1,000 of the same units, 3 seeds.
 
     The number of draws until R-hat is below a limit is itself random; seconds per effective draw are steadier.
     """
