@@ -5,7 +5,8 @@ import pyarrow as pa
 import pytest
 
 from messages import raises
-from sumwise import Bags, Margins, frames
+from sumwise import Bags, Margins, Tables, frames
+from sumwise.aggregate import aggregate
 from sumwise.ecological import Goodman, error_index
 from sumwise.errors import DataError, UnknownName
 from sumwise.flows import Places
@@ -205,3 +206,18 @@ def test_a_report_on_bags_aligns_counts_and_refuses_labels_in_another_order():
 def test_what_has_no_index_stays_as_it_is():
     given = {"rows": np.eye(2), "cols": [[1, 0], [0, 1]], "weights": None}
     assert in_one_order(given) == (given, None)
+
+
+@pytest.mark.parametrize("blank", ["NA", "", "?"])
+def test_a_word_for_missing_values_among_numbers_is_no_class(blank):
+    with pytest.raises(DataError, match="among numbers"):
+        Tables.from_frame({"a": list("xyxy"), "label": ["0", "1", "1", blank]}, ["a"], label="label", order=1)
+    classes = Tables.from_frame({"a": list("xyxy"), "label": ["no", "yes", "yes", "NA"]}, ["a"], label="label", order=1)
+    assert classes.classes == ("NA", "no", "yes")
+
+
+def test_levels_that_differ_by_blanks_alone_are_refused_by_frame_and_rows():
+    rows = {"a": ["x", "x ", "y", "y"], "label": [0, 1, 1, 0]}
+    for read in (Tables.from_frame, aggregate):
+        with pytest.raises(DataError, match=r"Column 'a' has 'x' and 'x ', which differ by blanks alone"):
+            read(rows, ["a"], label="label", order=1)

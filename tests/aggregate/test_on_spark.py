@@ -47,7 +47,7 @@ def test_spark_frame_csv_and_session(spark, tmp_path):
 @pytest.mark.spark
 def test_command_line_counts_on_spark(spark, tmp_path, monkeypatch, capsys):
     from sumwise.cli import main
-    from sumwise.io.formats import read_tables_folder
+    from sumwise.io.formats.tables_folder import read_tables_folder
 
     monkeypatch.chdir(tmp_path)
     FRAME.to_parquet("rows.parquet")

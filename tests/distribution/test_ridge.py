@@ -19,12 +19,12 @@ def test_a_given_penalty_gives_the_ridge_solution(weighted_bags):
     assert model.loo_error_[0] == pytest.approx(np.mean(brute.leave_one_out(features, y, 0.01 * top) ** 2))
 
 
-def test_the_penalty_has_the_least_leave_one_out_error(weighted_bags):
+def test_the_average_over_penalties_predicts_about_as_well_as_the_best(weighted_bags):
     y = np.random.default_rng(0).normal(size=(12, 2)) + np.asarray([[np.mean(x)] for x in weighted_bags])
     model = BagRidge(MomentEmbedding(2)).fit(weighted_bags, y)
     for k in range(2):
         others = [BagRidge(MomentEmbedding(2), p).fit(weighted_bags, y[:, k]).loo_error_[0] for p in (1e-6, 1e-2, 1.0)]
-        assert model.loo_error_[k] <= 1.005 * min(others)
+        assert model.loo_error_[k] <= 1.1 * min(others)
     assert model.fit_.history["n_features"] == [len(model.coef_)]
 
 

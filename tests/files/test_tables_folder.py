@@ -8,8 +8,8 @@ from messages import raises
 from sumwise import Domain, Table, Tables
 from sumwise.encoding import Encoding
 from sumwise.errors import DataError
-from sumwise.io.formats import read_tables, read_tables_folder, write_tables_folder
-from sumwise.io.formats.tables_folder import check_free
+from sumwise.io.formats import read_tables
+from sumwise.io.formats.tables_folder import check_free, read_tables_folder, write_tables_folder
 from sumwise.noise import Geometric
 
 TABLES = Tables([Table("a", [3.0, -1.0], noise=Geometric(2.0))], Domain({"a": ["it's", "ü"]}))

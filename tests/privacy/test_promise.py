@@ -10,7 +10,7 @@ from messages import raises
 from sumwise import DataError, load, save
 from sumwise.aggregate import aggregate
 from sumwise.encoding import Declaration
-from sumwise.io.formats import write_tables_folder
+from sumwise.io.formats.tables_folder import write_tables_folder
 from sumwise.maxent import MaxEntClassifier, NaiveBayesTables
 from sumwise.privacy import Budget, release, release_rows
 from sumwise.provenance import Promise

@@ -201,7 +201,7 @@ def test_attribute_that_is_neither_parameter_nor_learned_is_refused(tmp_path, fa
 def test_object_that_holds_itself_is_refused(tmp_path):
     loop = []
     loop.append(loop)
-    refused(loop, tmp_path / "x", "holds itself")
+    refused(loop, tmp_path / "x", "contains itself")
 
 
 # Whole or not at all

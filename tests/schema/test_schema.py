@@ -10,7 +10,7 @@ from messages import raises
 from study_cases import flocks, people, votes
 from sumwise import Schema
 from sumwise.errors import DataError, ModelWarning
-from sumwise.schema import NAME, STOP
+from sumwise.schema.questions import NAME, STOP
 
 
 def results(individuals):
@@ -35,7 +35,7 @@ def test_from_frame_file_problem_and_app_give_the_same_container(tmp_path):
     from sumwise import Margins
     from sumwise.app.reading import checked, suggestion
     from sumwise.cli.study.families import study_of
-    from sumwise.schema import Problem
+    from sumwise.schema.problem import Problem
 
     frame = votes(12).astype({"young": str})  # numbers in a column of text, as a frame may have them
     frame.to_csv(tmp_path / "votes.csv", index=False)
@@ -259,3 +259,14 @@ def test_label_sums_that_look_like_shares_are_asked_about():
     frame = pd.DataFrame({"age": ["a", "a", "b", "b"], "sex": ["f", "m"] * 2, "count": [50, 60, 70, 80]})
     assert not Schema.infer(frame.assign(clicks=[5, 6, 0, 9])).questions
     assert [q.key for q in Schema.infer(frame.assign(clicks=[0.1, 0.25, 0.05, 0.5])).questions] == ["shares"]
+
+
+@pytest.mark.parametrize("digits", [2, 3])
+def test_shares_are_counts_as_far_as_they_are_written(digits):
+    sizes = np.arange(20, 60, 4)
+    passed = np.arange(3, 23, 2)
+    names = [f"s{k}" for k in range(10)]
+    people = pd.DataFrame({"school": np.repeat(names, sizes), "x": np.arange(sizes.sum(), dtype=float)})
+    results = pd.DataFrame({"school": names, "passed": (passed / sizes).round(digits)})
+    schema = Schema.infer([people, results], {"target": "passed is the share"})
+    assert schema.read([people, results])[1].tolist() == passed.tolist()

@@ -7,7 +7,8 @@ from messages import raises
 from sumwise import Contests, Margins
 from sumwise.ecological import EcologicalEM
 from sumwise.errors import DataError, UnknownName
-from sumwise.voting import POLARISED, decisive_groups, polarised_voting, probability_text, voting_patterns
+from sumwise.voting import POLARISED, decisive_groups, polarised_voting, voting_patterns
+from sumwise.voting.candidates_of_choice import probability_text
 from sumwise.voting.polarisation import overlap
 
 

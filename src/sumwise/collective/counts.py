@@ -124,7 +124,7 @@ class Counts:
         if not holders:
             listed = ", ".join(" x ".join(k) for k in [*self.edges, *self.cliques][:6])
             raise UnknownName(
-                f"No table holds {' x '.join(attributes)}.", hint=f"there are {listed or ', '.join(self.nodes)}."
+                f"No table contains {' x '.join(attributes)}.", hint=f"there are {listed or ', '.join(self.nodes)}."
             )
         key, tables = min(holders, key=lambda item: len(item[0]))
         table = tables[key]

@@ -22,7 +22,7 @@ from sumwise.learned import check_part
 
 MOST_COLUMNS = 10  # whose correlations are taken
 NARROW_BAG = 0.01  # standard deviations, relative to that of all rows, below which bags are equally narrow
-CONSTANT = 1e-9  # the same of columns that are constant in a bag but for rounding
+CONSTANT = np.sqrt(np.finfo(float).eps)  # the same of columns that are constant in a bag but for rounding
 N_SCALING = 100  # bags from which the spread of Fourier features is taken
 
 

@@ -218,7 +218,7 @@ class BagLogistic(Estimator):
             raise DataError(f"y has shape {array.shape}.", hint="classes are one label per bag.")
         if self.target == "auto" and array.dtype.kind == "f" and (array != np.floor(array)).any():
             raise DataError(
-                "y holds fractions that are not shares in [0, 1].",
+                "y contains fractions that are not shares in [0, 1].",
                 hint="use BagRidge for numbers, or target='classes' if they are labels.",
             )
         self.classes_, codes = class_codes(array)

@@ -112,7 +112,7 @@ class Checkpoint:
             return None
         held = self._read()
         if not isinstance(held, dict) or set(held) != {"key", "state"} or not isinstance(held["state"], dict):
-            raise DataError(f"{str(self.path)!r} holds no state.", hint="remove it and start again.")
+            raise DataError(f"{str(self.path)!r} contains no state.", hint="remove it and start again.")
         if held["key"] != self.key:
             raise DataError(
                 f"The checkpoint {str(self.path)!r} was written for other data or parameters "

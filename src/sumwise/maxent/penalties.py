@@ -14,10 +14,12 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.errors import DataError
+from sumwise.maxent.engines import STRONG
 from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.loglinear import Layout
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
 
+FIXED = 1e12  # penalty of parameters that are left out: no count reaches it, and doubles hold it
 PER_OTHER = 3.0  # penalty of pairs, for each attribute that one is paired with
 LEAST = 0.02  # of a cell's count under independence is left to it, whatever the noise says
 LEAST_OWN = 1e-3  # of a cell's counts are informative about its theta
@@ -27,7 +29,6 @@ OWN_RANGE = 1.0, 10.0  # of penalties of mu that are estimated from a table itse
 ROUNDS = 50  # of weighing the moments anew
 EDGE = 0.01  # rates of labels are kept this far from 0 and 1
 LARGE = 100  # levels beyond which an attribute is large
-TIED = 0.6  # mutual information over the smaller entropy, from which two large attributes share one effect
 
 
 def penalties_of(
@@ -282,7 +283,7 @@ def tied_groups(stats: SufficientStatistics) -> list[set[int]]:
     """Groups of two or more large attributes that nearly determine each other."""
     lay, groups = stats.layout, {a: {a} for a, size in enumerate(stats.layout.sizes) if size > LARGE}
     for t, term in enumerate(lay.terms):
-        if len(term) == 2 and all(a in groups for a in term) and stats.association(t) > TIED:
+        if len(term) == 2 and all(a in groups for a in term) and stats.association(t) > STRONG:
             joined = groups[term[0]] | groups[term[1]]
             for a in joined:
                 groups[a] = joined

@@ -52,14 +52,15 @@ class Redundancy:
     """
 
     def __init__(self, stats: SufficientStatistics, penalties: Moments) -> None:
-        self.rate = float(stats.shares[1])
+        self.rate, lay = float(stats.shares[1]), stats.layout
         self.penalties = Moments(*(np.maximum(p, np.finfo(float).eps) for p in penalties))  # without any, least squares
-        lay = stats.layout
         places = lay.own_places() & (stats.seen.counts > 0) & (stats.seen.sums > 0).all(axis=0)
-        full = [t for t in range(len(lay.terms)) if t not in lay.bare and places[stats.part(t)].all()]
-        order = sorted(full, key=lambda t: -len(lay.terms[t]))
-        self.tables = [stats.part(t) for t in order]
-        self.shared = [s for s in (_shared(stats, t, full) for t in order) if s is not None]
+        tables = {
+            t: _cells(stats, t) for t in range(len(lay.terms)) if t not in lay.bare and places[stats.part(t)].all()
+        }
+        self.tables = [cells for cells, _ in tables.values()]
+        order = sorted(tables, key=lambda t: -len(lay.terms[t]))
+        self.shared = [s for s in (_shared(stats, t, tables) for t in order) if s is not None]
 
     def cheapest(self, now: Parameters) -> Parameters:
         """The same model with less penalty: with the least, table by table."""
@@ -75,12 +76,12 @@ class Redundancy:
             for s in self.shared:
                 _move_within(values, cost, s)
         for k, (values, cost) in enumerate(zip(theta, self.penalties.sums), start=int(binary)):
-            for part in self.tables:
-                constant = np.average(values[part], weights=cost[part])
-                values[part] -= constant
+            for cells in self.tables:
+                constant = np.average(values[cells], weights=cost[cells])
+                values[cells] -= constant
                 offsets[k] += constant
-        for part in self.tables:
-            mu[part] -= np.average(mu[part], weights=self.penalties.counts[part])
+        for cells in self.tables:
+            mu[cells] -= np.average(mu[cells], weights=self.penalties.counts[cells])
         return Parameters(mu - self.rate * theta[0] if binary else mu, theta, offsets - offsets[0])
 
 
@@ -97,22 +98,39 @@ def _move_within(values: np.ndarray, cost: np.ndarray, s: Shared) -> None:
     values[s.part] = total
 
 
-def _shared(stats: SufficientStatistics, inner: int, full: list[int]) -> Shared | None:
-    """Term `inner` within larger ones; None where there are none."""
-    lay, within = stats.layout, set(stats.layout.terms[inner])
-    cells, lines, of = [], [], []
-    n_lines, size = 0, stats.part(inner).stop - stats.part(inner).start
-    for t in full:
-        term = lay.terms[t]
-        if not within < set(term):
+def _cells(stats: SufficientStatistics, t: int) -> tuple[np.ndarray, dict[int, np.ndarray]]:
+    """Parameters of the cells of term `t` that somebody can be in, and the levels that each says its attributes have.
+
+    A hashed cross says the level of those attributes for which no two joint cells with another level share a value.
+    """
+    lay, term, begin = stats.layout, stats.layout.terms[t], stats.part(t).start
+    shape = lay.shape(term)
+    levels = dict(zip(term, np.indices(shape).reshape(len(shape), -1)))
+    used = np.ones(stats.part(t).stop - begin, dtype=bool)
+    for a in [a for a in term if a >= len(lay.sizes)]:
+        feature = lay.crossed[a - len(lay.sizes)]
+        value = feature.values.ravel()
+        used &= np.isin(levels[a], value)
+        for part, level in zip(feature.of, np.indices(feature.values.shape).reshape(len(feature.of), -1)):
+            of_value = np.zeros(feature.size, dtype=np.int64)
+            of_value[value] = level
+            if part not in levels and np.array_equal(of_value[value], level):
+                levels[part] = of_value[levels[a]]
+    return begin + np.flatnonzero(used), {a: level[used] for a, level in levels.items()}
+
+
+def _shared(stats: SufficientStatistics, inner: int, tables: dict) -> Shared | None:
+    """Term `inner` within others whose cells say which of its cells somebody is in; None where there are none."""
+    term, part = stats.layout.terms[inner], stats.part(inner)
+    cells, lines, inner_cells = [], [], []
+    for t, (places, levels) in tables.items():
+        if t == inner or not set(term) <= set(levels) or len(places) <= len(tables[inner][0]):
             continue
-        shape = lay.shape(term)
-        levels = np.indices(shape).reshape(len(term), -1)
-        at = [levels[term.index(a)] for a in lay.terms[inner]]
-        cells.append(np.arange(stats.part(t).start, stats.part(t).stop))
-        lines.append(n_lines + np.ravel_multi_index(tuple(at), lay.shape(lay.terms[inner])))
-        of.append(np.arange(size))
-        n_lines += size
+        cell = np.ravel_multi_index(tuple(levels[a] for a in term), stats.layout.shape(term))
+        within, line = np.unique(cell, return_inverse=True)
+        cells.append(places)
+        lines.append(sum(map(len, inner_cells)) + line)
+        inner_cells.append(within)
     if not cells:
         return None
-    return Shared(stats.part(inner), np.concatenate(cells), np.concatenate(lines), np.concatenate(of))
+    return Shared(part, np.concatenate(cells), np.concatenate(lines), np.concatenate(inner_cells))

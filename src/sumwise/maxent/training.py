@@ -18,6 +18,7 @@ from sumwise.maxent.kernels.contrastive import (
     misfit,
     steps,
 )
+from sumwise.maxent.kernels.loglinear import project
 from sumwise.maxent.penalties import independent_counts
 from sumwise.maxent.redundancy import Redundancy
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
@@ -97,7 +98,7 @@ def start(stats: SufficientStatistics) -> TrainingState:
     parameters = Parameters(mu, np.zeros((n_scores, lay.n_params)), log_shares - log_shares[0])
     zero = Moments(np.zeros(lay.n_params), np.zeros((n_scores, lay.n_params)))
     shares = stats.shares[1:] if n_scores == 1 else stats.shares
-    counts = independent_counts(stats)
+    counts = project(lay, independent_counts(stats)[: lay.n_cells])
     usual = Moments(counts, shares[:, None] * counts)
     return TrainingState(parameters, parameters.copy(), [zero, zero], usual, parameters.copy())
 
@@ -120,7 +121,8 @@ def by_steps(
         grads = [_gradient(stats, half, pull) for half in halves]
         _move(stats, options, state, _gradient(stats, model, pull))
         _move_offsets(stats, state.parameters.offsets, model, options.step_theta)
-        state.parameters = redundancy.cheapest(state.parameters)
+        if options.step_theta > 0:
+            state.parameters = redundancy.cheapest(state.parameters)
         _remember(state, model, grads)
         state.history["misfit"].append(observed_misfit(stats, *state.running))
         state.history["moment_error"].append(moment_error(stats, model))

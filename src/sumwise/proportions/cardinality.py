@@ -15,7 +15,7 @@ from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.inference.canonical import column_order
-from sumwise.proportions.averaged import Candidate, average
+from sumwise.proportions.averaged import GROUPS, Candidate, average
 from sumwise.proportions.bag_model import BagModel
 from sumwise.proportions.counts import observe
 from sumwise.proportions.em import em_classifier, log_probabilities
@@ -49,7 +49,7 @@ class _Fitted(NamedTuple):
 
 
 MODELS = ("auto", "linear", "fourier", "products")
-GROUPS, FEW_GROUPS = 20, 4  # of bags held out in turn, at most, for two classes and for more: a matter of cost
+FEW_GROUPS = 4  # of bags held out in turn, at most, for more than two classes: a matter of cost
 ROUGH_ERROR = 1e-3  # estimated error of posteriors from which classes are fitted one against the rest
 
 

@@ -101,7 +101,7 @@ def probability_text(probability: float) -> str:
 
     Examples
     --------
-    >>> from sumwise.voting import probability_text
+    >>> from sumwise.voting.candidates_of_choice import probability_text
     >>> probability_text(1.0), probability_text(0.874), probability_text(0.0)
     ('>0.99', '0.87', '<0.01')
     """

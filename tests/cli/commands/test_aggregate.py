@@ -15,7 +15,7 @@ from sumwise.cli import main
 from sumwise.cli.commands.aggregate import parsed_condition
 from sumwise.encoding import Encoding
 from sumwise.errors import DataError
-from sumwise.io.formats import read_tables_folder
+from sumwise.io.formats.tables_folder import read_tables_folder
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pytest
 
 from messages import raises, warns
 from study_cases import people
@@ -133,3 +134,16 @@ def test_other_methods_are_compared_level_by_level_whatever_the_order_of_levels(
     tables = [b for s in found.summary["sections"] for b in s["blocks"] if b["kind"] == "table"]
     row = next(t["rows"][0] for t in tables if t["title"] == "Other methods on the same data")
     assert max(row[1:]) < 0.1
+
+
+@pytest.mark.parametrize("effect", [0.0, 2.0])
+def test_the_first_line_states_a_difference_only_where_intervals_are_apart(effect):
+    rng = np.random.default_rng(2)
+    bag = np.repeat(np.arange(30), 20)
+    values = rng.normal(size=(600, 2)) + rng.normal(0, 0.7, 30)[bag, None]
+    labels = rng.random(600) < 1 / (1 + np.exp(-effect * values[:, 0]))
+    bags = Bags.from_frame(pd.DataFrame({"bag": bag, "x": values[:, 0], "z": values[:, 1]}), bag="bag")
+    counts = np.bincount(bag, labels).astype(int)
+    side = {"side": np.where(bags.values[:, 0] > 0, "above", "below").astype(object)}
+    lead = report(CardinalityClassifier().fit(bags, counts), (bags, counts), groups=side).summary["lead"][0]
+    assert lead.startswith("Overall, the share") == (effect == 0)

@@ -97,9 +97,9 @@ async function recognise(answers) {
   $("seen").textContent = "Reading the file …";
   $("reading").hidden = false;
   try {
-    const found = await post(of(current) + "/suggest", { family: $("family").value, answers });
+    const read = await post(of(current) + "/suggest", { family: $("family").value, answers });
     say(null);
-    show(found);
+    show(read);
   }
   catch (error) { $("seen").textContent = ""; }
 }
@@ -342,22 +342,23 @@ function firstNumbers(lines, live) {
   const words = rows.map((row) => row.slice(1, 5).join("|")).join();
   if ($("first").dataset.shown === words) return panes();
   $("first").dataset.shown = words;
-  const names = make("tr"), level = lines[start].match(/([\d.]+% interval)/)[1];
-  names.append(...["share of the group", "estimate", level, ""].map((name) => make("th", name, { scope: "col" })));
+  const names = make("tr"), [, label, level] = lines[start].match(/^\s*(.*?)\s{2,}estimate\s+([\d.]+% interval)/);
+  names.append(...[label, "estimate", level, ""].map((name) => make("th", name, { scope: "col" })));
   $("first-table").replaceChildren(names, ...rows.map(([, name, estimate, low, high]) => {
     const row = make("tr"), bar = make("td", undefined, { className: "bar" });
     const [at, from, to] = [estimate, low, high].map(parseFloat);
     const range = make("span", undefined, { className: "range" }), dot = make("span", undefined, { className: "dot" });
     range.style.left = from + "%"; range.style.width = (to - from) + "%"; dot.style.left = at + "%";
     const scale = make("span", undefined, { className: "scale" });
-    scale.append(range, dot);
+    scale.append(range, ...(estimate === "no finding" ? [] : [dot]));
+    range.classList.toggle("open", estimate === "no finding");
     bar.append(scale);
     row.append(make("th", name, { scope: "row" }), make("td", estimate), make("td", low + " to " + high), bar);
     return row;
   }));
   panes();
 }
-const SHARE = /^\s*(\S.*?)\s{2,}([\d.]+%)\s+([\d.]+%) to ([\d.]+%)/;  // a line of that table
+const SHARE = /^\s*(\S.*?)\s{2,}([\d.]+%|no finding)\s+([\d.]+%) to ([\d.]+%)/;  // a line of that table
 const panes = () => document.body.classList.toggle("panes", !$("first").hidden || !$("result").hidden);
 function stopWatching() { clearTimeout(timer); timer = null; }
 

@@ -268,7 +268,7 @@ def _text_error(file: TextFile, error: Exception) -> DataError:
         line, found = ragged
         return DataError(
             f"{str(file.path)!r}: row {line} has {found} fields; the header has {len(file.columns)}.",
-            hint="correct that row, quote fields that hold the separator, or give separator=.",
+            hint="correct that row, quote fields that contain the separator, or give separator=.",
         )
     with (gzip.open if is_gzip(file.path) else open)(file.path, "rb") as stream:
         lines = stream.read(1 << 22).split(b"\n")[:-1]

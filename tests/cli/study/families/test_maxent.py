@@ -14,7 +14,8 @@ from sumwise.cli.study import Problem, study_of
 from sumwise.cli.study.fitting import fit_problem, predict_file
 from sumwise.encoding import Encoding
 from sumwise.errors import DataError
-from sumwise.io.formats import write_tables, write_tables_folder
+from sumwise.io.formats import write_tables
+from sumwise.io.formats.tables_folder import write_tables_folder
 from sumwise.noise import Gaussian
 from sumwise.report.level_shares import class_margin
 
