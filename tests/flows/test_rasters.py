@@ -86,6 +86,13 @@ def test_only_a_geotiff_is_opened_whatever_the_name(tmp_path, bands):
         read_raster(tmp_path / "b.tif")
 
 
+def test_a_reference_system_that_leads_nowhere_is_refused():
+    from sumwise.flows import Places
+
+    with raises(DataError, "crs-code-such", "nowhere"):
+        Places.from_projected([1.0], [2.0], "nowhere")
+
+
 def test_a_file_that_declares_more_than_its_size_is_worth_is_refused(tmp_path, monkeypatch):
     from sumwise.flows import rasters
 

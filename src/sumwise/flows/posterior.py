@@ -419,7 +419,9 @@ class FlowPosterior:
         for one in sorted(fitted, key=lambda c: -c.evidence):
             if one.evidence > best + np.log(settings.least):
                 best = max(best, one.refine().evidence)
-        n_points = int(np.clip(settings.work / work / 200, *settings.points))  # 16 gradients each, of three filters or four
+        n_points = int(
+            np.clip(settings.work / work / 200, *settings.points)
+        )  # 16 gradients each, of three filters or four
         return cls.averaged(fitted, n_points, around, size_known)
 
     @classmethod
