@@ -126,7 +126,9 @@ class DeepSets(BagRegressor):
     (20,)
     """
 
-    _learned = "columns_: is Columns; columns_.given: len g; response_: is Response; residuals_?: real * K"
+    _learned = (
+        "columns_: is Columns; columns_.given: len g; response_: is Response; residuals_?: real * K; members_: len +"
+    )
 
     network: Any = (64,)
     task: str = "regression"

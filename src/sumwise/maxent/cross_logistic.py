@@ -133,7 +133,7 @@ class SampledLogistic(CrossLogistic):
 
 
 def skyline(tables: Tables, frame: Any, labels: Any, penalty_theta: Any = None) -> CrossLogistic:
-    """Fit the same logistic regression to the rows themselves: what a model could reach that sees them.
+    """Fit the same logistic regression to the rows themselves, as an upper bound for models of tables.
 
     For evaluation only: with tables alone there are no rows to fit.
 

@@ -90,8 +90,8 @@ class MaxEntClassifier(TablesClassifier):
 
     See Also
     --------
-    NaiveBayesTables : Naive Bayes from tables: every feature speaks for itself, as if the others weren't there.
-    BestPair : Logistic regression with two features and their interaction, from the one table that holds them (B2f).
+    NaiveBayesTables : Naive Bayes from tables: features are taken as independent given the class.
+    BestPair : Logistic regression with two features and their interaction, from the table of the two (B2f).
 
     Examples
     --------
@@ -103,7 +103,10 @@ class MaxEntClassifier(TablesClassifier):
     array([0.1, 0.9])
     """
 
-    _learned = "theta_: float k p; mu_: float p"
+    _learned = (
+        "theta_: float k p; mu_: float p; listed_, terms_, blocks_: is list; engine_: is str; chains_: is dict; "
+        "fit_: is Fit"
+    )
 
     calibration_: np.ndarray
 
@@ -174,7 +177,7 @@ class MaxEntClassifier(TablesClassifier):
         """
         if y is not None:
             raise DataError(
-                f"fit takes tables, whose label sums hold the labels; a {type(y).__name__} was given too.",
+                f"fit takes tables, whose label sums contain the labels; a {type(y).__name__} was given too.",
                 hint="give held_out=(frame, labels) to score individuals while training.",
             )
         settings = self._settings()

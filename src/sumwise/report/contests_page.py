@@ -107,8 +107,9 @@ def _matrix(patterns: pd.DataFrame, level: float) -> dict[str, Any]:
     """Contests by groups: the candidate of choice, its share of the group's voters, polarised or not, won or lost."""
     cells = {}
     for row in patterns.to_dict("records"):
-        sure, marks = _is_sure(row), [VERDICTS.get(row["polarised"], "polarised: undetermined")]
-        marks += [] if not sure else ["won" if row["candidate won"] else "lost"]
+        sure = _is_sure(row)
+        verdict = VERDICTS.get(row["polarised"], "polarisation undetermined")
+        marks = [verdict, "won" if row["candidate won"] else "lost"] if sure else []
         why = "" if sure else f"candidate of choice not determined (probability {row['probability']})"
         ends = {"share": row["cohesion"], "low": row["cohesion low"], "high": row["cohesion high"]}
         cell = {"name": str(row["candidate of choice"]), **ends, "open": why, "marks": marks}

@@ -148,11 +148,16 @@ class _Drawings:
         frames = block["numbers"] if many else [block["numbers"]]
         labels = block.get("labels") or [str(i + 1) for i in range(len(frames))]
         widths = ("wide", "narrow") if len(frames) <= self.most_twice else ("both",)
-        found = [*self.found.get(id(block), ()), *(["The table below has its numbers."] if block["table"] else [])]
+        spoken_findings = [
+            *self.found.get(id(block), ()),
+            *(["The table below has its numbers."] if block["table"] else []),
+        ]
         out, layouts = [], {width: [] if many else None for width in widths}
         for label, numbers in zip(labels, frames):
             pictures = []
-            spoken = " ".join([block["caption"], *([f"Shown: {label}."] if many else []), *found])  # by screen readers
+            spoken = " ".join(
+                [block["caption"], *([f"Shown: {label}."] if many else []), *spoken_findings]
+            )  # by screen readers
             for width in widths:
                 self.count += 1
                 picture = draw(block["plot"], numbers, spoken, self.count, width, layouts[width])

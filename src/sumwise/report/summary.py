@@ -229,8 +229,8 @@ def finding(
     >>> finding("Young voters who chose yes", 0.61, ends=(0.55, 0.67), level=0.95)["line"]
     'Young voters who chose yes: 61% (95% interval 55% to 67%).'
     """
-    given = {"low": ends[0], "high": ends[1], "level": level, "because": because, **more}
-    out = {"what": what, "value": value, "kind": kind, **dict.fromkeys(FINDING), **given}
+    facts = {"low": ends[0], "high": ends[1], "level": level, "because": because, **more}
+    out = {"what": what, "value": value, "kind": kind, **dict.fromkeys(FINDING), **facts}
     digits = finding_digits(out)
     words = []
     if value is not None:

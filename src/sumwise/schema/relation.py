@@ -351,7 +351,7 @@ def check_scale(grid: Grid, pool: list[Column]) -> None:
     """Refuse counts in thousands, and running sums of units."""
     if any("'000" in c.name or any(has_word(c.name, w) for w in ("thousand*", "million*")) for c in pool):
         raise DataError(
-            f"{grid.name}: columns hold counts in thousands or millions, by their names.", hint="write out the counts."
+            f"{grid.name}: columns have counts in thousands or millions, by their names.", hint="write out the counts."
         )
     run = [c for c in pool if c.is_whole and not c.odd]
     if len(grid) > 9 and len(run) > 2 and all((np.diff(c.numbers) >= 0).all() for c in run):
