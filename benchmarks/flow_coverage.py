@@ -7,7 +7,7 @@ movement from the counts. Every world has populations of its own; "most likely" 
 same mean movement, for comparison. Coverage is that of 90% intervals.
 
 base         constant cost of leaving and scale of distance
-varying      the same, and 3% leave after every step and as many enter; flows are of those who are there before and after
+varying      the same, and 3% leave after every step and as many enter; flows are of those present before and after
 season       a wave of leaving, and a drift east and then west
 cyclic       the same over a year of twelve times that repeats
 two types    a third moves fast and east, two thirds hardly move
