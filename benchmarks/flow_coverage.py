@@ -7,7 +7,7 @@ movement from the counts. Every world has populations of its own; "most likely" 
 same mean movement, for comparison. Coverage is that of 90% intervals.
 
 base         constant cost of leaving and scale of distance
-varying      the same, and individuals enter and leave
+varying      the same, and 3% leave after every step and as many enter; flows are of those who are there before and after
 season       a wave of leaving, and a drift east and then west
 cyclic       the same over a year of twelve times that repeats
 two types    a third moves fast and east, two thirds hardly move
@@ -22,6 +22,8 @@ import argparse
 import json
 import subprocess
 import warnings
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 from time import process_time
 
@@ -74,22 +76,24 @@ def population(world, rng):
         mask[times // 3 : 2 * times // 3, -3:] = False
         kinds = [[moves(2.0, 1.0, closed=~mask[k + 1]) for k in range(n_steps)]]
     flows, first = np.zeros((n_steps, len(X), len(X))), rng.dirichlet(np.full(len(X), 1.5))
+    counts = np.zeros((n_steps + 1, len(X)), dtype=int)
     for steps, share in zip(kinds, shares):
         start = first
         for _ in range(20 if world == "cyclic" else 0):  # a year that repeats itself
             for p in steps:
                 start = start @ p
-        here = rng.multinomial(round(share * SIZE), start)
+        present = rng.multinomial(round(share * SIZE), start)
         for k, p in enumerate(steps):
-            if world == "varying":
-                here = rng.binomial(here, 0.97) + rng.multinomial(0.03 * SIZE, np.full(len(X), 1 / len(X)))
-            table = np.stack([rng.multinomial(m, q) for m, q in zip(here, p)])
+            counts[k] += present
+            table = np.stack([rng.multinomial(m, q) for m, q in zip(present, p)])
+            if world == "varying":  # those who leave before the next count are in no flow, and neither are who enter
+                table = rng.binomial(table, 0.97)
             flows[k] += table
-            here = table.sum(axis=0)
-    counts = np.vstack([f.sum(axis=1) for f in flows])
-    if world != "cyclic":
-        counts = np.vstack([counts, flows[-1].sum(axis=0)])
-    return counts, flows, mask
+            present = table.sum(axis=0)
+            if world == "varying":
+                present = present + rng.multinomial(round(0.03 * SIZE), np.full(len(X), 1 / len(X)))
+        counts[n_steps] += present
+    return counts[:times], flows, mask
 
 
 def asked(n_steps, cyclic):
@@ -114,7 +118,8 @@ def value(parts, counts, flows):
 
 
 def one(world, seed):
-    """Rows of (kind, error of the mean, error of the most likely flows, covered, width)."""
+    """Rows of (kind, error of the mean, error of the most likely flows, covered, width), probabilities and CPU time."""
+    began = process_time()
     rng = np.random.default_rng(seed)
     counts, flows, mask = population(world, rng)
     effort = rng.uniform(0.3, 1.0, (len(counts), 1)) if world in ("effort", "detection") else np.ones((len(counts), 1))
@@ -139,7 +144,7 @@ def one(world, seed):
         likely = value(parts, counts, best)
         covered = found.low[k] <= truth <= found.high[k]
         rows.append((kind, abs(found.values[k] - truth), abs(likely - truth), covered, found.high[k] - found.low[k]))
-    return rows, model.scores_
+    return rows, model.scores_, process_time() - began
 
 
 def main():
@@ -147,19 +152,21 @@ def main():
     parser.add_argument("--worlds", nargs="+", default=WORLDS, choices=WORLDS)
     parser.add_argument("--draws", type=int, default=10)
     parser.add_argument("--first", type=int, default=0)
+    parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--add", action="store_true", help="keep the other worlds of the file")
     parser.add_argument("--out", default=ROOT / "benchmarks" / "results" / "flow_coverage.json", type=Path)
     given = parser.parse_args()
-    began, out = process_time(), {}
+    seconds, out, pool = 0.0, {}, ProcessPoolExecutor(given.processes)
     for world in given.worlds:
-        made = [one(world, seed) for seed in range(given.first, given.first + given.draws)]
-        rows = [row for part, _ in made for row in part]
+        made = list(pool.map(partial(one, world), range(given.first, given.first + given.draws)))
+        rows = [row for part, *_ in made for row in part]
+        seconds += sum(cpu for *_, cpu in made)
         kinds, weights = {}, {}
         for kind in dict.fromkeys(row[0] for row in rows):
             own = np.array([row[1:] for row in rows if row[0] == kind], dtype=float)
             names = ("error", "error of the most likely flows", "covered", "width")
             kinds[kind] = dict(zip(names, own.mean(axis=0).round(3).tolist()))
-        for _, scores in made:
+        for _, scores, _ in made:
             for name, p in zip(scores["movement"], scores["probability"]):
                 weights[name] = round(weights.get(name, 0.0) + p / given.draws, 3)
         out[world] = {**kinds, "movement": weights, "populations": given.draws, "first seed": given.first}
@@ -170,7 +177,7 @@ def main():
     found = {
         "command": f"python benchmarks/flow_coverage.py --draws {given.draws} --first {given.first}",
         "commit": commit,
-        "cpu_s": round(process_time() - began, 1),
+        "cpu_s": round(seconds, 1),
         "level": LEVEL,
         "populations": given.draws,
         "individuals": SIZE,

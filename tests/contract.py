@@ -243,7 +243,9 @@ def check_saving(kind: type[Estimator], case: Case, folder: Path) -> None:
 def check_declared(kind: type[Estimator], case: Case, folder: Path) -> None:
     """Every learned array has a rule that a loaded model is held to."""
     rules = ";".join(vars(base).get("_learned", "") for base in kind.__mro__)
-    declared = {part.strip(" ?") for rule in rules.split(";") for part in rule.partition(":")[0].split(",")}
+    declared = {
+        part.partition("?")[0].strip() for rule in rules.split(";") for part in rule.partition(":")[0].split(",")
+    }
     learned = {name for name, value in vars(fitted_once(kind, case)).items() if isinstance(value, np.ndarray)}
     others = {"penalty_", "reference_"}  # a number, or one for each column; an array, or bags, checked by itself
     assert learned - declared <= others

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise.errors import DataError
 from sumwise.time_order import time_scale
 
@@ -34,7 +35,7 @@ def test_a_time_between_is_called_as_the_others_are():
 
 
 def test_dates_of_two_readings_are_refused_where_they_differ():
-    with pytest.raises(DataError, match="day and month"):
+    with raises(DataError, "times-such-may"):
         time_scale(["1/4/2021", "2/3/2021"])
     assert time_scale(["3/3/2021", "3/4/2021"]) is not None  # in either reading in this order
 

@@ -149,7 +149,7 @@ class NotConverged(UserWarning):
 
 
 class ModelWarning(UserWarning):
-    """The fit is what was asked for, yet the data or the result need care; the message says why and how much.
+    """The fit succeeded, but the data or the result need care; the message says why and how much.
 
     Examples
     --------

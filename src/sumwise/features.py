@@ -235,7 +235,7 @@ class Features:
                 parts.append((codes[:, None] == np.arange(len(self.levels[name]))).astype(np.float64))
             else:
                 if name in bags.levels:
-                    raise DataError(f"Feature {name!r} holds text; it held numbers in training.")
+                    raise DataError(f"Feature {name!r} contains text; it held numbers in training.")
                 if gone.any() and not self.missing[j]:
                     self._warn_of_new_gaps(gone, j)
                 parts.append(np.where(gone, self.means[j], values[:, j])[:, None])

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import brute_distribution as brute
+from messages import raises, warns
 from sumwise import Bags, synthetic
 from sumwise.distribution import BagRidge, FourierEmbedding, MomentEmbedding
 from sumwise.errors import DataError, ModelWarning
@@ -44,11 +45,11 @@ def test_spreads_are_read_whatever_the_place():
 
 def test_other_parts_and_penalties_are_refused(weighted_bags):
     y = np.arange(12.0)
-    with pytest.raises(DataError, match="embedding is of type str"):
+    with raises(DataError, "type-such", "embedding", "str"):
         BagRidge("fourier").fit(weighted_bags, y)
-    with pytest.raises(DataError, match="penalty is 'cv'"):
+    with raises(DataError, "is-takes", "penalty", "cv"):
         BagRidge(penalty="cv").fit(weighted_bags, y)
-    with pytest.raises(DataError, match="penalty is not above zero"):
+    with raises(DataError, "not-above-zero-2", "penalty"):
         BagRidge(penalty=0.0).fit(weighted_bags, y)
 
 
@@ -88,7 +89,7 @@ def test_subgroups_far_from_training_are_said():
     data = synthetic.gamma(150, 100, noise=0, random_state=0)
     model = BagRidge(FourierEmbedding(8, (1.0,), random_state=0)).fit(data.bags, data.response)
     low = data.bags.subset(data.bags.values[:, 0] < np.median(data.bags.values[:, 0])).drop_empty()
-    with pytest.warns(ModelWarning, match=r"of 150 bags lie more than twice as far .* extrapolate") as caught:
+    with warns(ModelWarning, "bags-lie-more", 150) as caught:
         model.predict(low)
     assert caught[0].filename == __file__  # the warning points at the user's line
     assert model.remoteness(low).min() > 1

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise.errors import DataError
 from sumwise.metrics import auc
 from sumwise.metrics.intervals import (
@@ -26,7 +27,7 @@ def test_width_covers_new_errors_as_often_as_promised():
 
 def test_width_is_the_largest_error_if_there_are_too_few():
     assert conformal_half_width([3.0, -5.0], 0.99) == 5.0
-    with pytest.raises(DataError, match="no errors"):
+    with raises(DataError, "no-errors-take"):
         conformal_half_width([])
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import Bags
 from sumwise.errors import DataError
 from sumwise.metrics import bag_calibration, share_scores
@@ -61,16 +62,16 @@ def test_weights_decide():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (([0.1, 0.2], [0.5, 0.5]), "no order"),
-        (([0.1, 0.2], [0.2, 0.3], [0.0, 0.0]), "All 2 weights are zero"),
-        (([0.1], [0.2, 0.3]), "Lengths differ"),
-        (([41.0], [0.5]), "per cents"),
-        (([np.nan], [0.5]), "predicted"),
-        (([], []), "no groups"),
+        (([0.1, 0.2], [0.5, 0.5]), ("no-two-groups",)),
+        (([0.1, 0.2], [0.2, 0.3], [0.0, 0.0]), ("all-weights-zero-sizes", 2)),
+        (([0.1], [0.2, 0.3]), ("lengths-differ-entry",)),
+        (([41.0], [0.5]), ("holds-shares-lie",)),
+        (([np.nan], [0.5]), ("drop-fill-such", "predicted")),
+        (([], []), ("no-groups",)),
     ],
 )
 def test_bad_shares_are_refused(arguments, message):
-    with pytest.raises(DataError, match=message):
+    with raises(DataError, *message):
         share_scores(*arguments)
 
 
@@ -98,9 +99,9 @@ def test_bags_that_differ_are_dispersed():
 
 def test_bad_shapes_are_refused():
     bags, counts, p = drawn(0.0, 3)
-    with pytest.raises(DataError, match="Lengths differ"):
+    with raises(DataError, "lengths-differ-entry"):
         bag_calibration(bags, counts[:2], p)
-    with pytest.raises(DataError, match="shape"):
+    with raises(DataError, "probabilities-shape-bags"):
         bag_calibration(bags, counts, p[:5])
-    with pytest.raises(DataError, match="1 bags are empty"):
+    with raises(DataError, "bags-empty-bags", 1):
         bag_calibration(Bags(np.zeros((2, 1)), [0, 0, 2]), [0, 1], [0.5, 0.5])

@@ -1,9 +1,9 @@
 """Candidates of choice, cohesion, crossover and polarisation."""
 
 import numpy as np
-import pytest
 
 import sumwise
+from messages import raises
 from sumwise import Margins
 from sumwise.ecological import Bounds, EcologicalEM
 from sumwise.errors import DataError
@@ -58,14 +58,14 @@ def test_same_seed_same_findings_and_others_weigh_by_size():
 
 
 def test_bounds_have_no_probabilities():
-    with pytest.raises(DataError, match="no probability model"):
+    with raises(DataError, "no-probability-model"):
         voting_patterns(Bounds().fit(polarised()[0]))
 
 
 def test_one_outcome_is_refused():
     rows = polarised()[0].rows
     est = EcologicalEM().fit(Margins(rows, rows.sum(axis=1, keepdims=True)))
-    with pytest.raises(DataError, match="two groups and two candidates; there are 2 groups, and the outcomes are col0"):
+    with raises(DataError, "voting-patterns-need", 2, "col0"):
         voting_patterns(est)
 
 

@@ -17,7 +17,7 @@ from sumwise.margins import Margins
 
 @dataclass(frozen=True)
 class Election:
-    """Margins per unit, and the true cells where they are known.
+    """Margins per unit, and the true cells if they are known.
 
     Attributes
     ----------

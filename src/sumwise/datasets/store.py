@@ -155,7 +155,7 @@ def verified(name: str, number: int = 0) -> tuple[File, Path]:
         raise DataError(
             f"The data set {e.name!r} needs the file {file.path!r}, which is in none of: {looked}. "
             f"The public original: {e.source} (licence: {e.licence}). Expected sha256: {file.sha256}.",
-            hint=f"put the file there, or set {VARIABLE} to the folder that holds {file.path!r}.",
+            hint=f"put the file there, or set {VARIABLE} to the folder that contains {file.path!r}.",
         )
     actual = _digest(path)
     if actual != file.sha256:

@@ -86,7 +86,8 @@ class BagKernelRidge(BagRegressor):
 
     _learned = (
         "kernel_: is BagKernel; kernel_.n_features_in_: size g; dual_: float m K; "
-        "intercept_, penalty_: float K; residuals_: real n K; loo_error_: real K"
+        "intercept_, penalty_: float K; residuals_: real n K; loo_error_: real K; "
+        "limit_, least_eigenvalue_: is float; response_range_: real 2 K"
     )
 
     kernel: BagKernel | None = None

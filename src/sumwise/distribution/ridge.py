@@ -70,7 +70,7 @@ class BagRidge(BagRegressor):
     _learned = (
         "embedding_: is Embedding; embedding_.n_features_in_: size g; coef_: float q K; "
         "intercept_, penalty_: float K; used_: int<q u; mean_: float u; axes_: float u *; "
-        "residuals_: real n K; loo_error_: real K"
+        "residuals_: real n K; loo_error_: real K; limit_, least_: is float; response_range_: real 2 K"
     )
 
     embedding: Embedding | None = None

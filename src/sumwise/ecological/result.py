@@ -51,7 +51,8 @@ class EcologicalEstimator(Estimator):
 
     _learned = (
         "shares_, total_, lower_bound_, upper_bound_: real R C; cells_: real n R C; row_names_: len R; "
-        "col_names_: len C; n_units_: size n; group_sizes_: float R; fit_: is Fit"
+        "col_names_: len C; n_units_: size n; group_sizes_: float R; fit_: is Fit; "
+        "denominator_?: is str; dispersion_?: is float"
     )
 
     uses_row_sd = False

@@ -372,7 +372,7 @@ def _from_xarray(data: Any, places: Places | None, columns: Columns) -> tuple[An
     if not hasattr(data, "to_series") and len(data.data_vars) == 1:
         data = next(iter(data.data_vars.values()))
     if not hasattr(data, "to_series"):
-        raise DataError("The xarray object holds several variables.", hint="give one of them: data['abundance'].")
+        raise DataError("The xarray object contains several variables.", hint="give one of them: data['abundance'].")
     if columns.time not in data.dims:
         grid = ("lon", "longitude", "lat", "latitude", "x", "y", "place")
         likely = next((d for d in data.dims if str(d).lower() not in grid), data.dims[0])

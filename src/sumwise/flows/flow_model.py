@@ -32,7 +32,7 @@ MANY_SD, LEAST_CHANGE = 5.0, 0.05  # between the least and the largest total bef
 
 @dataclass(eq=False, repr=False)
 class FlowModel(FlowExchange):
-    """Flows of a population between places, from counts over time: who went where, by which routes, and where next.
+    """Flows of a population between places, from counts over time: who went where, along which routes, and where next.
 
     Learns how individuals move from the counts alone, or from `Tracks` of some of them as well, or takes a given
     `Movement`. Every estimate is the mean of one posterior of movement and flows, and every interval a pair of its

@@ -54,6 +54,7 @@ def of_posterior(problems: list[FlowProblem], given: list[Movement] | None, size
     steps = sum(c.evaluations for c in posterior.candidates)
     fit = Fit(None, best.history[-1], float("nan"), steps, all(c.converged for c in posterior.candidates), history)
     scores = pd.DataFrame(rows, columns=["movement", "probability"])
+    scores = scores.groupby("movement", sort=False, as_index=False).sum()  # a model may have several modes
     return Learned(movements, shares, answers, fit, [posterior.state()], scores)
 
 

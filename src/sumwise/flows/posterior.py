@@ -1,7 +1,7 @@
 """The posterior of movement and flows: movement models weighted by their evidence, each with draws of its parameters.
 
 Given how individuals move, counts are nearly normal, so that a Kalman filter gives their marginal likelihood, and its
-adjoint the gradient and the expected flows. Parameters are integrated over by importance sampling around the mode.
+adjoint the gradient and the expected flows. Parameters are drawn by Hamiltonian Monte Carlo around the mode.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import minimize
 from scipy.sparse import csr_array, issparse
 from scipy.special import expit
-from scipy.stats import norm, qmc
+from scipy.stats import norm
 from threadpoolctl import threadpool_limits
 
 from sumwise.collective.potentials import filled
@@ -22,6 +22,7 @@ from sumwise.errors import DataError
 from sumwise.flows.chain_draws import ChainDraw
 from sumwise.flows.flow_problem import RESERVE, FlowProblem
 from sumwise.flows.kernels.flow_filter import Filter, Functions, Smoothed
+from sumwise.flows.kernels.hamiltonian import hamiltonian_draws
 from sumwise.flows.kernels.raking import raked
 from sumwise.flows.move_chain import chain_of
 from sumwise.flows.movement import Movement
@@ -48,7 +49,10 @@ class Settings:
     spread: float = 1.5
     flattest: float = 0.05  # curvature of the log posterior along any direction, at least
     known: float = 10.0  # times the variance of the noise that counts vary before their spread is no question
-    points: int = 64
+    points: tuple[int, int] = (8, 64)  # draws of the parameters: at least of a model, at most of all
+    warm_up: int = 16  # trajectories before the first that counts
+    every: int = 4  # trajectories to the next draw that is kept: what is summarised costs more than a trajectory
+    apart: float = 1.0  # standard deviations between two ends of searches that are two modes
     near: float = 0.01  # standard deviations from the mode at which a search ends
     steps: tuple[int, int] = (20, 8)  # of a search until the information is computed anew, and how often it may be
     least: float = 1e-4  # probability, by the information at the mode, of models whose curvature is computed
@@ -75,7 +79,12 @@ class GivenMoves:
             return np.exp(filled(logs[0]))[None]
         return np.stack([np.exp(filled(p)) * self.open_(k) for k, p in enumerate(logs)])
 
-    moves = MovementModel.moves
+    moves, leaving, enters, _outside = (
+        MovementModel.moves,
+        MovementModel.leaving,
+        MovementModel.enters,
+        MovementModel._outside,
+    )
     n_steps, n_places, open_ = MovementModel.n_steps, MovementModel.n_places, MovementModel.open_
     n_types = 1
 
@@ -133,6 +142,9 @@ def filter_of(problem: FlowProblem, around: np.ndarray, size_known: bool, known:
     return Filter(seen, noise, around, mean, spread**2 * covariance), not settled
 
 
+Climb = tuple[float, np.ndarray, bool, list[float]]  # log posterior, parameters, whether it converged, history
+
+
 @dataclass
 class Candidate:
     """One movement model, fitted: parameters z are those of the movement, of overdispersion and of the first spread."""
@@ -149,6 +161,7 @@ class Candidate:
     evaluations: int = 0
     converged: bool = True
     history: list[float] = field(default_factory=list)  # minus the log posterior, step by step
+    climbs: list[Climb] = field(default_factory=list)  # the highest first
 
     @property
     def size(self) -> int:
@@ -195,7 +208,7 @@ class Candidate:
         """Log posterior density up to a constant."""
         phi, filters = self.split(z)
         inner = self.model.inner(z)
-        moves = self.model.moves(inner)
+        moves = self.model.moves(z, inner)
         return self.log_prior(z, inner)[0] + sum(f.log_likelihood(moves, phi) for f in self.typed(z, filters))
 
     def with_slope(self, z: np.ndarray) -> tuple[float, np.ndarray]:
@@ -203,7 +216,7 @@ class Candidate:
         self.evaluations += 1
         m, (phi, filters) = self.model.size, self.split(z)
         inner = self.model.inner(z)
-        moves = self.model.moves(inner)
+        moves = self.model.moves(z, inner)
         value, slope, by_stay = self.log_prior(z, inner)
         for plain, f in zip(filters, self.typed(z, filters)):
             passed = f.smooth(moves, phi)
@@ -216,20 +229,30 @@ class Candidate:
             if self.open_spread:
                 slope[-1] += 2.0 * float((passed.covariance_slope * f.covariance).sum())
         if m:
-            n, steps = inner.shape[1] * self.model.n_types, len(moves)
-            each = np.eye(len(moves[0])) * by_stay / (n * steps * (1.0 - (self.model.problem.turnover or 0.0)))
-            slope[:m] += self.model.slope(z, inner, [each] * steps)
+            n, n_tables = inner.shape[1], self.model.n_types * len(moves)
+            slope[:m] += self.model.inner_slope(z, inner, [np.eye(n) * by_stay / (n * n_tables)] * n_tables)
         return value, slope
 
     def search(self, starts: list[np.ndarray] | None = None) -> Candidate:
-        """Find the mode, from given starts and the likeliest of many, and the information there."""
+        """Find the modes, from given starts and the likeliest of many, and the information at the highest."""
         begin = self._starts() + ([] if starts is None else self._best(starts))
-        self._climb(begin)
+        self.climbs = self._climb(begin)
         if self.model.n_types > 1:  # variances are taken at the counts that are expected of each type
             self.fractions = [_first_fraction(self.smoothed(k, self.mode).counts) for k in range(len(self.filters))]
-            self._climb([self.mode])
+            self.climbs = self._climb([self.mode])
         self._settle(self.information(self.mode))
         return self
+
+    def modes(self) -> list[Candidate]:
+        """One candidate for each mode that the search found: parts of a mixture."""
+        out = [self]
+        for climb in self.climbs[1:]:
+            if min(np.linalg.norm(np.linalg.solve(c.root, climb[1] - c.mode)) for c in out) > self.settings.apart:
+                other = replace(self, climbs=[climb], evaluations=0)
+                other.value, other.mode, other.converged, other.history = climb
+                other._settle(other.information(other.mode))
+                out.append(other)
+        return out
 
     def refine(self) -> Candidate:
         """Take the curvature around the mode instead of the information."""
@@ -245,15 +268,10 @@ class Candidate:
         self.evidence += np.log(self.model.n_types)  # the types may be swapped: there are as many modes
 
     def _starts(self) -> list[np.ndarray]:
-        """Two starts that differ in the cost of leaving."""
+        """The likeliest start of every scale."""
         if not self.model.size:
             return [self._whole(np.zeros(0))]
-        tries = []
-        for group in self.model.starts():
-            each = [self._whole(z) for z in group]
-            tries.append(max(((self.log_posterior(z), k, z) for k, z in enumerate(each)), key=lambda t: t[0]))
-        tries.sort(key=lambda t: -t[0])
-        return [z for *_, z in tries[:2]]
+        return [max((self._whole(z) for z in group), key=self.log_posterior) for group in self.model.starts()]
 
     def _best(self, starts: list[np.ndarray]) -> list[np.ndarray]:
         """The likeliest start; another search may have had the spread of first counts open, or settled."""
@@ -264,8 +282,8 @@ class Candidate:
         """Parameters of movement, with usual ones of overdispersion and of the spread."""
         return np.concatenate([of_moves, [self.settings.overdispersion[0]], [0.0] * self.open_spread])
 
-    def _climb(self, starts: list[np.ndarray]) -> None:
-        climbs = []
+    def _climb(self, starts: list[np.ndarray]) -> list[Climb]:
+        climbs: list[Climb] = []
         for start in starts:
             with suppress(DataError):  # no climb begins where rounding leaves no covariance
                 climbs.append(self._climbed(start))
@@ -276,7 +294,9 @@ class Candidate:
                 f"No movement can be fitted to counts of {most:.0e} individuals: rounding leaves no covariance.",
                 hint="state more noise, or give counts in a larger unit.",
             )
-        self.value, self.mode, self.converged, self.history = max(climbs, key=lambda climb: climb[0])
+        climbs.sort(key=lambda climb: -climb[0])
+        self.value, self.mode, self.converged, self.history = climbs[0]
+        return climbs
 
     def _climbed(self, z: np.ndarray) -> tuple[float, np.ndarray, bool, list[float]]:
         """The mode from z on, by L-BFGS in coordinates that have about unit curvature."""
@@ -307,7 +327,7 @@ class Candidate:
         """Expected information of all parameters, priors included."""
         m, (phi, filters) = self.model.size, self.split(z)
         inner = self.model.inner(z)
-        moves, out = self.model.moves(inner), np.zeros((self.size, self.size))
+        moves, out = self.model.moves(z, inner), np.zeros((self.size, self.size))
         for plain, f in zip(filters, self.typed(z, filters)):
             first = np.zeros((len(f.mean), m))
             if self.model.n_types > 1:
@@ -330,14 +350,14 @@ class Candidate:
     def smoothed(self, season: int, z: np.ndarray) -> Smoothed:
         """Counts and flows of a season at parameters z."""
         phi, filters = self.split(z)
-        return self.typed(z, filters)[season].smooth(self.model.moves(self.model.inner(z)), phi, flows=True)
+        return self.typed(z, filters)[season].smooth(self.model.moves(z, self.model.inner(z)), phi, flows=True)
 
     def by_type(self, passed: Smoothed, z: np.ndarray, agreeing: bool) -> list[tuple[np.ndarray, list[np.ndarray]]]:
         """Counts and flows between places of every type, without negative ones, which normal variables have.
 
         Flows are raked to the expected counts if they must agree with them; else their rows keep their sums.
         """
-        kinds, moves = self.model.n_types, self.model.moves(self.model.inner(z))
+        kinds, moves = self.model.n_types, self.model.moves(z, self.model.inner(z))
         n, states, out = self.model.n_places, len(moves[0]) // self.model.n_types, []
         for k in range(kinds):
             part = slice(k * states, (k + 1) * states)
@@ -351,15 +371,19 @@ class Candidate:
             out.append((passed.counts[:, part][:, :n], tables))
         return out
 
-    def points(self, n: int) -> tuple[np.ndarray, np.ndarray]:
-        """Parameters (n, d) around the mode and their importance weights, truncated at the root of n times the mean."""
-        shares = qmc.Sobol(self.size, rng=np.random.default_rng(0)).random(n)
-        e = norm.ppf(np.clip(shares, 1e-4, 1 - 1e-4))
-        z = self.mode + e @ self.root.T
-        logs = np.array([self.log_posterior(one) for one in z]) + 0.5 * (e**2).sum(axis=1)
-        weights = np.exp(logs - logs.max())
-        weights = np.minimum(weights / weights.sum(), 1.0 / np.sqrt(n))
-        return z, weights / weights.sum()
+    def points(self, n: int) -> np.ndarray:
+        """Draws (n, d) of the parameters, by Hamiltonian Monte Carlo from the mode on."""
+
+        def log_density(u: np.ndarray) -> tuple[float, np.ndarray]:
+            try:
+                value, slope = self.with_slope(self.mode + self.root @ u)
+            except DataError:  # rounding leaves no covariance
+                return -np.inf, np.zeros(self.size)
+            return value, self.root.T @ slope
+
+        every, rng = self.settings.every, np.random.default_rng(0)
+        draws = hamiltonian_draws(log_density, np.zeros(self.size), every * n, self.settings.warm_up, rng)
+        return self.mode + draws[every - 1 :: every] @ self.root.T
 
 
 @dataclass
@@ -390,11 +414,14 @@ class FlowPosterior:
         fitted[0].search(start)
         for k, one in track(list(enumerate(fitted))[1:], "Movements"):
             one.search(_starts_from(one, fitted[:k]))
+        fitted = [mode for one in fitted for mode in one.modes()]
         best = -np.inf
         for one in sorted(fitted, key=lambda c: -c.evidence):
             if one.evidence > best + np.log(settings.least):
                 best = max(best, one.refine().evidence)
-        n_points = int(np.clip(settings.work / work / 20, 8, settings.points))
+        n_points = int(
+            np.clip(settings.work / work / 200, *settings.points)
+        )  # 16 gradients each, of three filters or four
         return cls.averaged(fitted, n_points, around, size_known)
 
     @classmethod
@@ -420,9 +447,9 @@ class FlowPosterior:
         for k, (one, probability) in enumerate(zip(fitted, share)):
             if probability * n_points < 0.5 and probability < share.max():
                 continue
-            z, w = one.points(max(int(2 ** np.ceil(np.log2(probability * n_points))), 8))
+            z = one.points(max(round(probability * n_points), fitted[0].settings.points[0]))
             points += [(k, row) for row in z]
-            weights.append(probability * w)
+            weights.append(np.full(len(z), probability / len(z)))
         joint = np.concatenate(weights)
         return cls(fitted, share, points, joint / joint.sum(), around, size_known)
 
@@ -514,7 +541,7 @@ class FlowPosterior:
             one = self.candidates[k]
             phi, filters = one.split(z)
             asked = functions.repeated(one.model.n_types)
-            out.append(one.typed(z, filters)[season].moments(one.model.moves(one.model.inner(z)), phi, asked))
+            out.append(one.typed(z, filters)[season].moments(one.model.moves(z, one.model.inner(z)), phi, asked))
         return out
 
 

@@ -76,7 +76,7 @@ def evidence_weights(evidence: np.ndarray, axis: int = 0) -> np.ndarray:
 
 
 def average_draws(candidates: Sequence[Draws], weights: Any) -> Draws:
-    """Return the draws of the average of candidates: a mixture, which has the spread between them too.
+    """Return draws of the average of candidates: a mixture, whose variance includes that between them.
 
     Parameters
     ----------

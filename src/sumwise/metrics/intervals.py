@@ -159,7 +159,7 @@ def _student_half_width(values: np.ndarray, level: float) -> float:
 
 
 def difference_interval(first: Any, last: Any, bounds: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Interval of last less first, where the errors of the two are independent (Zou and Donner 2008).
+    """Interval of the difference last - first of estimates with independent errors (Zou and Donner 2008).
 
     The distance from an estimate to an end of its interval stands in for a multiple of its standard error on that
     side, so the intervals needn't be symmetric: of estimates a and b, the lower end is

@@ -9,9 +9,8 @@ import numpy as np
 
 from sumwise.bags import Bags
 from sumwise.plots.grouped_rows import grouped_rows, rows_height
-from sumwise.plots.style import FAINT
+from sumwise.plots.style import FAINT, MOST_LINES
 
-MOST_FEATURES = 8
 THIRDS = ("lowest third", "middle third", "highest third")
 ENDS = (0.1, 0.5, 0.9)  # quantiles of the samples
 
@@ -66,7 +65,7 @@ def bag_contrast_numbers(bags: Bags, y: Any, classes: Sequence[Any] | None = Non
             centre = (w * x).sum() / max(w.sum(), 1e-300)
             moments.append((centre, np.sqrt((w * (x - centre) ** 2).sum() / max(w.sum(), 1e-300))))
         scores.append(np.ptp(np.array(moments), axis=0).max())
-    chosen = used[np.argsort(-np.array(scores), kind="stable")][:MOST_FEATURES]
+    chosen = used[np.argsort(-np.array(scores), kind="stable")][: MOST_LINES // len(names)]
     out = np.full((len(chosen), len(names), len(ENDS)), np.nan)
     for k, f in enumerate(chosen):
         for g in range(len(names)):

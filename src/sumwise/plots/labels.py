@@ -10,9 +10,10 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from sumwise.plots.style import MOST_COLOURS
+
 _MOST: ContextVar[int] = ContextVar("most characters of a name", default=1000)
 _LINES: ContextVar[int] = ContextVar("lines of a name", default=1)
-MOST_NAMED_LINES = 6
 NARROW_FIGURE = 6.0  # inches: figures below are drawn for phones
 
 
@@ -237,7 +238,7 @@ def turn_where_long(ax: Any, names: Sequence[str]) -> None:
     0.0
     """
     labels = ax.get_xticklabels()
-    column = 0.7 * 72 * float(ax.figure.get_size_inches()[0]) / max(len(names), 1)  # points; the map takes 0.7
+    column = 0.75 * 72 * float(ax.figure.get_size_inches()[0]) / max(len(names), 1)  # points; the axes take 0.75
     if max(map(len, names), default=0) * 0.6 * labels[0].get_fontsize() > column:
         for label in labels:
             label.set(rotation=30, ha="right", rotation_mode="anchor")
@@ -266,7 +267,7 @@ def name_lines(ax: Any, names: Sequence[str], ends: Sequence[float]) -> None:
     """
     import numpy as np
 
-    if len(names) > MOST_NAMED_LINES:
+    if len(names) > MOST_COLOURS:
         for line, name in zip(ax.lines, names):
             line.set_label(short(name, 30))
         legend_above(ax)

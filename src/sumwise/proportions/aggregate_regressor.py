@@ -84,7 +84,7 @@ class AggregateRegressor(RegressorMixin, Estimator):
         "features_: is Features; features_.names: len d; features_.columns: len g; "
         "n_features_in_: size g; coef_: float d; intercept_, variance_: number; "
         "covariance_, alone_covariance_: float d+1 d+1; alone_: float d+1; unknown_: float d+1 *; "
-        "penalty_: float *"
+        "penalty_: float *; degrees_of_freedom_, freedom_: is float; networks_: is list"
     )
 
     likelihood: str = "gaussian"

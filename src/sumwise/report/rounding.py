@@ -104,9 +104,9 @@ def column_digits(columns: Iterable[Mapping[str, str]], rows: list[list[Any]]) -
     width = None
     if "low" in names and "high" in names and columns[names.index("low")]["kind"] == "number":
         ends = names.index("low"), names.index("high")
-        wide = [r[ends[1]] - r[ends[0]] for r in rows if _real(r[ends[0]]) and _real(r[ends[1]])]
-        wide = [w for w in wide if w > 0]
-        width = _decimals(median(wide), 2) if wide else None
+        widths = [r[ends[1]] - r[ends[0]] for r in rows if _real(r[ends[0]]) and _real(r[ends[1]])]
+        widths = [w for w in widths if w > 0]
+        width = _decimals(median(widths), 2) if widths else None
     out: list[int | None] = []
     for k, column in enumerate(columns):
         values = [abs(r[k]) for r in rows if _real(r[k])] if column["kind"] == "number" else []

@@ -82,7 +82,7 @@ def bags_in_two_files(people: Grid, results: Grid, a: Column, b: Column, iv: Int
     if not numeric:
         texts = [c for c in known if 2 <= c.distinct <= MOST_CLASSES]
         if not texts:
-            raise DataError(f"{results.name} holds nothing that could be known of a bag.", hint="add counts.")
+            raise DataError(f"{results.name} contains nothing that could be known of a bag.", hint="add counts.")
         words = f"What is to be predicted of each {b.name}?"
         target = texts[0].name if len(texts) == 1 else iv.ask("target", words, {c.name: c.name for c in texts})
         counted: dict[str, Any] = {"response": target}

@@ -124,7 +124,7 @@ def _series(grid: Grid, iv: Interview) -> Schema:
     _check(iv)
     time, place, count = (grid[name] for name in found.values())
     if count.numbers is None:
-        raise DataError(f"Column {count.name!r} holds no numbers.", hint="name the column of counts.")
+        raise DataError(f"Column {count.name!r} contains no numbers.", hint="name the column of counts.")
     return finished(grid, iv, (time, [place], count), None, {})
 
 

@@ -18,7 +18,7 @@ from sumwise.voting.turnout_by_group import among_voters
 
 @dataclass(frozen=True)
 class VotingPatterns:
-    """Voting patterns of groups, with how sure they are; made by `voting_patterns`.
+    """Voting patterns of groups, with intervals and probabilities; made by `voting_patterns`.
 
     Attributes
     ----------
@@ -101,7 +101,7 @@ def probability_text(probability: float) -> str:
 
     Examples
     --------
-    >>> from sumwise.voting import probability_text
+    >>> from sumwise.voting.candidates_of_choice import probability_text
     >>> probability_text(1.0), probability_text(0.874), probability_text(0.0)
     ('>0.99', '0.87', '<0.01')
     """

@@ -11,7 +11,8 @@ import pandas as pd
 
 from sumwise import checks
 from sumwise.errors import DataError
-from sumwise.io.formats import read_tables, read_tables_folder
+from sumwise.io.formats import read_tables
+from sumwise.io.formats.tables_folder import read_tables_folder
 from sumwise.schema.opened import labelled_only, open_source
 from sumwise.schema.problem import NOISES, noise_of
 from sumwise.schema.reading.base import Reading
@@ -29,7 +30,7 @@ class TablesReading(Reading):
     family = "maxent"
     data_keys = {  # noqa: RUF012
         "file": "rows of individuals, cells of tables, or a folder that sumwise aggregate or release wrote",
-        "kind": "rows, cells or folder; default: a folder is one, a file with a column of counts holds cells",
+        "kind": "rows, cells or folder; default: a folder is one, a file with a column of counts contains cells",
         "holdout": "rows: the share that is kept for checking; default 0.2",
         "bins": "rows: levels that a column of numbers is cut into; default 5",
         "order": "rows: how many attributes a table has; default 2",
