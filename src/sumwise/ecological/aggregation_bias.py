@@ -55,10 +55,10 @@ def aggregation_bias_test(margins: Margins, effect: float = 0.2, alpha: float = 
                 cut, noncentral = float(stats.t.ppf(1 - alpha / 2, freedom)), size / error
                 p = float(2 * stats.t.sf(abs(curvature / error), freedom))
                 power = float(stats.norm.sf(cut - noncentral) + stats.norm.cdf(-cut - noncentral))
-                found = float((cut + stats.norm.ppf(0.8)) * error)
+                detectable = float((cut + stats.norm.ppf(0.8)) * error)
             else:
-                p, power, found = 1.0, 0.0, np.inf
-            rows.append(row | {"standard error": error, "p value": p, "power": power, "detectable": found})
+                p, power, detectable = 1.0, 0.0, np.inf
+            rows.append(row | {"standard error": error, "p value": p, "power": power, "detectable": detectable})
     frame = pd.DataFrame(rows)
     frame.insert(5, "adjusted p", _holm(frame["p value"].to_numpy()))
     return frame

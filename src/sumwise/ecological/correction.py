@@ -88,11 +88,11 @@ def contest_features(facts: ContestFacts) -> np.ndarray:
     named = dict(zip(FEATURES, np.moveaxis(x, -1, 0)))
     size = facts.table.sum(axis=1) / facts.table.sum()
     row_mean = {name: float(np.sum(size * named[name].mean(axis=1))) for name in FEATURES}
-    kept = ("group_has_own", "has_group", "spread", "group_sd", "group_variation", "cell_variation", "own_gap")
+    averaged = ("group_has_own", "has_group", "spread", "group_sd", "group_variation", "cell_variation", "own_gap")
     own = np.sum(facts.own * facts.table, axis=1) / np.maximum(facts.table.sum(axis=1), 1e-300)
     return np.array(
         [
-            *(row_mean[name] for name in kept),
+            *(row_mean[name] for name in averaged),
             float(np.sum(size * own)),
             np.log(facts.table.shape[0]),
             np.log(facts.table.shape[1]),

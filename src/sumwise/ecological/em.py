@@ -298,8 +298,8 @@ class EcologicalEM(EcologicalEstimator):
         z = z / spread
         if len(z) > sides[0].shape[1] + 1:
             weight = np.sqrt(size / size.sum())[:, None]
-            made = weight * sides[0] / size[:, None]
-            left = weight * z - made @ np.linalg.lstsq(made, weight * z, rcond=None)[0]
+            composition = weight * sides[0] / size[:, None]
+            left = weight * z - composition @ np.linalg.lstsq(composition, weight * z, rcond=None)[0]
             explained = 1 - (left**2).sum(axis=0)
             if explained.max() > COMPOSED:
                 worst = int(explained.argmax())

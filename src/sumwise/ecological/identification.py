@@ -146,26 +146,26 @@ def absent_outcomes(margins: Margins) -> list[str]:
     "'b' has no votes in 2 of 4 units where units of similar c"
     """
     full = margins[margins.totals > 0]
-    found = []
+    warned = []
     for c, name in enumerate(full.col_names):
         none = np.flatnonzero(full.cols[:, c] == 0)
-        some = np.flatnonzero(full.cols[:, c] > 0)
-        if not len(some) or len(none) < max(2, SOME * len(full)):
+        chosen_in = np.flatnonzero(full.cols[:, c] > 0)
+        if not len(chosen_in) or len(none) < max(2, SOME * len(full)):
             continue
         tried = none[:: -(-len(none) // COMPARED)]
-        shares, missed = full.col_shares[some, c], 0
+        shares, missed = full.col_shares[chosen_in, c], 0
         for i in tried:
-            apart = np.abs(full.row_shares[some] - full.row_shares[i]).sum(axis=1)
-            nearest = np.argpartition(apart, min(5, len(some)) - 1)[:5]
+            apart = np.abs(full.row_shares[chosen_in] - full.row_shares[i]).sum(axis=1)
+            nearest = np.argpartition(apart, min(5, len(chosen_in)) - 1)[:5]
             near = nearest[apart[nearest] < LIKE]
             missed += bool(len(near)) and float(np.median(shares[near])) * float(full.totals[i]) >= EXPECTED
         absent = round(len(none) * int(missed) / len(tried))
         if absent >= max(2, SOME * len(full)):
-            found.append(
+            warned.append(
                 f"{name!r} has no votes in {absent} of {len(full)} units where units of similar composition gave it "
                 f"{EXPECTED:.0f} or more: if it was no choice there, shares are a mixture of places with other choices."
             )
-    return found
+    return warned
 
 
 def check_identified(margins: Margins) -> None:

@@ -282,7 +282,7 @@ class King(EcologicalEstimator):
         x, t = margins.row_shares[:, 0], margins.col_shares[:, 0]
         distance, p_normal = king_checks.normality(x, t, self.phi_[:5], 4000, rng=rng)
         curvature, p_curvature = king_checks.curvature_in_x(x, t, margins.totals * margins.weights)
-        found = {
+        tests = {
             "truncated_normality": _test_result(distance, p_normal, "outcomes follow the fitted truncated normal"),
             "mean_independence": _test_result(curvature, p_curvature, "the groups' mean shares don't change with X"),
         }
@@ -291,8 +291,8 @@ class King(EcologicalEstimator):
             checks.same_length(units=margins.units, coordinates=place)
             residual = t - np.einsum("ir,r->i", margins.row_shares, self.shares_[:, 0])
             index, p_near = king_checks.moran(residual, place, int(n_permutations), rng=rng)
-            found["spatial_independence"] = _test_result(index, p_near, "neighbouring units are independent")
-        return found
+            tests["spatial_independence"] = _test_result(index, p_near, "neighbouring units are independent")
+        return tests
 
     def _drawn(self, n_draws: int, rng: np.random.Generator) -> np.ndarray:
         drawn = self.draws_ if n_draws == len(self.draws_) else drawn_again(self.draws_, n_draws, rng)
@@ -313,7 +313,7 @@ def _covariates(margins: Margins, names: Any) -> list[np.ndarray]:
     """The centred covariates (n, k) of the first and of the second group's mean."""
     both = list(names or ())
     pair = both if len(both) == 2 and not any(isinstance(part, str) for part in both) else [both, both]
-    known, found = list(map(str, margins.covariate_names or ())), []
+    known, columns = list(map(str, margins.covariate_names or ())), []
     for part in pair:
         chosen = list(part or ())
         for name in chosen:
@@ -321,5 +321,5 @@ def _covariates(margins: Margins, names: Any) -> list[np.ndarray]:
         values = np.zeros((len(margins), 0))
         if chosen and margins.covariates is not None:
             values = margins.covariates[:, [known.index(str(name)) for name in chosen]]
-        found.append(values - values.mean(axis=0))
-    return found
+        columns.append(values - values.mean(axis=0))
+    return columns

@@ -94,9 +94,9 @@ class MultinomialDirichlet(EcologicalEstimator):
         rows, cols = rows[counted], cols[counted]
         streams = checks.generator(self.random_state).spawn(self.n_chains)
         states = [self._start(margins, rows, cols, stream) for stream in streams]
-        kept, means, concentrations, r_hats = self._run(states, streams)
+        totals, means, concentrations, r_hats = self._run(states, streams)
         size = np.maximum(rows.sum(axis=0)[:, None], 1)
-        chains = kept / size
+        chains = totals / size
         self.r_hat_, self.effective_size_ = split_r_hat(chains), effective_size(chains)
         worst = float(self.r_hat_.max())
         self.converged_ = bool(worst < self.r_hat)
@@ -111,9 +111,9 @@ class MultinomialDirichlet(EcologicalEstimator):
         moved = self.draws_ + self.shares_ - self.draws_.mean(axis=0)
         self.draws_ = moved_inside(moved, self.group_sizes_, self.total_.sum(axis=0), *limits)
         history = {"r_hat": r_hats}
-        self.fit_ = Fit(objective=worst, n_iter=kept.shape[1], converged=self.converged_, history=history)
+        self.fit_ = Fit(objective=worst, n_iter=totals.shape[1], converged=self.converged_, history=history)
         if not self.converged_:
-            warn_not_converged(kept.shape[1], worst - 1, self.r_hat - 1, hint="raise max_draws or thin.")
+            warn_not_converged(totals.shape[1], worst - 1, self.r_hat - 1, hint="raise max_draws or thin.")
         return self
 
     def _check(self) -> None:
@@ -142,7 +142,7 @@ class MultinomialDirichlet(EcologicalEstimator):
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[float]]:
         """Rounds of draws until the chains agree; the first half of the first round is dropped."""
         parts, means, alphas, r_hats = [], [], [], []
-        done, kept = 0, np.empty((0, 0))
+        done, drawn = 0, np.empty((0, 0))
         rounds = -(-self.max_draws // self.n_draws)
         with Progress("Chains", rounds * len(states)) as progress:  # at most: one estimate of the time left for all
             while done < self.max_draws:
@@ -157,11 +157,11 @@ class MultinomialDirichlet(EcologicalEstimator):
                 parts.append(np.stack([draws[drop:] for draws in totals]))
                 means.append(np.mean(tables, axis=0))
                 alphas.append(np.mean([draws[drop:] for draws in concentrations], axis=(0, 1)))
-                kept = np.concatenate(parts, axis=1)
-                r_hats.append(float(split_r_hat(kept).max()))
+                drawn = np.concatenate(parts, axis=1)
+                r_hats.append(float(split_r_hat(drawn).max()))
                 if r_hats[-1] < self.r_hat:
                     break
-        return kept, np.mean(means[1:] or means, axis=0), np.mean(alphas[1:] or alphas, axis=0), r_hats
+        return drawn, np.mean(means[1:] or means, axis=0), np.mean(alphas[1:] or alphas, axis=0), r_hats
 
     def _drawn(self, n_draws: int, rng: np.random.Generator) -> np.ndarray:
         self._need_convergence()

@@ -193,8 +193,10 @@ class EcologicalEstimator(Estimator):
             How many people of each group a unit has; columns of a frame are found by the names of the groups.
         """
         rows = self._group_counts(groups)
-        whole = rows.sum(axis=1, keepdims=True)
-        return np.divide(rows @ self.shares_, whole, out=np.zeros((len(rows), self.shares_.shape[1])), where=whole > 0)
+        totals = rows.sum(axis=1, keepdims=True)
+        return np.divide(
+            rows @ self.shares_, totals, out=np.zeros((len(rows), self.shares_.shape[1])), where=totals > 0
+        )
 
     def predict_interval(
         self, groups: Any, level: float = 0.95, random_state: Any = 0
@@ -213,15 +215,15 @@ class EcologicalEstimator(Estimator):
         from scipy.stats import norm
 
         rows = self._group_counts(groups)
-        whole = np.maximum(rows.sum(axis=1), 1e-300)[:, None]
+        totals = np.maximum(rows.sum(axis=1), 1e-300)[:, None]
         shares = inside(self.shares_)
-        within = (rows @ (shares * (1 - shares))) * (1 + self.dispersion_ * np.maximum(whole - 1, 0))
+        within = (rows @ (shares * (1 - shares))) * (1 + self.dispersion_ * np.maximum(totals - 1, 0))
         between: Any = 0.0
         if self.can_sample:
             between = np.einsum("ir,drc->dic", rows, self.draws(400, random_state).values).var(axis=0)
-        wide = norm.ppf((1 + checks.fraction(level, "level")) / 2) * np.sqrt(within + between) / whole
+        half_width = norm.ppf((1 + checks.fraction(level, "level")) / 2) * np.sqrt(within + between) / totals
         mean = self.predict(rows)
-        return np.clip(mean - wide, 0.0, 1.0), np.clip(mean + wide, 0.0, 1.0)
+        return np.clip(mean - half_width, 0.0, 1.0), np.clip(mean + half_width, 0.0, 1.0)
 
     def _group_counts(self, groups: Any) -> np.ndarray:
         self._fitted("shares_")
@@ -273,8 +275,8 @@ def anywhere(
     """Draws (n, R, C) in which groups that units can't identify have any share inside the bounds."""
     if not unidentified.any():
         return drawn
-    found = rng.uniform(np.maximum(lower, 1e-9), np.maximum(upper, 2e-9), drawn.shape)
-    return np.where(unidentified[:, None], found / found.sum(axis=2, keepdims=True), drawn)
+    anywhere_between = rng.uniform(np.maximum(lower, 1e-9), np.maximum(upper, 2e-9), drawn.shape)
+    return np.where(unidentified[:, None], anywhere_between / anywhere_between.sum(axis=2, keepdims=True), drawn)
 
 
 def drawn_again(draws: np.ndarray, n_draws: int, rng: np.random.Generator) -> np.ndarray:
@@ -292,11 +294,11 @@ def inside(shares: np.ndarray) -> np.ndarray:
     >>> inside(np.array([[1.1, -0.1]])).round(3)
     array([[1., 0.]])
     """
-    kept = np.clip(shares, LEAST, None)  # a share of 0 would make any vote for it impossible
-    return kept / kept.sum(axis=1, keepdims=True)
+    positive = np.clip(shares, LEAST, None)  # a share of 0 would make any vote for it impossible
+    return positive / positive.sum(axis=1, keepdims=True)
 
 
 def fresh(est: Any, **parameters: Any) -> Any:
     """An unfitted copy of an estimator, with some parameters changed."""
-    made: Any = clone(est)
-    return made.set_params(**parameters)
+    copy: Any = clone(est)
+    return copy.set_params(**parameters)

@@ -46,23 +46,24 @@ def segregation(margins: Margins) -> pd.DataFrame:
     if not totals.sum() > 0:
         raise DataError("All units are empty.", hint="check the columns that were read.")
     alone = isolation(rows)
-    found = []
+    indices = []
     for r, name in enumerate(margins.row_names):
         own, rest = rows[:, r], totals - rows[:, r]
         if own.sum() == 0 or rest.sum() == 0:
-            found.append((name, np.nan, np.nan, np.nan))
+            indices.append((name, np.nan, np.nan, np.nan))
             continue
         dissimilarity = 0.5 * np.abs(own / own.sum() - rest / rest.sum()).sum()
-        found.append((name, dissimilarity, float(alone[r]), _theil(np.stack([own, rest], axis=1))))
-    found.append(("all groups", np.nan, np.nan, _theil(rows)))
-    return pd.DataFrame(found, columns=["group", "dissimilarity", "isolation", "theil_h"])
+        indices.append((name, dissimilarity, float(alone[r]), _theil(np.stack([own, rest], axis=1))))
+    indices.append(("all groups", np.nan, np.nan, _theil(rows)))
+    return pd.DataFrame(indices, columns=["group", "dissimilarity", "isolation", "theil_h"])
 
 
 def _theil(rows: np.ndarray) -> float:
     """1 - mean entropy of units / entropy of all; 0 where every unit is like all, 1 where none is mixed."""
     totals = rows.sum(axis=1)
-    whole = _entropy(rows.sum(axis=0) / totals.sum())
-    return float(1 - np.sum(totals * _entropy(rows / totals[:, None])) / totals.sum() / whole) if whole > 0 else np.nan
+    overall = _entropy(rows.sum(axis=0) / totals.sum())
+    within = np.sum(totals * _entropy(rows / totals[:, None])) / totals.sum()
+    return float(1 - within / overall) if overall > 0 else np.nan
 
 
 def _entropy(shares: np.ndarray) -> np.ndarray:

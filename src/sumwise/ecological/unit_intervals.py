@@ -31,9 +31,9 @@ def unit_intervals(
         own = size**2 * (p * (1 - p) * (rho + slopes[:, None, None] + 1 / np.maximum(size, 1.0)) + sd**2)
         rest = own.sum(axis=1, keepdims=True) - own
         variance = own * rest / np.maximum(own + rest, 1e-300)  # the column total is known: deviations cancel
-        wide = half * np.sqrt(variance) / np.maximum(size, 1e-300)
+        half_width = half * np.sqrt(variance) / np.maximum(size, 1e-300)
         ends = cell_bounds(rows, cols)
         with np.errstate(divide="ignore", invalid="ignore"):
             least, most = (np.where(size > 0, bound / size, np.nan) for bound in ends)
-        low[part], high[part] = np.clip(share - wide, least, most), np.clip(share + wide, least, most)
+        low[part], high[part] = np.clip(share - half_width, least, most), np.clip(share + half_width, least, most)
     return low, high

@@ -382,8 +382,6 @@ def ask_of_lines(iv: Interview, key: str, columns: list[Column]) -> None:
     several = [same for same in lines.values() if len(same) > 1]
     if not several or len([c for c in lines if not is_abstention(c)]) < 2:
         return
-    text = (
-        f"{'; '.join(names(same) for same in several)}: lines of one candidate? Apart, each is taken for a candidate."
-    )
+    text = f"{'; '.join(map(names, several))}: lines of one candidate? Apart, each is taken for a candidate."
     stop = f"{names(several[0])} are lines of one candidate: add them up in the file, or use sumwise.voting.merge_lines"
     iv.ask(f"lines{key}", text, {"no, they are different choices": True}, stop=stop)

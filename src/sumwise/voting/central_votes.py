@@ -117,9 +117,9 @@ def allocate_central_votes(votes: Any, central: Mapping[Any, float], people: Any
     def framed(values: np.ndarray) -> pd.DataFrame:
         return pd.DataFrame(values, index=own.index, columns=own.columns)
 
-    whole = float(counts.sum() + extra.sum())
+    votes_in_all = float(counts.sum() + extra.sum())
     shown = (framed(part) for part in (counts + by_votes, counts + by_people, counts, most))
-    return CentralVotes(*shown, allocated=float(extra.sum()) / max(whole, 1e-300))
+    return CentralVotes(*shown, allocated=float(extra.sum()) / max(votes_in_all, 1e-300))
 
 
 def _parts(counts: np.ndarray) -> np.ndarray:
@@ -129,15 +129,15 @@ def _parts(counts: np.ndarray) -> np.ndarray:
     return np.where(sums > 0, counts / np.maximum(sums, 1e-300), everybody)
 
 
-def _within(given: np.ndarray, room: np.ndarray) -> np.ndarray:
+def _within(allocated: np.ndarray, room: np.ndarray) -> np.ndarray:
     """The allocation with no unit above its room: what is too much goes where room is, each outcome as a whole."""
-    total = given.sum(axis=0)
+    total = allocated.sum(axis=0)
     for _ in range(len(room)):
-        sums = given.sum(axis=1)
+        sums = allocated.sum(axis=1)
         over = sums > room * (1 + 1e-12)
         if not over.any():
             break
-        given = given * np.where(over, room / np.maximum(sums, 1e-300), 1.0)[:, None]
-        left = np.maximum(room - given.sum(axis=1), 0.0)
-        given = given + np.outer(left / max(float(left.sum()), 1e-300), total - given.sum(axis=0))
-    return given
+        allocated = allocated * np.where(over, room / np.maximum(sums, 1e-300), 1.0)[:, None]
+        left = np.maximum(room - allocated.sum(axis=1), 0.0)
+        allocated = allocated + np.outer(left / max(float(left.sum()), 1e-300), total - allocated.sum(axis=0))
+    return allocated

@@ -63,7 +63,7 @@ def district_performance(margins: Margins, plan: Mapping | Sequence) -> pd.DataF
     names = [margins.col_names[c] for c in real]
     order = list(dict.fromkeys(districts))
     place = np.array([order.index(d) for d in districts])
-    found = []
+    lines = []
     for k, district in enumerate(order):
         groups, votes = margins.rows[place == k].sum(axis=0), margins.cols[place == k][:, real].sum(axis=0)
         row: dict[str, Any] = {"district": district, "units": int((place == k).sum()), "votes": float(votes.sum())}
@@ -72,5 +72,5 @@ def district_performance(margins: Margins, plan: Mapping | Sequence) -> pd.DataF
         best = np.argsort(-votes)
         row["winner"] = names[best[0]] if votes.sum() > 0 else None
         row["margin"] = 100 * float(votes[best[0]] - votes[best[1]]) / max(float(votes.sum()), 1e-300)
-        found.append(row)
-    return pd.DataFrame(found)
+        lines.append(row)
+    return pd.DataFrame(lines)

@@ -41,11 +41,11 @@ def homogeneous_units(margins: Margins, threshold: float = 0.9) -> pd.DataFrame:
     shares, totals = margins.row_shares, margins.totals
     rows = []
     for r, group in enumerate(margins.row_names):
-        kept = (shares[:, r] >= threshold) & (totals > 0)
-        people = float(totals[kept].sum())
+        alike = (shares[:, r] >= threshold) & (totals > 0)
+        people = float(totals[alike].sum())
         for c, outcome in enumerate(margins.col_names):
-            each = margins.cols[kept, c] / totals[kept]
-            share = float(margins.cols[kept, c].sum() / people) if people else np.nan
+            each = margins.cols[alike, c] / totals[alike]
+            share = float(margins.cols[alike, c].sum() / people) if people else np.nan
             ends = (float(each.min()), float(each.max())) if people else (np.nan, np.nan)
-            rows.append((group, outcome, int(kept.sum()), people, share, *ends))
+            rows.append((group, outcome, int(alike.sum()), people, share, *ends))
     return pd.DataFrame(rows, columns=["group", "outcome", "units", "people", "share", "least", "largest"])

@@ -95,15 +95,15 @@ def polarised_voting(
     return pd.DataFrame(rows)
 
 
-def _contest_rows(found: VotingPatterns, winner: Any) -> list[dict[str, Any]]:
-    shares, draws, voters, _ = found.voters
+def _contest_rows(patterns: VotingPatterns, winner: Any) -> list[dict[str, Any]]:
+    shares, draws, voters, _ = patterns.voters
     others = others_shares(draws, voters)
     rows = []
-    for r, chosen in enumerate(found.choice.to_dict("records")):
+    for r, chosen in enumerate(patterns.choice.to_dict("records")):
         name = chosen["candidate"]
         row = {"group": chosen["group"], "candidate of choice": name}
         row["probability"] = probability_text(chosen["probability"])
-        for what in (found.cohesion, found.crossover):
+        for what in (patterns.cohesion, patterns.crossover):
             low, high = what.interval
             row |= {what.name: float(what.values[r]), f"{what.name} low": low[r], f"{what.name} high": high[r]}
         row["gap"] = row["cohesion"] - row["crossover"]

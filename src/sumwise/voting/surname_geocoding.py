@@ -73,9 +73,9 @@ def bisg(surnames: Sequence, places: Sequence, surname_table: pd.DataFrame, plac
     prior = prior / prior.sum(axis=1, keepdims=True)
     likelihood = (by_place / np.maximum(by_place.sum(axis=0), 1e-300))[np.array([where[p] for p in places], dtype=int)]
     joint = prior * likelihood
-    whole = joint.sum(axis=1, keepdims=True)
-    frame = pd.DataFrame(np.where(whole > 0, joint / np.maximum(whole, 1e-300), prior), columns=groups)
-    frame.attrs = {"unknown surnames": int((at < 0).sum()), "places without a fit": int((whole[:, 0] <= 0).sum())}
+    evidence = joint.sum(axis=1, keepdims=True)
+    frame = pd.DataFrame(np.where(evidence > 0, joint / np.maximum(evidence, 1e-300), prior), columns=groups)
+    frame.attrs = {"unknown surnames": int((at < 0).sum()), "places without a fit": int((evidence[:, 0] <= 0).sum())}
     return frame
 
 
@@ -131,8 +131,8 @@ def uncertain_margins(probabilities: Any, unit_of_voter: Sequence, cols: pd.Data
     where = {unit: k for k, unit in enumerate(cols.index)}
     lost = [unit for unit in unit_of_voter if unit not in where]
     if lost or len(unit_of_voter) != len(p):
-        found = f"first {lost[0]!r}" if lost else f"{len(unit_of_voter)} units for {len(p)} voters"
-        raise DataError(f"Voters and units don't match: {found}.", hint="every voter's unit needs a row in cols.")
+        mismatch = f"first {lost[0]!r}" if lost else f"{len(unit_of_voter)} units for {len(p)} voters"
+        raise DataError(f"Voters and units don't match: {mismatch}.", hint="every voter's unit needs a row in cols.")
     at = np.array([where[unit] for unit in unit_of_voter], dtype=int)
     rows, variance = np.zeros((len(cols), p.shape[1])), np.zeros((len(cols), p.shape[1]))
     np.add.at(rows, at, p)

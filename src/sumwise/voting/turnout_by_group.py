@@ -53,13 +53,13 @@ class Turnout:
 
 def abstentions(names: Sequence, given: Any = None) -> np.ndarray:
     """Which outcomes are not candidates, (C,) bool: those named, or those whose name says so."""
-    found = np.array(no_candidates(names, given))
+    abstained = np.array(no_candidates(names, given))
     hint = "name them: abstention=['NoVote']." if given is None else "leave at least one candidate."
-    if not found.any() or found.all():
+    if not abstained.any() or abstained.all():
         listed = ", ".join(map(str, names))
-        what = "none counts" if not found.any() else "all count"
+        what = "none counts" if not abstained.any() else "all count"
         raise DataError(f"Of the outcomes {listed}, {what} as not voting.", hint=hint)
-    return found
+    return abstained
 
 
 def stayed_home(names: Sequence, given: Any = None) -> np.ndarray:

@@ -53,11 +53,11 @@ def moments(rows: np.ndarray, cols: np.ndarray, variance: np.ndarray, covariates
     weight, mean = totals / totals.sum(), rows.sum(axis=0) / totals.sum()
     parts = []
     for start in range(0, len(rows), BLOCK):
-        some = slice(start, start + BLOCK)
-        x, y = rows[some] / totals[some, None], cols[some] / totals[some, None]
-        z = np.hstack([x] if covariates is None else [x, covariates[some]])
+        block = slice(start, start + BLOCK)
+        x, y = rows[block] / totals[block, None], cols[block] / totals[block, None]
+        z = np.hstack([x] if covariates is None else [x, covariates[block]])
         q = (x[:, :, None] * (x - mean)[:, None, :]).reshape(len(x), -1)
-        w, v = weight[some, None], 1 / variance[some, None]
+        w, v = weight[block, None], 1 / variance[block, None]
         people = x.T @ (w * x), z.T @ (w * q), z.T @ (w * z)
         precise = z.T @ (v * z), z.T @ (v * q), q.T @ (v * q), z.T @ (v * y), q.T @ (v * y), (v * y**2).sum(axis=0)
         parts.append((*people, *precise))
@@ -132,9 +132,9 @@ def curvature_evidence(m: Moments, outcome_variance: np.ndarray, taus: np.ndarra
     if n_cols < 2 or not used.any() or left < 1:
         return np.zeros(len(taus))
     values, vectors = values[used], vectors[:, used]
-    found = vectors.T @ (m.bent_outcomes - m.bent.T @ fitted @ m.outcomes) / np.sqrt(values)[:, None]
-    residual = m.square - np.einsum("kc,kc->c", m.outcomes, fitted @ m.outcomes) - (found**2).sum(axis=0)
+    bends = vectors.T @ (m.bent_outcomes - m.bent.T @ fitted @ m.outcomes) / np.sqrt(values)[:, None]
+    residual = m.square - np.einsum("kc,kc->c", m.outcomes, fitted @ m.outcomes) - (bends**2).sum(axis=0)
     noise = np.maximum(residual / left, 1e-12 * np.maximum(m.square, 1e-300))
     variance = noise + taus[:, None, None] ** 2 * values[:, None] * outcome_variance
-    likelihood = -0.5 * (np.log(variance) + found**2 / variance).sum(axis=(1, 2))
+    likelihood = -0.5 * (np.log(variance) + bends**2 / variance).sum(axis=(1, 2))
     return likelihood * (n_cols - 1) / n_cols

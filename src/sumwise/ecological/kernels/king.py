@@ -207,7 +207,7 @@ def simulate(draws: np.ndarray, data: KingData, *, rng: np.random.Generator) -> 
         rest = np.where(only, 1.0, 1 - data.x)
         w[k] = np.clip((data.t - data.x * b[k]) / rest, 0.0, 1.0)
         if only.any():
-            given = mean_w + rho * sw / sb * (b[k] - mean_b)
-            drawn = tn.draw_between(given, sw * np.sqrt(1 - rho**2), 0.0, 1.0, rng.random(len(data.x)))
+            centre = mean_w + rho * sw / sb * (b[k] - mean_b)
+            drawn = tn.draw_between(centre, sw * np.sqrt(1 - rho**2), 0.0, 1.0, rng.random(len(data.x)))
             w[k, only] = np.broadcast_to(drawn, data.x.shape)[only]
     return b, w

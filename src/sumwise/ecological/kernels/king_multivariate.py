@@ -229,7 +229,7 @@ def sweep_tables(
     n, n_rows, n_cols = tables.shape
     width = n_cols - 1
     every = n_rows * (n_rows - 1) * n_cols * width // 4
-    some = 2 * (n_rows - 1) * width
+    moves = 2 * (n_rows - 1) * width
     v, gap = np.empty(mean.size), np.empty(mean.size)
     for i in range(n):
         shares = tables[i]
@@ -240,10 +240,10 @@ def sweep_tables(
             for j in range(gap.size):
                 v[k] += precision[k, j] * gap[j]
         unit = UnitTable(shares, x[i], v, precision)
-        if every <= 2 * some:
+        if every <= 2 * moves:
             _all_cycles(unit, rng)
         else:
-            _some_cycles(unit, some, rng)
+            _some_cycles(unit, moves, rng)
         for r in range(n_rows):
             if x[i, r] <= 0:
                 _free_row(unit, r, rng)

@@ -136,12 +136,12 @@ def robust_freedom(x: np.ndarray, weights: np.ndarray, alpha: float) -> np.ndarr
     hat = factor @ scaled.T
     left = 1 - np.clip(np.diag(hat), 0.0, 1 - 1e-6)
     remain = (np.eye(len(x)) - hat) * root.T / left[:, None]  # residuals over 1 - leverage, of independent errors
-    found = np.empty(x.shape[1])
+    freedom = np.empty(x.shape[1])
     for r in range(x.shape[1]):
         each = factor[:, [r]] * remain
         inner = each @ each.T
-        found[r] = np.trace(inner) ** 2 / max(float(np.sum(inner**2)), 1e-300)
-    return found
+        freedom[r] = np.trace(inner) ** 2 / max(float(np.sum(inner**2)), 1e-300)
+    return freedom
 
 
 def project_rows(z: np.ndarray) -> np.ndarray:

@@ -82,10 +82,10 @@ def calibrated_rows(
 def _real_part(observed: np.ndarray, noise: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The observed covariance (R, R) less that of noise, at least `LEAST` of it in every direction; reliabilities."""
     values, vectors = np.linalg.eigh(observed)
-    kept = values > 1e-12 * max(values[-1], 1e-300)
-    root = vectors[:, kept] * np.sqrt(values[kept])
-    back = vectors[:, kept] / np.sqrt(values[kept])
-    inner, turn = np.linalg.eigh(np.eye(int(kept.sum())) - back.T @ noise @ back)
+    positive = values > 1e-12 * max(values[-1], 1e-300)
+    root = vectors[:, positive] * np.sqrt(values[positive])
+    back = vectors[:, positive] / np.sqrt(values[positive])
+    inner, turn = np.linalg.eigh(np.eye(int(positive.sum())) - back.T @ noise @ back)
     real = root @ (turn * np.maximum(inner, LEAST)) @ turn.T @ root.T
-    whole = np.diag(observed)
-    return real, np.divide(np.diag(observed - noise), whole, out=np.ones(len(whole)), where=whole > 0)
+    variances = np.diag(observed)
+    return real, np.divide(np.diag(observed - noise), variances, out=np.ones(len(variances)), where=variances > 0)

@@ -355,7 +355,7 @@ def sample_chain(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Run one chain in place; returns totals and concentrations (n_keep, R, C), and mean tables (n, R, C)."""
     n, n_rows, n_cols = tables.shape
-    totals, kept = np.zeros((n_keep, n_rows, n_cols)), np.empty((n_keep, n_rows, n_cols))
+    totals, concentrations = np.zeros((n_keep, n_rows, n_cols)), np.empty((n_keep, n_rows, n_cols))
     mean, start = np.zeros(tables.shape), alpha.copy()
     for k in range(n_keep):
         for sweep in range(k * thin, (k + 1) * thin):
@@ -366,11 +366,11 @@ def sample_chain(
                 reflect_concentrations(tables, alpha, start, shape, rate, rng)
         for r in range(n_rows):
             for c in range(n_cols):
-                kept[k, r, c] = alpha[r, c]
+                concentrations[k, r, c] = alpha[r, c]
                 for i in range(n):
                     totals[k, r, c] += tables[i, r, c]
                     mean[i, r, c] += tables[i, r, c] / n_keep
-    return totals, kept, mean
+    return totals, concentrations, mean
 
 
 def largest_remainder(x: np.ndarray, totals: np.ndarray) -> np.ndarray:
@@ -405,10 +405,10 @@ def north_west(rows: np.ndarray, cols: np.ndarray, guide: np.ndarray) -> np.ndar
     for most in (floors, None):
         for r in range(n_rows):
             for c in range(n_cols):
-                whole = np.minimum(x[:, r], t[:, c])
+                people = np.minimum(x[:, r], t[:, c])
                 if most is not None:
-                    whole = np.minimum(whole, most[:, r, c])
-                tables[:, r, c] += whole
-                x[:, r] -= whole
-                t[:, c] -= whole
+                    people = np.minimum(people, most[:, r, c])
+                tables[:, r, c] += people
+                x[:, r] -= people
+                t[:, c] -= people
     return tables
