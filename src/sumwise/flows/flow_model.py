@@ -19,6 +19,7 @@ from sumwise.flows.flow_exchange import FlowExchange, od_table
 from sumwise.flows.flow_problem import FlowProblem, cut_noise
 from sumwise.flows.learned import Learned, is_large, of_posterior, of_types
 from sumwise.flows.movement import Movement
+from sumwise.flows.movement_models import CHANGING
 from sumwise.flows.movement_search import Types, candidates, from_left_out_times, from_tracks, left_out, mean_tables
 from sumwise.flows.places import Places
 from sumwise.flows.sampled_moves import sampled_flows
@@ -88,6 +89,8 @@ class FlowModel(FlowExchange):
     total_range_ : dict or None
         The least and the largest total, each with its time, where they differ by more than noise explains although the
         population is fixed; there is a warning then.
+    caution_ : str or None
+        Why intervals of flows are too narrow, where movement appears to change over time; there is a warning then.
     detection_, detection_error_ : arrays or None
         What was estimated with ``detection=``, by time or by place, and standard errors.
     log_likelihood_ : float or None
@@ -207,7 +210,25 @@ class FlowModel(FlowExchange):
             for one in (self.seasons_ or {}).values():
                 one.log_likelihood_ = self.log_likelihood_
         self.total_range_ = self._range_beyond_noise()
+        self.caution_ = self._narrow_intervals()
+        for one in (self.seasons_ or {}).values():
+            one.total_range_, one.caution_ = None, self.caution_
         return self
+
+    def _narrow_intervals(self) -> str | None:
+        """What to know of intervals, and a warning, where movement changes over time: few counts say how."""
+        if self.scores_ is None or self.posterior_ is None or "movement" not in self.scores_:
+            return None
+        probability = self.scores_.set_index("movement")["probability"]
+        if float(probability.reindex(CHANGING).sum()) < 0.5:
+            return None
+        sums = "in a year that repeats, those of flows and of sums" if self.cyclic else "those of sums"
+        caution = (
+            f"Movement appears to change over time. Intervals of flows are then somewhat too narrow, {sums} over "
+            "several times clearly so: see the table of coverage in the documentation of collective models."
+        )
+        warnings.warn(f"{caution} Hint: give tracks, or a sample of moves.", ModelWarning, stacklevel=3)
+        return caution
 
     def _range_beyond_noise(self) -> dict[str, tuple[Any, float]] | None:
         """The least and the largest total with their times, and a warning, where a fixed population can't have both."""
