@@ -90,7 +90,8 @@ class FlowModel(FlowExchange):
         The least and the largest total, each with its time, where they differ by more than noise explains although the
         population is fixed; there is a warning then.
     caution_ : str or None
-        Why intervals of flows are too narrow, where movement appears to change over time; there is a warning then.
+        That intervals of flows are too narrow, in a year that repeats with movement that changes; there is a warning
+        then.
     detection_, detection_error_ : arrays or None
         What was estimated with ``detection=``, by time or by place, and standard errors.
     log_likelihood_ : float or None
@@ -216,16 +217,16 @@ class FlowModel(FlowExchange):
         return self
 
     def _narrow_intervals(self) -> str | None:
-        """What to know of intervals, and a warning, where movement changes over time: few counts say how."""
-        if self.scores_ is None or self.posterior_ is None or "movement" not in self.scores_:
+        """What to know of intervals, and a warning, in a year that repeats with movement that changes."""
+        if not self.cyclic or self.scores_ is None or "movement" not in self.scores_ or self.posterior_ is None:
             return None
         probability = self.scores_.set_index("movement")["probability"]
         if float(probability.reindex(CHANGING).sum()) < 0.5:
             return None
-        sums = "in a year that repeats, those of flows and of sums" if self.cyclic else "those of sums"
         caution = (
-            f"Movement appears to change over time. Intervals of flows are then somewhat too narrow, {sums} over "
-            "several times clearly so: see the table of coverage in the documentation of collective models."
+            "Movement appears to change over a year that repeats. Intervals of flows and of those who stay are then too "
+            "narrow, and those of sums over the year most of all: in simulated years, 90% intervals covered about three "
+            "quarters and two thirds."
         )
         warnings.warn(f"{caution} Hint: give tracks, or a sample of moves.", ModelWarning, stacklevel=3)
         return caution
