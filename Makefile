@@ -25,7 +25,7 @@ $(shell mkdir -p $(TMPDIR))
 test quick check fuzz matrix dist: export OMP_NUM_THREADS := 1
 test quick check fuzz matrix dist: export OPENBLAS_NUM_THREADS := 1
 
-.PHONY: help demo test check format bench book browser pyspark-env docs clean
+.PHONY: help demo test check messages format bench book browser pyspark-env docs clean
 help:  ## list the commands
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed 's/:.*##/:\t/'
 
@@ -82,6 +82,9 @@ matrix:  ## the core tests on Python 3.11 to 3.14 where they can be had, with th
 dist: docs  ## wheel (with these pages) and sdist, bill of materials, in dist/; tests of the wheel in a bare environment
 	$(BIN)/python docs/bundle.py
 	@sh .ci/dist
+
+messages: $(VENV)/.dev  ## write the snapshots of errors and warnings in tests/messages again, from the source
+	$(BIN)/python tests/messages/source.py
 
 format: $(VENV)/.dev  ## let ruff fix what it can
 	$(BIN)/ruff check --fix .

@@ -9,7 +9,8 @@ senc: registration by race in 212 precincts, by PyEI, five R packages and ours. 
 ei. adult: eight attributes and a label released at epsilon 1, by AIM, MST and our model of noisy pairs; a logistic
 regression on the rows. blackbirds: a year of abundance by BirdFlow's training code and ours, scored by banded birds.
 flows: the most likely flows on a 15 x 15 grid over 20 weeks, by mbi and ours, ten draws of counts. bags: Adult in
-random bags of 100, by llp-learn and ours, ten draws of bags; a logistic regression on the rows.
+random bags of 100, by llp-learn and ours, ten draws of bags; a logistic regression on the rows. trivial: what answers
+without a model reach, on the 386 contests (groups vote as their precinct) and on Adult (the largest class).
 
 Python systems are installed when they are first used, each in an environment under .cache/others; R packages must be
 installed (``R_LIBS`` or .cache/others/R), and BirdFlowPy checked out as .cache/others/BirdFlowPy. A system's imports
@@ -29,7 +30,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from private_tables import ADULT, DELTA, load, mbi_python
+from private_tables import ADULT, DELTA, load, rival_python
 from run_record import run_record
 from scipy.special import xlogy
 from simulated_release import rho_by_formula
@@ -161,9 +162,9 @@ NOISY = """
 sys.path.insert(0, sys.argv[1])
 from private_tables import load, released
 from sumwise.metrics import nllh
-tables, test, y, _ = load("adult", None, sys.argv[2].split(), True)
-model = MaxEntClassifier(random_state=0).fit(released(tables, "pairs", 1.0, 0, True))
-print(json.dumps({"NLLH": float(nllh(y, model.predict_proba(test)[:, 1]))}))
+task = load("adult", None, sys.argv[2].split(), True)
+model = MaxEntClassifier(random_state=0).fit(released(task.tables, "pairs", 1.0, 0, True))
+print(json.dumps({"NLLH": float(nllh(task.y, model.predict_proba(task.test)[:, 1]))}))
 """
 ROWS = """
 from sumwise.metrics import nllh
@@ -178,10 +179,10 @@ print(json.dumps({"NLLH": float(nllh(data.y_test, found))}))
 
 def adult(folder: Path, _: int, mbi: Path | None) -> Iterator[tuple[str, System]]:
     """Eight attributes and a label, released."""
-    tables, _, _, codes = load("adult", None, ADULT.split(), True)
+    task = load("adult", None, ADULT.split(), True)
     source, rho = folder / "in.npz", str(rho_by_formula(1.0, DELTA))
-    np.savez(source, codes=codes, sizes=np.array([*tables.domain.shape, 2]))
-    python, environment = mbi_python(mbi)
+    np.savez(source, codes=task.codes, sizes=np.array([*task.tables.domain.shape, 2]))
+    python, environment = rival_python("aim", mbi)
     for way in ("aim", "mst"):
         command = [python, "-W", "ignore", str(SCRIPTS / f"{way}_rows.py"), str(source), str(folder / "out.npz"), rho]
         yield f"{way.upper()} (mbi)", System([*command, "0"], [python, "-W", "ignore", "-c", "import mbi"], environment)
@@ -267,7 +268,7 @@ def flows(folder: Path, draw: int, mbi: Path | None) -> Iterator[tuple[str, Syst
     flow = np.stack([best.table(*e) for e in zip(list(model.domain), list(model.domain)[1:])])
     path = folder / "flows.npz"
     np.savez(path, theta=theta, y=y, n=n, ours=best.objective, optimum=energy(theta, y, flow))
-    python, environment = mbi_python(mbi)
+    python, environment = rival_python("aim", mbi)
     environment |= {"XLA_FLAGS": "--xla_cpu_multi_thread_eigen=false"}  # fully optimised: compiling is not counted
     for name, step in (("mbi, default step", []), ("mbi, tuned step", ["0.1"])):
         command = [python, "-W", "ignore", str(SCRIPTS / "mbi_flows.py"), str(path), *step]
@@ -349,6 +350,22 @@ DRAWN = {"flows": "s to 1e-4", "bags": "accuracy"}  # tasks with many draws, and
 OURS = {"flows": "sumwise, dual", "bags": "sumwise, CardinalityClassifier"}
 
 
+def trivial(target: Path, record: dict) -> None:
+    """Store the scores of answers without a model."""
+    from sumwise import datasets
+    from sumwise.ecological import error_index
+
+    errors = []
+    for contest in datasets.contests():
+        margins = contest.margins
+        shares = margins.cols / np.maximum(margins.totals, 1)[:, None]
+        errors.append(error_index(margins.rows.T @ shares, contest.total))
+    adult = datasets.adult()
+    majority = 1 - float(np.concatenate([adult.y_train, adult.y_test]).mean())
+    keep(target, "trivial", "groups vote as their precinct", {"index": float(np.mean(errors))}, record)
+    keep(target, "trivial", "largest class of Adult", {"accuracy": majority}, record)
+
+
 def mean_of(task: str, runs: dict[str, list[dict]]) -> dict[str, dict]:
     """Means over draws, and how far each system is from ours on the same draws, with its standard error."""
     out, score = {}, DRAWN[task]
@@ -403,13 +420,16 @@ def main() -> None:
     if given.merge:
         merge(given.merge, given.out)
         return
-    if unknown := set(given.tasks) - set(TASKS):
-        parser.error(f"there is no task {sorted(unknown)[0]!r}; tasks are {', '.join(TASKS)}")
-    for task in given.tasks or TASKS:
+    if unknown := set(given.tasks) - {*TASKS, "trivial"}:
+        parser.error(f"there is no task {sorted(unknown)[0]!r}; tasks are {', '.join(TASKS)}, trivial")
+    for task in given.tasks or [*TASKS, "trivial"]:
         seeds = list(range(given.first, given.first + given.draws)) if task in DRAWN else [0]
         record = run_record(seeds=seeds, machine=given.machine) | {
             "command": f"python benchmarks/beside_others.py {task}"
         }
+        if task == "trivial":
+            trivial(given.out, record)
+            continue
         for draw in seeds:
             with tempfile.TemporaryDirectory() as made:
                 folder = Path(made)

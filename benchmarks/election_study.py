@@ -53,6 +53,7 @@ CODED = [
 ]  # fmt: skip
 NUMBERS = ["AGEP", "NOC", "NPF", "DENSITY", "PINCP", "POVPIP"]
 TASKS = {"DPHY": 2, "SEX": 2, "OWN_RENT": 3, "education": 4, "race": 5}
+LAST_CODES_OF_EDUCATION = (6, 8, 9, 12)  # school, some college, college, postgraduate: Table I of Sun et al. 2017
 BAGS_PER_AREA = 20
 HEAD = ("hidden", "classes", "bag", "method", "largest class")
 
@@ -71,16 +72,23 @@ def _shown(x):
     return f"{x:.4f}" if isinstance(x, float) else str(x)
 
 
+def race_of(frame):
+    """Race in five classes, as exit polls ask: Hispanics of any race are one."""
+    names = ["white", "black", "asian", "hispanic", "other"]
+    codes = frame["RAC1P"].map({1: 0, 2: 1, 6: 2}).fillna(4).where(frame["HISP"] == 0, 3)
+    return pd.Series(pd.Categorical.from_codes(codes.astype(int), names), index=frame.index)
+
+
 def areas(task):
     """Persons with the hidden attribute as class positions, and the columns that may be looked at."""
     frame = pd.concat([datasets.pums_national().frame, datasets.pums_ma().frame], ignore_index=True)
     columns = [c for c in (*NUMBERS, *CODED) if c != task]
     if task == "education":
         frame = frame[frame["EDU"].notna()]
-        hidden = datasets.coarse_education(frame["EDU"], "EDU").cat.codes.to_numpy()
+        hidden = np.searchsorted(LAST_CODES_OF_EDUCATION, frame["EDU"])
         columns.remove("EDU")
     elif task == "race":
-        hidden = datasets.coarse_race(frame["RAC1P"], frame["HISP"], 0).cat.codes.to_numpy()
+        hidden = race_of(frame).cat.codes.to_numpy()
         columns = [c for c in columns if c not in ("RAC1P", "HISP")]
     else:
         frame = frame[frame[task].notna()]
@@ -197,7 +205,7 @@ def one_coverage(task, frame, labels, columns, trial):
     own = CardinalityClassifier(tol=1e-3, random_intercept=True).fit(bags, counts)
     kinds = {"default": clf, "own intercepts": own}
     by = {
-        "race": datasets.coarse_race(frame["RAC1P"], frame["HISP"], 0).astype(str),
+        "race": race_of(frame).astype(str),
         "sex": frame["SEX"],
         "age": pd.cut(frame["AGEP"], [-1, 29, 44, 64, 120]).astype(str),
     }

@@ -44,7 +44,6 @@ BEYOND = {
     "kernel_ridge": "landmarks from 2,048 bags on; refused with the size where similarities don't fit",
     "process": "inducing bags from 2,000 on; refused with the size where similarities don't fit",
     "network": "slower in proportion; refused with the size",
-    "sum_network": "slower in proportion; refused with the size",
     "deep_sets": "slower in proportion; memory is that of the largest step",
     "flows": "slower in proportion until memory is full",
     "dense_flows": "refused with the size; give moves as sparse matrices",
@@ -124,14 +123,6 @@ def network(n: int) -> Callable[[], Any]:
 
     bags, counts = labelled_bags(n, 100)
     return lambda: CardinalityNetwork((64,), max_epochs=3, n_members=2).fit(bags, counts)
-
-
-def sum_network(n: int) -> Callable[[], Any]:
-    """The same bags with a sum each: networks beside a regression, 40 steps or more."""
-    from sumwise.proportions import AggregateRegressor
-
-    bags, counts = labelled_bags(n, 100)
-    return lambda: AggregateRegressor(hidden=(32,)).fit(bags, counts)
 
 
 def deep_sets(n: int) -> Callable[[], Any]:
@@ -283,7 +274,6 @@ FAMILIES: dict[str, tuple[Callable[[int], Callable[[], Any]], str, tuple[int, ..
     "kernel_ridge": (kernel_ridge, "bags of 100", (500, 2_000, 8_000, 32_000)),
     "process": (process, "bags of 100", (500, 2_000, 8_000, 32_000)),
     "network": (network, "bags of 100, three epochs", (125, 500, 2_000, 8_000)),
-    "sum_network": (sum_network, "bags of 100, sums", (25, 100, 400, 1_600)),
     "deep_sets": (deep_sets, "bags of 100, three epochs", (500, 2_000, 8_000, 32_000)),
     "flows": (flows, "places", (400, 1_600, 6_400, 25_600)),
     "dense_flows": (dense_flows, "places, any move", (64, 256, 576, 1_024)),

@@ -291,11 +291,15 @@ def adult_logs(seeds, sizes=(10, 100, 1000)):
 def franco(seeds, some=(), first=0):
     """Accuracy on published bag assignments of Adult, beside the best published run of each method; some of them, or
     all."""
-    from sumwise import datasets
+    import pandas as pd
 
-    published = datasets.franco_published()
+    from sumwise import datasets
+    from sumwise.datasets.microdata import franco_variants
+    from sumwise.datasets.store import verified
+
+    published = pd.read_parquet(verified("franco", -1)[1])
     rows = []
-    for name in datasets.franco_variants():
+    for name in franco_variants():
         short = name.split("-global")[0]
         if (
             not any(w in short for w in ("simple", "hard", "intermediate-large-not-equal-far"))

@@ -18,12 +18,13 @@ from sklearn.model_selection import GridSearchCV
 
 import sumwise
 from sumwise import Bags, Domain, Margins, Table, Tables
-from sumwise.errors import NotConverged
+from sumwise.errors import DataError, ModelWarning, NotConverged
 from sumwise.estimator import Estimator
 from sumwise.fit import Fit
 from sumwise.noise import Poisson
 
 FAMILIES = ("ecological", "proportions", "distribution", "collective", "flows", "maxent")
+LEVELS = (0.2, 0.5, 0.7)  # of intervals; narrow ones leave out what isn't their estimate
 USES = ("predict", "predict_proba", "predict_counts", "posterior", "transform", "score", "interval", "estimate")
 
 
@@ -242,10 +243,113 @@ def check_saving(kind: type[Estimator], case: Case, folder: Path) -> None:
 def check_declared(kind: type[Estimator], case: Case, folder: Path) -> None:
     """Every learned array has a rule that a loaded model is held to."""
     rules = ";".join(vars(base).get("_learned", "") for base in kind.__mro__)
-    declared = {part.strip(" ?") for rule in rules.split(";") for part in rule.partition(":")[0].split(",")}
+    declared = {
+        part.partition("?")[0].strip() for rule in rules.split(";") for part in rule.partition(":")[0].split(",")
+    }
     learned = {name for name, value in vars(fitted_once(kind, case)).items() if isinstance(value, np.ndarray)}
     others = {"penalty_", "reference_"}  # a number, or one for each column; an array, or bags, checked by itself
     assert learned - declared <= others
 
 
+def shares_with_ends(est: Any, case: Case, level: float) -> tuple:
+    return (est.shares_, *est.interval(level))
+
+
+def units_with_ends(est: Any, case: Case, level: float) -> tuple:
+    return (est.unit_shares(case.arguments[0]), *est.unit_interval(case.arguments[0], level))
+
+
+def predicted_with_ends(est: Any, case: Case, level: float) -> tuple:
+    """Of units, rows or bags; a classifier of two classes gives the ends of class 1."""
+    data = case.arguments[0].rows if isinstance(case.arguments[0], Margins) else case.inputs["predict"][0]
+    predicted = (est.predict_proba if hasattr(est, "predict_proba") else est.predict)(data)
+    low, high = est.predict_interval(data, level)
+    return predicted[:, 1] if low.ndim < predicted.ndim else predicted, low, high
+
+
+def table_with_ends(method: str, column: str) -> Callable[[Any, Case, float], tuple]:
+    def ends(est: Any, case: Case, level: float) -> tuple:
+        table = getattr(est, method)(level)
+        return tuple(table[name].to_numpy(float) for name in (column, "low", "high"))
+
+    return ends
+
+
+HALVES = ([0, 1], [2, 3])  # of the places
+# What has an interval: method to the estimate and the ends of its interval at a level.
+INTERVALS: dict[str, Callable[[Any, Case, float], tuple]] = {
+    "interval": shares_with_ends,
+    "unit_interval": units_with_ends,
+    "predict_interval": predicted_with_ends,
+    "intervals": table_with_ends("intervals", "coefficient"),
+    "coefficient_intervals": table_with_ends("coefficient_intervals", "coefficient"),
+    "effect_intervals": table_with_ends("effect_intervals", "effect"),
+}
+DRAWN: dict[str, Callable[[Any, Case], Any]] = {
+    "draws": lambda est, case: est.draws(*(() if case.by_unit else case.inputs["interval"])),
+    "connectivity_draws": lambda est, case: est.connectivity_draws({"west": HALVES[0], "east": HALVES[1]}, 0, 1),
+    "count_draws": lambda est, case: est.count_draws(case.arguments[0], 40),
+}
+
+
+def uncertain(kind: type[Estimator]) -> list[str]:
+    """The methods of a class that give intervals or draws, by their names."""
+    public = [name for name, _ in inspect.getmembers(kind, inspect.isfunction) if not name.startswith("_")]
+    return [name for name in public if "interval" in name.split("_") or {"intervals", "draws"} & set(name.split("_"))]
+
+
+def check_intervals(kind: type[Estimator], case: Case, folder: Path) -> None:
+    """An estimate is the mean of its draws and lies in its interval at any level; shares add up in every draw; a loaded
+    model says the same."""
+    methods = uncertain(kind)
+    unknown = set(methods) - {*INTERVALS, *DRAWN}
+    assert not unknown, f"intervals without their estimates in this contract: {unknown}"
+    if not methods:
+        return
+    estimator = fitted_once(kind, case)
+    if hasattr(estimator, "bootstrap"):
+        estimator = fitted(build(kind), case).bootstrap(*case.arguments, n=5, random_state=0)
+    sumwise.save(estimator, folder / "model.sumwise")
+    loaded = sumwise.load(folder / "model.sumwise")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ModelWarning)
+        for name in methods:
+            check_method(estimator, loaded, name, case)
+
+
+def check_method(estimator: Any, loaded: Any, name: str, case: Case) -> None:
+    if name == "draws" and not getattr(estimator, "can_sample", True):
+        with pytest.raises(DataError, match="probability"):
+            said_of(estimator, name, case)
+        return
+    said = said_of(estimator, name, case)
+    for level, (value, low, high) in said.items():
+        undetermined = np.isnan(low) & np.isnan(high)
+        inside = (low <= value) & (value <= high) | undetermined
+        assert inside.all(), f"{name} at {level}: {(~inside).sum()} of {inside.size} estimates lie outside"
+        assert not undetermined.all(), name
+    for level, parts in said_of(loaded, name, case).items():
+        for one, other in zip(parts, said[level]):
+            assert np.array_equal(one, other, equal_nan=True), f"{name} of a loaded model"
+
+
+def said_of(estimator: Any, name: str, case: Case) -> dict[float, tuple]:
+    """Estimates and the ends of their intervals, by level."""
+    if name not in DRAWN:
+        if "functions" in inspect.signature(getattr(estimator, name)).parameters:
+            every = [estimator.interval(*case.inputs["interval"], level) for level in LEVELS]
+            return {e.level: (e.values, e.low, e.high) for e in every}
+        return {level: INTERVALS[name](estimator, case, level) for level in LEVELS}
+    draws = DRAWN[name](estimator, case)
+    assert np.allclose(draws.estimate(0.5).values, draws.values.mean(axis=0), rtol=1e-12, equal_nan=True)
+    if draws.name in ("share", "count") and len(draws.shape) == 2:  # of everybody, in every draw
+        whole = draws.values.sum(axis=-1)
+        assert np.allclose(whole, whole[:1], rtol=1e-9), f"{name} do not add up"
+    if hasattr(estimator, "shares_"):
+        chance = 4 * draws.deviation / np.sqrt(len(draws))  # of draws that are simulated
+        assert (np.abs(draws.mean - estimator.shares_) <= chance + 1e-9).all(), "the estimate is not the draws' mean"
+    return {level: (draws.mean, *draws.interval(level)) for level in LEVELS}
+
+
 CHECKS = [check_parameters, check_unfitted, check_seed, check_record, check_splitting, check_saving, check_declared]
+CHECKS.append(check_intervals)

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from sklearn.exceptions import NotFittedError
 
 from contract import counts_case, flows_case, response_case, tables_case, weeks_case
 from sumwise import Bags, Contests, Domain, Margins, Schema, Table, Tables
@@ -152,6 +153,12 @@ def of_counts() -> tuple[Change, dict[str, Change]]:
     return Change((bags, counts), x, same), changes
 
 
+def of_sums() -> tuple[Change, dict[str, Change]]:
+    bags, counts = counts_case().arguments
+    parts, x = [np.asarray(bags[i]) for i in range(len(bags))], np.asarray(bags.values)
+    return Change((bags, counts), x, same), _of_bags(parts, counts, x)
+
+
 def of_response() -> tuple[Change, dict[str, Change]]:
     bags, y = response_case().arguments
     parts = [np.asarray(bags[i]) for i in range(len(bags))]
@@ -272,6 +279,7 @@ def of_contests() -> tuple[Change, dict[str, Change]]:
 CHANGES: dict[str, Callable[[], tuple[Change, dict[str, Change]]]] = {
     "ecological": of_margins,
     "King": lambda: of_margins(2),
+    "AggregateRegressor": of_sums,
     "proportions": of_counts,
     "distribution": of_response,
     "maxent": of_tables,
@@ -280,19 +288,32 @@ CHANGES: dict[str, Callable[[], tuple[Change, dict[str, Change]]]] = {
 }
 
 
+def with_ends(estimator: Any, predicted: np.ndarray, asked: Any) -> np.ndarray:
+    """Predictions and, on a new last axis, the ends of their intervals where there are any; of two classes those of
+    class 1, and what they leave of the other."""
+    try:
+        low, high = estimator.predict_interval(asked, 0.7)
+    except (AttributeError, NotFittedError):
+        return predicted
+    if low.ndim < predicted.ndim:
+        low, high = np.column_stack([1 - high, low]), np.column_stack([1 - low, high])
+    return np.stack([predicted, low, high], axis=-1)
+
+
 def answer(estimator: Any, asked: Any) -> np.ndarray:
     """What a fitted estimator says that users read; of an embedding or a kernel, how similar bags are."""
     if isinstance(asked, str):
         return np.asarray(estimator[asked].cells_)
     if hasattr(estimator, "cells_"):
-        return np.asarray(estimator.cells_)
+        ends = [np.broadcast_to(end, estimator.cells_.shape) for end in estimator.interval(0.7)]
+        return np.stack([estimator.cells_, *ends], axis=-1)
     if isinstance(getattr(estimator, "edges_", None), list):
         return np.stack([edges for fit in estimator.edges_ for edges in fit.values()])
     if hasattr(estimator, "transitions"):
         return np.asarray(estimator.transitions(0, 1))
     for method in ("predict_proba", "predict"):
         if hasattr(estimator, method):
-            return np.asarray(getattr(estimator, method)(asked))
+            return with_ends(estimator, np.asarray(getattr(estimator, method)(asked)), asked)
     if hasattr(estimator, "represent"):
         parts = estimator.represent(asked)
         return np.asarray(estimator.compare(parts, parts))

@@ -446,7 +446,7 @@ CLAIMS = {
         == "Fisher, Gaussian kernel"
         for data in ("shapes", "ModelNet10")
     ),
-    ("000", "With 908 and 500 test clouds an accuracy has a standard error of about a point beside that"): lambda: all(
+    ("000", "With 908 and 500 test clouds an accuracy has a standard error of about a point next to that"): lambda: all(
         0.004 < np.sqrt(r["100"] * (1 - r["100"]) / (500 if r["data"] == "shapes" else 908)) < 0.02
         for r in rows("distribution.json", "clouds")
     ),

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
+from messages import raises
 from sumwise import checks
 from sumwise.errors import DataError, UnknownName
 
@@ -19,9 +20,9 @@ from sumwise.errors import DataError, UnknownName
         ([[1.0, np.nan]], "NaN or infinite in 1 of 2 places. First: position (0, 1) has nan"),
         ([[1.0, np.inf]], "First: position (0, 1) has inf"),
         ([["a", "b"]], "dtype <U1"),
-        ([[1, None]], "holds missing, first at position (0, 1)"),
+        ([[1, None]], "contains missing, first at position (0, 1)"),
         ([[1, "2"]], "dtype"),
-        (np.array([[1, "2"]], dtype=object), "holds '2', no number"),
+        (np.array([[1, "2"]], dtype=object), "contains '2', no number"),
         ([[1, 2], [3]], "can't be read as an array"),
         ([[1 + 2j]], "complex"),
         ([[True, False]], "dtype bool"),
@@ -41,7 +42,7 @@ def test_finite_says_what_and_where(value, words):
 
 
 def test_finite_names_the_place_by_labels():
-    with pytest.raises(DataError, match=r"position \('b', 'dem'\) has nan"):
+    with raises(DataError, "drop-fill-such", "b", "dem"):
         checks.finite([[1.0], [np.nan]], "rows", labels=(["a", "b"], ["dem"]))
 
 
@@ -56,20 +57,20 @@ def test_finite_copies_and_widens():
 
 def test_nan_passes_only_where_it_means_unobserved():
     assert np.isnan(checks.counts([np.nan, 1], "c", allow_nan=True)[0])
-    with pytest.raises(DataError, match="infinite"):
+    with raises(DataError, "use-nan-cell"):
         checks.counts([np.inf, 1], "c", allow_nan=True)
 
 
 @pytest.mark.parametrize(
     ("check", "value", "words"),
     [
-        (checks.counts, [1, -2], "negative in 1 of 2 places. First: position 1 has -2"),
-        (checks.whole, [1.5], "not a whole number"),
-        (checks.positive, [0.0], "not above zero"),
+        (checks.counts, [1, -2], ("negative-counts-start", 1, 2, -2)),
+        (checks.whole, [1.5], ("not-whole-number",)),
+        (checks.positive, [0.0], ("not-above-zero-2",)),
     ],
 )
 def test_number_checks_fire(check, value, words):
-    with pytest.raises(DataError, match=words):
+    with raises(DataError, *words):
         check(value, "x")
 
 
@@ -84,7 +85,7 @@ def test_counts_accepts_exactly_finite_nonnegative(x):
 
 
 def test_same_totals_lists_first_unit():
-    with pytest.raises(DataError, match=r"differ in 1 of 2 units. First: unit 'b' has 5 by rows, 4 by columns"):
+    with raises(DataError, "row-column-totals", 1, 2, "b", 5, 4):
         checks.same_totals(np.array([[1.0], [5.0]]), np.array([[1.0], [4.0]]), ["a", "b"])
     checks.same_totals(np.array([[1e12]]), np.array([[1e12 + 1]]), ["a"])  # within a relative 1e-9
 
@@ -92,32 +93,32 @@ def test_same_totals_lists_first_unit():
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (["a"], "1 names for 2"),
-        (["a", "a"], "duplicates"),
-        ("ab", "give a list"),
-        (["a", None], "not a name"),
-        ([True, 1.5], "not a name"),
+        (["a"], ("names-columns", 1, 2)),
+        (["a", "a"], ("holds-duplicates-first",)),
+        ("ab", ("list-names-list",)),
+        (["a", None], ("holds-not-name",)),
+        ([True, 1.5], ("holds-not-name",)),
     ],
 )
 def test_names_refuses(given, words):
-    with pytest.raises(DataError, match=words):
+    with raises(DataError, *words):
         checks.names(given, 2, "row_names", "row")
 
 
 @pytest.mark.parametrize(
     ("given", "words"),
     [
-        (["a", "a"], "duplicates. First: 'a'"),
-        (["a", None], "missing at 1 of 2"),
-        ([1.0, np.nan], "missing"),
-        (["a"], "1 entries for 2"),
-        ("ab", "give a sequence"),
-        ([["a"], ["b"]], "can't be an id"),
-        (5, "give a sequence"),
+        (["a", "a"], ("holds-duplicates-first", "a")),
+        (["a", None], ("missing-places-first", "1 of 2")),
+        ([1.0, np.nan], ("missing-places-first", "1 of 2")),
+        (["a"], ("entries-units", 1, 2)),
+        ("ab", ("sequence-ids",)),
+        ([["a"], ["b"]], ("holds-cant-id",)),
+        (5, ("sequence-ids",)),
     ],
 )
 def test_identifiers_refuses(given, words):
-    with pytest.raises(DataError, match=words):
+    with raises(DataError, *words):
         checks.identifiers(given, 2, "units")
 
 
@@ -131,12 +132,12 @@ def test_identifiers_keep_kind():
 
 
 def test_known_suggests_the_nearest():
-    with pytest.raises(UnknownName, match="did you mean 'voters'"):
+    with raises(UnknownName, "no-did-you", "voters"):
         checks.known("voter", ["voters", "age"], "column")
 
 
 def test_choice_suggests_the_nearest():
-    with pytest.raises(DataError, match="did you mean 'rescale'"):
+    with raises(DataError, "did-you-mean", "rescale"):
         checks.choice("rescal", "mismatch", ("raise", "rescale"))
     assert checks.choice(None, "x", (None, 1)) is None
     with pytest.raises(DataError):
@@ -145,13 +146,13 @@ def test_choice_suggests_the_nearest():
 
 @pytest.mark.parametrize("value", [0, 1.5, True, "3", None, float("nan")])
 def test_at_least_refuses(value):
-    with pytest.raises(DataError, match="at least 1"):
+    with raises(DataError, "must-least", 1):
         checks.at_least(value, "order", 1)
 
 
 @pytest.mark.parametrize("value", [0, 1, 95, True, "0.9", None])
 def test_fraction_refuses(value):
-    with pytest.raises(DataError, match="between 0 and 1"):
+    with raises(DataError, "must-lie-between"):
         checks.fraction(value, "level")
 
 
@@ -162,12 +163,12 @@ def test_generator_takes_seeds_and_generators():
     assert isinstance(checks.generator(None), np.random.Generator)
     assert checks.generator(np.random.RandomState(1)).random() == checks.generator(np.random.RandomState(1)).random()
     for bad in (-1, 1.5, "seed", True):
-        with pytest.raises(DataError, match="random_state"):
+        with raises(DataError, "random-state-whole"):
             checks.generator(bad)
 
 
 def test_same_length_tells_all_lengths():
-    with pytest.raises(DataError, match="rows has 2, cols has 3"):
+    with raises(DataError, "lengths-differ-entry", 2, 3):
         checks.same_length(rows=[1, 2], cols=[1, 2, 3], none=None)
 
 
@@ -203,12 +204,12 @@ def test_unit_index_out_of_range(index):
      {0}, slice(0, 2, 0)],
 )  # fmt: skip
 def test_unit_index_that_chooses_no_units(index):
-    with pytest.raises(DataError, match="Units can't be chosen by"):
+    with raises(DataError, "units-cant-chosen|units-cant-chosen-position"):
         checks.unit_index(index, 3)
 
 
 def test_names_are_distinct_as_text():
-    with pytest.raises(DataError, match="1 duplicates"):
+    with raises(DataError, "holds-duplicates-first", 1):
         checks.names(["1", 1], 2, "features", "x")
 
 
@@ -216,9 +217,9 @@ def test_dates_as_ids_and_decimals_as_numbers():
     days = [datetime.date(2020, 1, 1), datetime.date(2021, 1, 1)]
     assert checks.identifiers(days, 2, "units").dtype == "datetime64[D]"
     assert checks.finite([decimal.Decimal("1.5")], "x").tolist() == [1.5]
-    with pytest.raises(DataError, match=r"above 2\*\*53"):
+    with raises(DataError, "holds-whole-numbers"):
         checks.finite([decimal.Decimal(2**53 + 1)], "x")
-    with pytest.raises(DataError, match="NaN or infinite"):
+    with raises(DataError, "drop-fill-such"):
         checks.finite([decimal.Decimal("NaN")], "x")
 
 
@@ -227,7 +228,7 @@ def test_pipes_and_devices_are_refused_and_files_folders_and_nothing_pass(tmp_pa
     os.mkfifo(pipe)
     file.touch()
     for refused in (pipe, "/dev/zero"):
-        with pytest.raises(DataError, match="is a pipe or a device"):
+        with raises(DataError, "pipe-device-copy"):
             checks.ordinary_file(refused)
     for passed in (file, tmp_path, tmp_path / "none"):
         checks.ordinary_file(passed)

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 
 import sumwise
 from sumwise import Bags, Contests, Domain, Margins, Table, Tables, synthetic
-from sumwise.display import estimates_text, facts_html, facts_text, finding_html, shortened
+from sumwise.display import facts_html, facts_text, finding_html, shortened
 from sumwise.errors import DataError
 
 
@@ -168,17 +168,3 @@ def test_shares_are_percentages_and_other_numbers_are_not():
     for words in ("<td>age, sex</td>", "<td>25.0%</td>", "<td></td>", "<td>12.5</td>"):
         assert words in page
     assert "<td>0.25</td>" in finding_html("Found.", frame.drop(columns="share").assign(low=0.25))
-
-
-def test_bars_of_estimates_show_value_and_interval_on_one_scale():
-    lines = estimates_text(["a", "longer"], [0.0, 1.0], [0.0, 0.5], [0.5, 1.0]).splitlines()
-    first, second = (line[-39:] for line in lines)
-    assert (first[0], second[-1]) == ("●", "●")
-    assert first[1:20] == second[19:38] == "━" * 19
-    assert len({len(line) for line in lines}) == 1
-
-
-def test_bars_without_an_interval_or_a_value_are_empty():
-    nan = float("nan")
-    (line,) = estimates_text(["a"], [nan], [nan], [nan], ends=(0.0, 10.0)).splitlines()
-    assert line[-39:] == "·" * 39

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import DataError, Draws, load, save
 from sumwise.draws import mixture
 from sumwise.errors import UnknownName
@@ -100,19 +101,19 @@ def test_draws_that_contradict_themselves_are_refused(values, options, words):
 
 
 def test_a_covariance_that_is_none_is_refused():
-    with pytest.raises(DataError, match="eigenvalue"):
+    with raises(DataError, "covariance-negative-eigenvalue-largest"):
         Draws.gaussian([0.0, 0.0], [[1.0, 2.0], [2.0, 1.0]])
 
 
 def test_unknown_names_and_statements_are_refused():
     draws = Draws([[1.0, 2.0]], labels=[["white", "black"]], axes=["group"])
-    with pytest.raises(UnknownName, match="group"):
+    with raises(UnknownName, "no-did-you", "group"):
         draws["whte"]
-    with pytest.raises(DataError, match="2 axes"):
+    with raises(DataError, "names-axes", 2):
         draws["white", "x"]
-    with pytest.raises(DataError, match="float64"):
+    with raises(DataError, "statement-gave-shape", "float64"):
         draws.probability(lambda d: d.sum(axis=1))
-    with pytest.raises(DataError, match="axis 1"):
+    with raises(DataError, "no-axis-draw", 1):
         draws.rank(1)
 
 
@@ -121,9 +122,9 @@ def test_a_mixture_has_the_spread_between_its_parts():
     mixed = mixture(parts, [0.5, 0.5])
     assert mixed.mean[0] == pytest.approx(0.5, abs=0.01)
     assert mixed.deviation[0] ** 2 == pytest.approx(0.25 + 0.01, rel=0.05)
-    with pytest.raises(DataError, match="same quantities"):
+    with raises(DataError, "distributions-not-same"):
         mixture([parts[0], Draws([[1.0, 2.0]])], [0.5, 0.5])
-    with pytest.raises(DataError, match="weight"):
+    with raises(DataError, "weights-distributions-weight"):
         mixture(parts, [0.5])
 
 

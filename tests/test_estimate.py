@@ -4,6 +4,7 @@ import pickle
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import Estimate
 from sumwise.errors import DataError
 
@@ -32,9 +33,9 @@ def test_frame_has_a_row_per_number(estimate):
 def test_interval_and_coverage(estimate):
     assert estimate.interval[0][0, 0] == 0.6
     assert estimate.covers([[0.7, 0.3], [0.2, 0.95]]).tolist() == [[True, True], [True, False]]
-    with pytest.raises(DataError, match="shape"):
+    with raises(DataError, "truth-shape-estimate"):
         estimate.covers([0.7])
-    with pytest.raises(DataError, match="no interval"):
+    with raises(DataError, "estimate-no-interval"):
         _ = Estimate([1.0]).interval
 
 
@@ -46,20 +47,20 @@ def test_single_numbers_and_defaults():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"low": [0.1], "high": [0.2]}, "needs its level"),
-        ({"level": 0.9}, "needs its level"),
-        ({"low": [0.1], "level": 0.9}, "go together"),
-        ({"low": [0.3], "high": [0.2], "level": 0.9}, "low is above high in 1 of 1"),
-        ({"low": [0.1, 0.2], "high": [0.2, 0.3], "level": 0.9}, "shape"),
-        ({"low": [0.1], "high": [0.2], "level": 95}, "between 0 and 1"),
-        ({"labels": [["a", "b"]]}, "2 names for 1"),
-        ({"labels": [["a"], ["b"]]}, "labels for 2 axes"),
-        ({"axes": ["a", "b"]}, "2 names for 1"),
-        ({"lower_bound": [1.0], "upper_bound": [0.0]}, "above"),
+        ({"low": [0.1], "high": [0.2]}, ("interval-needs-level",)),
+        ({"level": 0.9}, ("interval-needs-level",)),
+        ({"low": [0.1], "level": 0.9}, ("go-together-them",)),
+        ({"low": [0.3], "high": [0.2], "level": 0.9}, ("above-places", "low", "high", 1)),
+        ({"low": [0.1, 0.2], "high": [0.2, 0.3], "level": 0.9}, ("shape-values",)),
+        ({"low": [0.1], "high": [0.2], "level": 95}, ("must-lie-between",)),
+        ({"labels": [["a", "b"]]}, ("names-columns", 2, 1)),
+        ({"labels": [["a"], ["b"]]}, ("labels-axes-values", 2)),
+        ({"axes": ["a", "b"]}, ("names-columns", 2, 1)),
+        ({"lower_bound": [1.0], "upper_bound": [0.0]}, ("above-places",)),
     ],
 )
 def test_bad_input_is_refused(options, words):
-    with pytest.raises(DataError, match=words):
+    with raises(DataError, *words):
         Estimate([0.5], **options)
 
 
@@ -89,5 +90,5 @@ def test_a_single_number_has_a_frame():
 
 @pytest.mark.parametrize("options", [{"axes": ["estimate"]}, {"axes": ["low"]}, {"name": "high"}])
 def test_columns_of_the_frame_are_distinct(options):
-    with pytest.raises(DataError, match="The columns of an estimate holds 1 duplicates"):
+    with raises(DataError, "holds-duplicates-first", "estimate", 1):
         Estimate([1.0, 2.0], **options)

@@ -1,5 +1,6 @@
 import pytest
 
+from messages import raises, warns
 from sumwise.errors import DataError, NotConverged
 from sumwise.fit import Fit, warn_not_converged
 
@@ -12,7 +13,7 @@ def test_history_becomes_a_frame():
 
 
 def test_history_of_unequal_lengths_is_refused():
-    with pytest.raises(DataError, match="different lengths"):
+    with raises(DataError, "history-entries-different"):
         Fit(history={"a": [1], "b": [1, 2]})
 
 
@@ -22,9 +23,9 @@ def test_a_fit_is_frozen():
 
 
 def test_early_stop_says_by_how_much():
-    with pytest.warns(NotConverged, match=r"Stopped after 10 steps with change 3.0e-02; tol is 1.0e-06. Hint: raise"):
+    with warns(NotConverged, "stopped-after-steps", 10, "change", "3.0e-02", "1.0e-06", "raise"):
         warn_not_converged(10, 0.03, 1e-6)
-    with pytest.warns(NotConverged, match="Hint: add data."):
+    with warns(NotConverged, "stopped-after-steps", "add"):
         warn_not_converged(1, 1.0, 0.1, hint="add data.")
 
 

@@ -16,6 +16,7 @@ pytest.importorskip("sphinx", reason="the documentation is built where the extra
 
 import gallery  # noqa: E402
 
+from messages import raises  # noqa: E402
 from sumwise.cli.gallery import FAMILIES, draw, read_script, read_scripts  # noqa: E402
 from sumwise.errors import DataError  # noqa: E402
 
@@ -56,18 +57,18 @@ def test_draw_names_the_script_that_fails(tmp_path):
 
 def test_draw_refuses_a_script_without_a_figure(tmp_path):
     path = write(tmp_path, "ecological_empty.py", '"""A title"""\n\nx = 1\n')
-    with pytest.raises(DataError, match="draws 0 figures"):
+    with raises(DataError, "draws-figures-draw", 0):
         draw(read_script(path))
 
 
 def test_read_script_wants_a_title(tmp_path):
-    with pytest.raises(DataError, match="no docstring"):
+    with raises(DataError, "no-docstring-first"):
         read_script(write(tmp_path, "ecological_bare.py", "x = 1\n"))
 
 
 def test_read_scripts_refuses_an_unknown_family(tmp_path):
     write(tmp_path, "other_thing.py", '"""A title"""\n')
-    with pytest.raises(DataError, match=r"other_thing\.py"):
+    with raises(DataError, "belongs-no-family", "py"):
         read_scripts(tmp_path)
 
 

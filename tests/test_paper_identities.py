@@ -313,11 +313,12 @@ def test_fourier_features_of_two_points_have_the_gaussian_kernel_as_product(rng)
 def test_scores_of_shares_are_those_of_section_3_5_3_2():
     """Majorities on the same side of a half, pairs in the same order, and the root of the weighted mean square."""
     ours, polls, weights = np.array([0.4, 0.6, 0.55]), np.array([0.45, 0.52, 0.7]), np.array([1.0, 2.0, 5.0])
-    assert metrics.majority_hits(ours, polls) == 3
-    assert metrics.majority_hits(1 - ours, polls) == 0
-    assert metrics.pair_order(ours, polls) == pytest.approx(2 / 3)  # .6 > .55 where .52 < .7
+    scores = metrics.share_scores(ours, polls, weights)
+    assert scores["majority"] == 3
+    assert metrics.share_scores(1 - ours, polls)["majority"] == 0
+    assert scores["order"] == pytest.approx(2 / 3)  # .6 > .55, and .52 < .7
     expected = np.sqrt((1 * 0.05**2 + 2 * 0.08**2 + 5 * 0.15**2) / 8)
-    assert metrics.weighted_rmse(ours, polls, weights) == pytest.approx(expected)
+    assert scores["rmse"] == pytest.approx(expected)
 
 
 # 001: fixed points of (2.8). The most likely counts are the marginals of a model with tilted potentials.

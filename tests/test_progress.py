@@ -8,6 +8,7 @@ import sys
 
 import pytest
 
+from messages import raises
 from sumwise import progress as module
 from sumwise.errors import DataError
 from sumwise.progress import Progress, track
@@ -168,9 +169,9 @@ except KeyboardInterrupt:
 
 
 def test_what_can_not_be_shown_is_refused():
-    with pytest.raises(DataError, match="verbose is 'x'"):
+    with raises(DataError, "verbose-nothing-bar", "x"):
         list(track([1], "Adding", verbose="x"))
-    with pytest.raises(DataError, match="Adding: can't iterate over a NoneType"):
+    with raises(DataError, "cant-iterate-over", "Adding", "NoneType"):
         list(track(None, "Adding"))
 
 

@@ -31,8 +31,8 @@ def test_every_command_has_a_section(page):
 def test_options_arguments_and_defaults_are_listed(page):
     assert "| `PROBLEM` | The problem file; sumwise init DATA writes one. | required |" in page
     assert "| `--out` | The folder to write. | `result` |" in page
-    assert "0 takes any that is free. From 0 to 65535. | `8765` |" in page
-    assert "| `--resume` | Go on with a run that was interrupted. | off |" in page
+    assert "0 takes any free port. From 0 to 65535. | `8765` |" in page
+    assert "| `--resume` | Continue an interrupted run. | off |" in page
     assert "[bold]" not in page
 
 

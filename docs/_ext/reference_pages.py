@@ -20,6 +20,11 @@ TEMPLATE = """# `{name}`
    :inherited-members:{others}
 ```
 """
+RECORD = """
+
+.. autoclass:: {}
+   :members:
+   :inherited-members:"""
 
 
 def modules():
@@ -36,9 +41,21 @@ def page(name, documented):
     if name != "sumwise":
         homes = {public: getattr(getattr(module, public), "__module__", name) for public in module.__all__}
         others = [public for public, home in homes.items() if home != name and home in documented]
-        return TEMPLATE.format(name=name, others=f"\n   :exclude-members: {', '.join(others)}" if others else "")
+        excluded = f"\n   :exclude-members: {', '.join(others)}" if others else ""
+        return TEMPLATE.format(name=name, others=excluded + "".join(map(RECORD.format, records(module))))
     links = [f"{{py:obj}}`{public} <{getattr(module, public).__module__}.{public}>`" for public in module.__all__]
     return "# `sumwise`\n\nThe names that `import sumwise` gives:\n\n" + "".join(f"- {link}\n" for link in links)
+
+
+def records(module):
+    """Full names of the records that a module's functions return and that it doesn't export itself."""
+    exported = [getattr(module, name) for name in module.__all__]
+    returned = set()
+    for function in filter(inspect.isfunction, exported):
+        words = re.findall(r"\w+", str(function.__annotations__.get("return", "")))
+        returned |= {kind for word in words if isinstance(kind := function.__globals__.get(word), type)}
+    own = [kind for kind in returned if kind not in exported and kind.__module__.startswith(f"{module.__name__}.")]
+    return sorted(f"{kind.__module__}.{kind.__name__}" for kind in own)
 
 
 def command_line_page():

@@ -9,6 +9,7 @@ import numpy as np
 from sumwise import synthetic
 from sumwise.collective import TreeModel, map_counts
 
+plt.style.use("sumwise.plots.sumwise")
 morning = synthetic.mobility((3, 4), 4, 20_000, scale=60.0, random_state=0)
 fit = map_counts(TreeModel(morning.domain, morning.edges, morning.log_potentials), morning.edge_tables)
 true = np.asarray(morning.edge_counts["t0", "t1"]).ravel()

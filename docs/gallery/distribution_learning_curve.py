@@ -9,6 +9,7 @@ import numpy as np
 from sumwise import synthetic
 from sumwise.distribution import BagRidge, MomentEmbedding
 
+plt.style.use("sumwise.plots.sumwise")
 data = synthetic.gamma(300, 40, noise=0.0, random_state=0)
 new, truth = data.bags[200:], data.response[200:]
 sizes, wrong = [20, 40, 80, 120, 200], []

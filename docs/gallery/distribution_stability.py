@@ -8,9 +8,10 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
+plt.style.use("sumwise.plots.sumwise")
 results = Path(__file__).parents[2] / "benchmarks" / "results" / "stability.json"
 cells = json.loads(results.read_text("utf-8"))["distribution"]["cells"]
-fig, axes = plt.subplots(1, 4, figsize=(12, 3.2), sharey=True, layout="constrained")
+fig, axes = plt.subplots(1, 4, figsize=(9.5, 3.2), sharey=True)
 for ax, axis in zip(axes, dict.fromkeys(cell["axis"] for cell in cells)):
     own = [cell for cell in cells if cell["axis"] == axis]
     for name in ("mean pool", "sum pool", "mean pool, folds of bags", "mean pool, folds of regions"):

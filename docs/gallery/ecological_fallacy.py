@@ -8,6 +8,7 @@ import numpy as np
 
 from sumwise import synthetic
 
+plt.style.use("sumwise.plots.sumwise")
 rates = [[0.30, 0.70], [0.45, 0.55]]  # of groups A and B, where the confounder is zero
 shape = {"segregation": 0.3, "heterogeneity": 0.0, "bias": 0.9, "confounding": 0.95}
 data = synthetic.precincts(40, base_shares=rates, **shape, random_state=0)

@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 from sumwise import synthetic
 from sumwise.ecological import Bounds
 
+plt.style.use("sumwise.plots.sumwise")
 fig, ax = plt.subplots(figsize=(5.5, 4))
 levels = [0.05, 0.1, 0.2, 0.4, 0.6, 0.8]
 for row, name in enumerate("AB"):

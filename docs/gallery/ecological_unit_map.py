@@ -9,6 +9,7 @@ from sumwise import synthetic
 from sumwise.ecological import EcologicalEM
 from sumwise.plots import map_numbers, plot_unit_map, unit_shapes
 
+plt.style.use("sumwise.plots.sumwise")
 margins = synthetic.precincts(64, 2, 2, random_state=0).margins
 features = []
 for k, unit in enumerate(margins.units):  # precincts on a grid; json.load gives the same from a file
@@ -17,7 +18,7 @@ for k, unit in enumerate(margins.units):  # precincts on a grid; json.load gives
     features.append({"properties": {"name": unit}, "geometry": {"type": "Polygon", "coordinates": [square]}})
 shapes = unit_shapes({"type": "FeatureCollection", "features": features}, margins.units, "name")
 est = EcologicalEM().fit(margins)
-figure, axes = plt.subplots(1, 3, figsize=(11, 3.4))
+figure, axes = plt.subplots(1, 3, figsize=(9, 3.4))
 for what, ax in zip(("share", "uncertainty", "residual"), axes):
     numbers = map_numbers(est, margins, shapes, margins.row_names[0], margins.col_names[0], what)
     plot_unit_map(numbers, ax=ax).set_title(what)

@@ -6,6 +6,7 @@ Standard deviation of a released count under the geometric mechanism, for sensit
 import matplotlib.pyplot as plt
 import numpy as np
 
+plt.style.use("sumwise.plots.sumwise")
 epsilon = np.geomspace(0.05, 5, 40)
 fig, ax = plt.subplots(figsize=(5.5, 4))
 for sensitivity in (1, 4):

@@ -9,6 +9,7 @@ import numpy as np
 from sumwise import Bags
 from sumwise.proportions import CardinalityClassifier
 
+plt.style.use("sumwise.plots.sumwise")
 rng = np.random.default_rng(0)
 x = rng.normal(size=(2400, 3)) + np.repeat(rng.normal(size=(60, 3)), 40, axis=0)
 y = rng.random(2400) < 1 / (1 + np.exp(-x @ [1.5, -1.0, 0.5]))

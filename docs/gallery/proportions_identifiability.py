@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 from sumwise import synthetic
 from sumwise.proportions import identifiability
 
+plt.style.use("sumwise.plots.sumwise")
 bags = synthetic.election(60, 40, mean_weight=1, weight_spread=0, random_state=0).bags
 found = identifiability(bags, warn=False).to_frame()
 fig, ax = plt.subplots(figsize=(5.5, 4))

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
+plt.style.use("sumwise.plots.sumwise")
 results = Path(__file__).parents[2] / "benchmarks" / "results" / "stability.json"
 cells = json.loads(results.read_text("utf-8"))["proportions"]["cells"]
-fig, axes = plt.subplots(2, 4, figsize=(12, 5.5), sharey="row", sharex="col", layout="constrained")
+fig, axes = plt.subplots(2, 4, figsize=(9.5, 5), sharey="row", sharex="col")
 for column, axis in zip(axes.T, dict.fromkeys(cell["axis"] for cell in cells)):
     for name, label in (("default", "default"), ("remedy", "own intercepts, groups")):
         own = [cell for cell in cells if cell["axis"] == axis and f"error, {name}" in cell]
@@ -22,4 +23,4 @@ for column, axis in zip(axes.T, dict.fromkeys(cell["axis"] for cell in cells)):
     column[1].set(xlabel="deviation of the effect", ylim=(0, 1))
 axes[0, 0].set_ylabel("mean error of a coefficient")
 axes[1, 0].set_ylabel("coverage of 90% intervals")
-axes[0, 0].legend(fontsize=8)
+axes[0, 0].legend(fontsize=7)

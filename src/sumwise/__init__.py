@@ -53,7 +53,6 @@ _SUBMODULES = frozenset(
         "ecological",
         "encoding",
         "flows",
-        "inference",
         "maxent",
         "metrics",
         "noise",

@@ -20,7 +20,7 @@ __all__ = ["Bags"]
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Bags:
-    """Samples in bags: bag `i` holds the rows ``values[offsets[i]:offsets[i + 1]]``.
+    """Samples in bags: bag `i` has the rows ``values[offsets[i]:offsets[i + 1]]``.
 
     Build it with `from_arrays` or `from_frame`; the constructor takes the stored form and does not copy `values`.
 
@@ -497,7 +497,7 @@ def _checked_levels(value: dict[Any, Any] | None, features: tuple[Any, ...], val
         bad = (codes < 0) | (codes >= len(out[name])) | (np.floor(codes) < codes)  # NaN is a missing value
         if bad.any():
             raise DataError(
-                f"Feature {name!r} holds {codes[np.argmax(bad)]:.6g} at row {int(np.argmax(bad))}, no code of its "
+                f"Feature {name!r} contains {codes[np.argmax(bad)]:.6g} at row {int(np.argmax(bad))}, no code of its "
                 f"{len(out[name])} levels."
             )
     return out
@@ -514,7 +514,7 @@ def _order_of_index(index: Any, ids: np.ndarray, name: str) -> np.ndarray | None
     ambiguous = integers and index.name is None and labels == list(range(len(labels)))
     absent = [x for x in wanted if x not in set(labels)]
     if absent or len(set(labels)) < len(labels) or ambiguous:
-        why = "counts from 0 where ids do too, in another order" if ambiguous else "holds other labels"
+        why = "counts from 0 where ids do too, in another order" if ambiguous else "contains other labels"
         if absent:
             why = f"lacks {len(absent)} of {len(wanted)} ids, first {absent[0]!r}"
         raise DataError(

@@ -275,7 +275,7 @@ def names(value: Iterable | None, n: int, what: str, default: str) -> tuple:
         raise DataError(f"{what} has {len(out)} names for {n} columns.")
     for x in out:
         if not isinstance(x, (str, int)) or isinstance(x, bool):
-            raise DataError(f"{what} holds {x!r}, which is not a name.", hint="names are text or whole numbers.")
+            raise DataError(f"{what} contains {x!r}, which is not a name.", hint="names are text or whole numbers.")
     unique([str(x) for x in out], what)  # 1 and "1" are one name in every file and message
     return out
 
@@ -302,16 +302,16 @@ def unique(items: Sequence, what: str) -> tuple:
     >>> from sumwise import checks
     >>> checks.unique(["a", "b", "a"], "units")
     Traceback (most recent call last):
-    sumwise.errors.DataError: units holds 1 duplicates. First: 'a'. Hint: make them distinct.
+    sumwise.errors.DataError: units contains 1 duplicates. First: 'a'. Hint: make them distinct.
     """
     for x in items:
         if not isinstance(x, Hashable) or type(x).__name__ == "NAType":
-            raise DataError(f"{what} holds a {type(x).__name__}, which is not a name.")
+            raise DataError(f"{what} contains a {type(x).__name__}, which is not a name.")
     earlier: set = set()
     twice = [x for x in items if x in earlier or earlier.add(x)]
     if twice:
         shown = ", ".join(repr(x) for x in dict.fromkeys(twice[:3]))
-        raise DataError(f"{what} holds {len(set(twice))} duplicates. First: {shown}.", hint="make them distinct.")
+        raise DataError(f"{what} contains {len(set(twice))} duplicates. First: {shown}.", hint="make them distinct.")
     return tuple(items)
 
 
@@ -514,7 +514,7 @@ def _as_floats(x: Any, name: str, labels: Any, allow_bool: bool, keep_float32: b
     if kind == "O":
         return _from_objects(array, name, labels, allow_bool)
     if kind not in ("iufb" if allow_bool else "iuf"):
-        raise DataError(f"{name} has dtype {array.dtype}; it must hold numbers.", hint="convert the column first.")
+        raise DataError(f"{name} has dtype {array.dtype}; it must contain numbers.", hint="convert the column first.")
     if kind in "iu" and array.size and max(int(array.max()), -int(array.min())) > LARGEST_EXACT:
         _too_large(array, name, labels)
     wanted = np.float32 if keep_float32 and array.dtype == np.float32 else np.float64
@@ -532,7 +532,7 @@ def _from_objects(array: np.ndarray, name: str, labels: Any, allow_bool: bool) -
             mask[position] = True
             place = _place(np.unravel_index(position, array.shape), labels)
             what = "missing" if x is None or type(x).__name__ in ("NAType", "NaTType") else f"{x!r}, no number"
-            raise DataError(f"{name} holds {what}, first at {place}.", hint="convert, drop or fill such entries.")
+            raise DataError(f"{name} contains {what}, first at {place}.", hint="convert, drop or fill such entries.")
         if _beyond_exact(x):
             _too_large(array, name, labels)
     return array.astype(np.float64)
@@ -542,7 +542,7 @@ def _too_large(array: np.ndarray, name: str, labels: Any) -> None:
     flat = np.array([_beyond_exact(x) for x in array.ravel()])
     place = _place(np.unravel_index(int(np.argmax(flat)), array.shape), labels)
     raise DataError(
-        f"{name} holds {int(flat.sum())} whole numbers above 2**53, first at {place}: they can't be kept exactly.",
+        f"{name} contains {int(flat.sum())} whole numbers above 2**53, first at {place}: they can't be kept exactly.",
         hint="count in thousands, or give floats if rounding is meant.",
     )
 
@@ -556,7 +556,7 @@ def _beyond_exact(x: Any) -> bool:
 def _as_ids(listed: list, what: str) -> np.ndarray:
     for x in listed:
         if not isinstance(x, Hashable):
-            raise DataError(f"{what} holds {x!r}, which can't be an id.", hint="ids are text, numbers or dates.")
+            raise DataError(f"{what} contains {x!r}, which can't be an id.", hint="ids are text, numbers or dates.")
     if len({type(x) for x in listed}) == 1 and isinstance(listed[0], (str, int, float)):
         try:
             return np.asarray(listed)

@@ -7,7 +7,6 @@ from html import escape
 from typing import Any
 
 __all__ = [
-    "estimates_text",
     "facts_html",
     "facts_text",
     "finding_html",
@@ -17,7 +16,7 @@ __all__ = [
     "shortened",
 ]
 
-BAR = 39  # characters of the scale of a text bar, so that a line with names of usual length has at most 80
+SIZES = {"low": 0, "lower": 0, "small": 0, "mid": 1, "middle": 1, "medium": 1, "high": 2, "higher": 2, "large": 2}
 SHARES = ("share", "low", "high", "lower_bound", "upper_bound")  # columns of estimates
 
 
@@ -47,7 +46,11 @@ def in_natural_order(levels: list[Any]) -> list[Any]:
     ['up to -0.5', '-0.5 to 0.6', 'above 0.6']
     >>> in_natural_order(["no", "yes"])
     ['no', 'yes']
+    >>> in_natural_order(["high", "low", "mid"])
+    ['low', 'mid', 'high']
     """
+    if all(str(level).lower() in SIZES for level in levels):
+        return sorted(levels, key=lambda level: SIZES[str(level).lower()])
     keys = {}
     for level in levels:
         words = str(level).lower()
@@ -163,43 +166,3 @@ def _text(value: Any) -> str:
     if isinstance(value, (tuple, list)):
         return f"[{shortened(value)}]"
     return str(value)
-
-
-def estimates_text(names: Any, values: Any, low: Any, high: Any, ends: tuple[float, float] = (0.0, 1.0)) -> str:
-    """Return a line per estimate: its name, value and interval, and a bar of the interval between the ends of a scale.
-
-    Parameters
-    ----------
-    names : sequence of str
-    values, low, high : arrays of one length
-        Of shares if `ends` are 0 and 1, which are written in percent; NaN where there is no interval.
-    ends : (low, high), default (0, 1)
-        The scale of the bars.
-
-    Examples
-    --------
-    >>> from sumwise.display import estimates_text
-    >>> print(estimates_text(["Black: Abrams", "white: Kemp"], [0.51, 0.48], [0.44, 0.44], [0.59, 0.51]))
-    Black: Abrams   51%   44% to 59%   ·················━━●━━━················
-    white: Kemp     48%   44% to 51%   ·················━●━···················
-    """
-    import numpy as np
-
-    def shown(value: float) -> str:
-        return f"{100 * value:.0f}%" if ends == (0.0, 1.0) else f"{value:,.3g}"
-
-    def place(value: float) -> int:
-        return round(float(np.clip((value - ends[0]) / (ends[1] - ends[0]), 0, 1)) * (BAR - 1))
-
-    names = [str(name) for name in names]
-    rows = []
-    for name, value, lower, upper in zip(names, *(np.asarray(part, dtype=float) for part in (values, low, high))):
-        bar = ["·"] * BAR
-        known = bool(np.isfinite([lower, upper]).all())
-        if known:
-            bar[place(lower) : place(upper) + 1] = "━" * (place(upper) - place(lower) + 1)
-        if np.isfinite(value):
-            bar[place(value)] = "●"
-        rows.append((name, shown(value), f"{shown(lower)} to {shown(upper)}" if known else "", "".join(bar)))
-    widths = [max((len(row[k]) for row in rows), default=0) for k in range(3)]
-    return "\n".join(f"{a:<{widths[0]}}   {b:>{widths[1]}}   {c:<{widths[2]}}   {bar}" for a, b, c, bar in rows)

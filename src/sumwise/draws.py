@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -188,25 +187,42 @@ class Draws:
             return np.sqrt(np.diag(self.covariance).clip(0)).reshape(self.shape)
         return self.values.std(axis=0)
 
-    def interval(self, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-        """Return (low, high), which have probability `level`.
+    def interval(self, level: float = 0.95, through: Any = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return (low, high), which have probability `level` and contain the estimate.
 
         The tails are equal, except where a distribution is so skewed that its mean lies in one of them: there the
         interval of the same probability begins or ends at the mean.
+
+        Parameters
+        ----------
+        level : float in (0, 1), default 0.95
+        through : array of the shape of a draw, optional
+            A point estimate that takes the place of the mean, such as a prediction that a penalty shrinks.
+
+        Examples
+        --------
+        >>> from sumwise.draws import Draws
+        >>> low, high = Draws.gaussian([0.0], [[1.0]]).interval(0.5, through=[1.0])
+        >>> low.round(2), high.round(2)
+        (array([-0.44]), array([1.]))
         """
         level = checks.fraction(level, "level")
+        point = self.mean if through is None else np.broadcast_to(np.asarray(through, float), self.shape)
         if self.covariance is not None:
-            half = NormalDist().inv_cdf((1 + level) / 2) * self.deviation
-            return self.mean - half, self.mean + half
-        tail = (1 - level) / 2
-        low, high = (np.array(end) for end in np.quantile(self.values, [tail, 1 - tail], axis=0))
-        mean = np.array(self.mean)
-        for k in map(tuple, np.argwhere((mean < low) | (mean > high))):  # a single quantity has the index ()
-            below = float((self.values[(slice(None), *k)] < mean[k]).mean())
-            start = min(max(tail, below - level), below)
-            low[k], high[k] = np.quantile(self.values[(slice(None), *k)], [start, min(start + level, 1.0)])
-            low[k], high[k] = min(low[k], mean[k]), max(high[k], mean[k])  # quantiles lie between draws
-        return low, high
+            from scipy.special import ndtr, ndtri
+
+            mean, deviation = self.mean, np.maximum(self.deviation, np.finfo(float).tiny)
+            start = lower_tail(ndtr((point - mean) / deviation), level)
+            low, high = (mean + ndtri(share) * deviation for share in (start, start + level))
+            low, high = np.where(np.isinf(low), point, low), np.where(np.isinf(high), point, high)
+        else:
+            below = (self.values < point).mean(axis=0)
+            low, high = (np.array(end) for end in np.quantile(self.values, [(1 - level) / 2, (1 + level) / 2], axis=0))
+            outside = (point < low) | (point > high)
+            ordered = np.sort(self.values[:, outside], axis=0)
+            start = lower_tail(below[outside], level)
+            low[outside], high[outside] = (_ordered_quantile(ordered, end) for end in (start, start + level))
+        return np.minimum(low, point), np.maximum(high, point)  # quantiles lie between draws
 
     def estimate(self, level: float = 0.95) -> Estimate:
         """Return the mean and the interval of each quantity as an `Estimate`."""
@@ -327,6 +343,28 @@ class Draws:
 
     def _repr_html_(self) -> str:
         return self.estimate()._repr_html_()
+
+
+def lower_tail(below: Any, level: float) -> np.ndarray:
+    """Probability below an interval of probability `level` that contains a point with the probability `below` below.
+
+    Examples
+    --------
+    >>> from sumwise.draws import lower_tail
+    >>> lower_tail([0.5, 0.01, 0.99], 0.9).round(2)
+    array([0.05, 0.01, 0.09])
+    """
+    below = np.asarray(below, float)
+    return np.clip(np.clip((1 - level) / 2, below - level, None), 0.0, np.minimum(below, 1 - level))
+
+
+def _ordered_quantile(ordered: np.ndarray, share: np.ndarray) -> np.ndarray:
+    """Quantiles of columns (n_draws, m) of ordered draws, each at a share of its own, (m,)."""
+    place = share.clip(0, 1) * (len(ordered) - 1)
+    left = np.minimum(place.astype(np.intp), max(len(ordered) - 2, 0))
+    right = np.minimum(left + 1, len(ordered) - 1)
+    columns = np.arange(ordered.shape[1])
+    return ordered[left, columns] + (place - left) * (ordered[right, columns] - ordered[left, columns])
 
 
 def mixture(parts: Sequence[Draws], weights: Any) -> Draws:

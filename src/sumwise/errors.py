@@ -1,4 +1,4 @@
-"""What can go wrong, and how it is said: what, where, how much, and what to do; warnings of many fits in one line."""
+"""Errors and warnings: what is wrong, where, how much, and what to do."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-__all__ = ["DataError", "MissingExtra", "ModelWarning", "NotConverged", "SumwiseError", "UnknownName", "readable"]
+__all__ = ["DataError", "MissingExtra", "ModelWarning", "NotConverged", "SumwiseError", "UnknownName"]
 
 LONG_WORD = re.compile(r"""\S{241,}|(?<!\w)'[^']{241,}'(?!\w)|(?<!\w)"[^"]{241,}"(?!\w)""")  # a word, or a quoted name
 
@@ -16,7 +16,7 @@ CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202
 
 
 def readable(text: str, most: int = 2_000) -> str:
-    """Cut words, quoted names and text that nobody reads to the end, as a column name of 5,000 characters.
+    """Shorten very long words, quoted names and texts, such as a column name of 5,000 characters.
 
     Every error and warning of sumwise passes through here; paths of a usual length stay whole.
 
@@ -41,7 +41,7 @@ def readable(text: str, most: int = 2_000) -> str:
 
 
 def visible(text: str, but: str = "") -> str:
-    """Text whose control characters, `but` some, are written out: it moves no cursor and turns no letters around it.
+    """Return text with control characters, `but` some, written out: it can't move the cursor or reverse text.
 
     Examples
     --------
@@ -149,7 +149,7 @@ class NotConverged(UserWarning):
 
 
 class ModelWarning(UserWarning):
-    """The fit is what was asked for, yet the data or the result need care; the message says why and how much.
+    """The fit succeeded, but the data or the result need care; the message says why and how much.
 
     Examples
     --------

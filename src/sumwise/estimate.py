@@ -21,7 +21,7 @@ ARRAYS = ("values", "low", "high", "lower_bound", "upper_bound")
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Estimate:
-    """Numbers with names, how sure they are, and between which bounds they must lie whatever the model.
+    """Named numbers with intervals, and the bounds that hold for any model.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ from sumwise.display import finding_html
 from sumwise.errors import SumwiseError
 from sumwise.learned import check_learned
 
-__all__ = ["Estimator", "family_of"]
+__all__ = ["Estimator"]
 
 MOST_SHOWN = 12  # rows of what was found, in a notebook
 

@@ -30,7 +30,6 @@ __all__ = [
 MISSING = "missing"  # the level, or the indicator, of what is not there
 OTHER = "(other)"  # the level that rare ones share
 FEW_UNSEEN = 0.01  # share of rows with a level that training didn't have, from which a warning is issued
-LEAST = 2  # rows from which an error is raised if none has a known level
 BLOCK = 65_536  # rows held at once
 
 
@@ -236,7 +235,7 @@ class Features:
                 parts.append((codes[:, None] == np.arange(len(self.levels[name]))).astype(np.float64))
             else:
                 if name in bags.levels:
-                    raise DataError(f"Feature {name!r} holds text; it held numbers in training.")
+                    raise DataError(f"Feature {name!r} contains text; it held numbers in training.")
                 if gone.any() and not self.missing[j]:
                     self._warn_of_new_gaps(gone, j)
                 parts.append(np.where(gone, self.means[j], values[:, j])[:, None])
@@ -328,7 +327,7 @@ def report_unseen(name: Any, unseen: np.ndarray, present: Sequence, known: Seque
     new = [level_text(x) for x in present if level_text(x) not in texts][:3]
     shown = f" First: {', '.join(map(repr, new))}." if new else ""
     message = f"Feature {name!r} has a level that training didn't have in {share:.1%} of {unseen.size} rows.{shown}"
-    if share == 1.0 and unseen.size >= LEAST:
+    if share == 1.0 and unseen.size > 1:
         listed = ", ".join(repr(x) for x in sorted(texts)[:5])
         raise DataError(message, hint=f"levels in training were {listed}: read the column as it was read there.")
     warnings.warn(f"{message} Such rows have no effect of this feature.", ModelWarning, stacklevel=3)

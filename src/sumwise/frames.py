@@ -17,6 +17,8 @@ from sumwise.errors import DataError, UnknownName
 
 MOST_NUMBERED_CLASSES = 50  # distinct numbers beyond which a label is an amount, or an identifier
 
+NO_LABEL = ("", "na", "n/a", "nan", "null", "none", ".", "?")  # among numbers
+
 
 def is_frame(x: Any) -> bool:
     """Tell whether `x` is a data frame of a kind that sumwise takes.
@@ -156,10 +158,12 @@ def codes_and_levels(column: Any, name: str, levels: Sequence | None = None) -> 
     except TypeError:
         kinds = sorted({kind.__name__ for kind in set(map(type, column))})
         raise DataError(
-            f"Column {name!r} holds values of kinds that have no common order ({', '.join(kinds)}).",
+            f"Column {name!r} contains values of kinds that have no common order ({', '.join(kinds)}).",
             hint="convert it to text.",
         ) from None
-    return codes.astype(np.int64), tuple(checks.plain(x) for x in found.tolist())
+    levels = tuple(checks.plain(x) for x in found.tolist())
+    distinct_texts(levels, name)
+    return codes.astype(np.int64), levels
 
 
 def scalars_only(column: Any, name: str) -> None:
@@ -178,7 +182,7 @@ def scalars_only(column: Any, name: str) -> None:
     odd = {kind.__name__ for kind in set(map(type, column)) if not _scalar_kind(kind, pd)}
     if odd:
         raise DataError(
-            f"Column {name!r} holds values that can't be levels ({', '.join(sorted(odd))}).", hint="convert it to text."
+            f"Column {name!r} has values that can't be levels ({', '.join(sorted(odd))}).", hint="convert it to text."
         )
 
 
@@ -199,7 +203,7 @@ def _codes_in(column: Any, name: str, levels: Sequence) -> np.ndarray:
         i = int(np.argmax(bad))
         checks_hint = ", ".join(repr(x) for x in list(levels)[:6]) + (", ..." if len(levels) > 6 else "")
         raise UnknownName(
-            f"Column {name!r} holds levels outside its domain in {int(bad.sum())} of {len(out)} rows. First: row {i} "
+            f"Column {name!r} has levels outside its domain in {int(bad.sum())} of {len(out)} rows. First: row {i} "
             f"has {checks.plain(column.iloc[i])!r}.",
             hint=f"the levels are {checks_hint}. Merge rare or new levels with an Encoding.",
         )
@@ -325,14 +329,40 @@ def _order(index: Any, wanted: Any, name: str, first: str) -> np.ndarray | None:
     if absent or len(place) < len(mine):
         why = f"lacks {len(absent)} of {len(theirs)} labels, first {absent[0]!r}" if absent else "repeats labels"
         raise DataError(
-            f"The index of {name} {why}, beside that of {first}.",
+            f"The index of {name} {why}, unlike that of {first}.",
             hint="index both alike, or give arrays in one order: .to_numpy().",
         )
     return np.array([place[x] for x in theirs], dtype=np.int64)
 
 
+def distinct_texts(levels: Sequence, name: str) -> None:
+    """Refuse levels that differ by blanks around them alone: most often they are one level.
+
+    Examples
+    --------
+    >>> from sumwise.frames import distinct_texts
+    >>> distinct_texts(["a", "b", "a "], "side")
+    Traceback (most recent call last):
+    sumwise.errors.DataError: Column 'side' has 'a' and 'a ', which differ by blanks alone. Hint: trim the column.
+    """
+    first: dict[str, str] = {}
+    for text in (x for x in levels if isinstance(x, str)):
+        other = first.setdefault(text.strip(), text)
+        if other != text:
+            what = f"Column {name!r} has {other!r} and {text!r}, which differ by blanks alone."
+            raise DataError(what, hint="trim the column.")
+
+
 def check_classes(classes: Sequence, name: str) -> None:
-    """Refuse a label of one value or of fractions, or of so many numbers that it is an amount, or names rows."""
+    """Refuse a label of one value or of fractions, or of so many numbers that it is an amount, or names rows.
+
+    And words for missing values among numbers, which are no class.
+    """
+    blank = [c for c in classes if isinstance(c, str) and c.strip().lower() in NO_LABEL]
+    if blank and len(classes) > len(blank) and all(_reads_as_number(c) for c in classes if c not in blank):
+        others = ", ".join(repr(c) for c in classes if c not in blank)
+        hint = "leave such rows out, or write what their class is."
+        raise DataError(f"The label {name!r} has {blank[0]!r} among numbers ({others[:60]}).", hint=hint)
     if len(classes) == 1:
         raise DataError(f"The label {name!r} has the single value {classes[0]!r}.", hint="a label needs two classes.")
     if len(classes) > MOST_NUMBERED_CLASSES and all(isinstance(c, int | float) for c in classes):
@@ -343,7 +373,14 @@ def check_classes(classes: Sequence, name: str) -> None:
         )
     if parts := [c for c in classes if isinstance(c, float) and not c.is_integer()]:
         hint = "a label is 0 or 1, or one of a few classes."
-        raise DataError(f"The label {name!r} holds fractions, first {parts[0]}.", hint=hint)
+        raise DataError(f"The label {name!r} contains fractions, first {parts[0]}.", hint=hint)
+
+
+def _reads_as_number(text: Any) -> bool:
+    try:
+        return np.isfinite(float(text))
+    except (TypeError, ValueError):
+        return False
 
 
 def column_numbers(column: Any, name: str, levels: dict[str, tuple], as_levels: bool = False) -> np.ndarray:
@@ -362,7 +399,7 @@ def column_numbers(column: Any, name: str, levels: dict[str, tuple], as_levels: 
             values = np.array([np.nan if gone else x for x, gone in zip(values, column.isna())], dtype=object)
         return checks.finite(values, f"column {name!r}", allow_nan=True, keep_float32=True)
     if pd.api.types.is_datetime64_any_dtype(kind) or pd.api.types.is_timedelta64_dtype(kind):
-        raise DataError(f"Column {name!r} holds dates.", hint="turn it into a number first.")
+        raise DataError(f"Column {name!r} contains dates.", hint="turn it into a number first.")
     there = column.notna().to_numpy()
     if not there.any():
         raise DataError(f"Column {name!r} is missing in every row.", hint="leave it out.")

@@ -24,7 +24,8 @@ def check_learned(thing: Any, rules: str) -> None:
     thing : estimator
     rules : str
         What each part is, as ``"names: rule; names: rule"``. A name may lead into a part (``features_.names``); ``?``
-        behind it stands for a part that may be absent or None. A rule is
+        behind it stands for a part that may be None, ``?d`` for one that may be only if `d` is 0, and ``??`` for one
+        that may be absent. A rule is
 
         - ``float n d``: an array of finite numbers with axes of those lengths. A length is a number, ``*`` for any,
           ``+`` for one or more, or a name that is the same length everywhere, with a number added or not (``d+1``).
@@ -33,7 +34,7 @@ def check_learned(thing: Any, rules: str) -> None:
           ``int<m n`` holds positions below length m.
         - ``len d``: a sequence of that length; ``size d``: that length as a number; ``number``: a finite number.
         - ``names d``: a tuple or list of that length of texts, numbers and dates; ``levels``: a dict of such tuples.
-        - ``is Columns``: an object of that class, or of one that derives from it.
+        - ``is Columns``: an object of that class, or of one that derives from it; ``does transform``: with that method.
 
     Examples
     --------
@@ -50,10 +51,11 @@ def check_learned(thing: Any, rules: str) -> None:
         return
     sizes: dict[str, int] = {}
     for name, rule in each.items():
-        plain, value = name.removesuffix("?"), thing
+        (plain, optional, more), value = name.partition("?"), thing
         for step in plain.split("."):
             value = getattr(value, step, None)
-        if value is None and name.endswith("?"):
+        missing_allowed = more == "?" or (bool(optional) and hasattr(thing, plain) and not more)
+        if value is None and (missing_allowed or sizes.get(more) == 0):
             continue
         check_part(plain, value, rule, sizes)
 
@@ -80,12 +82,14 @@ def check_part(name: str, value: Any, rule: str, sizes: dict[str, int]) -> None:
 def _fits(value: Any, kind: str, axes: list[str], sizes: dict[str, int]) -> bool:
     if kind == "is":
         return any(base.__name__ == axes[0] for base in type(value).__mro__)
-    if kind == "number":
-        return isinstance(value, (int, float, np.number)) and bool(np.isfinite(value))
-    if kind == "size":
-        return isinstance(value, (int, np.integer)) and _same(axes[0], int(value), sizes)
-    if kind == "levels":
-        return isinstance(value, dict) and all(map(_are_names, ([*value], *value.values())))
+    singles = {
+        "does": lambda: callable(getattr(value, axes[0], None)),
+        "number": lambda: isinstance(value, (int, float, np.number)) and bool(np.isfinite(value)),
+        "size": lambda: isinstance(value, (int, np.integer)) and _same(axes[0], int(value), sizes),
+        "levels": lambda: isinstance(value, dict) and all(map(_are_names, ([*value], *value.values()))),
+    }
+    if kind in singles:
+        return singles[kind]()
     if kind in ("len", "names"):
         sequence = isinstance(value, (tuple, list)) or (isinstance(value, np.ndarray) and value.ndim == 1)
         return sequence and (kind == "len" or _are_names(value)) and _same(axes[0], len(value), sizes)

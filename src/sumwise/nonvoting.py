@@ -21,7 +21,7 @@ NAME_PARTS = re.compile(
 HEADING = (":", " - ", " \u2013 ", " \u2014 ", "|")  # between a contest and a candidate
 INVALID = re.compile(
     r"^(not[\s_-]*counted|exhausted|blank|null|invalid|spoil(ed|t)?|informal|ungültig\w*|nuls?|nul[oa]s?)\b|"
-    r".*(?<![^\W_])(under|over)[\s_-]*vot(e|es|ed|ing)(?![^\W_])",
+    r".*(?<![^\W_])((under|over)[\s_-]*vot(e|es|ed|ing)|exhausted)(?![^\W_])",
     re.IGNORECASE,
 )
 
@@ -44,6 +44,8 @@ def is_abstention(name: object) -> bool:
 
     >>> is_abstention("Mayor - Blank"), is_abstention("Mayor - Arthur Blank"), is_abstention("mayor_undervotes")
     (True, False, True)
+    >>> is_abstention("Round 2 exhausted")
+    True
     """
     return is_nonvoting(name) or INVALID.match(_of_contest(name)) is not None
 

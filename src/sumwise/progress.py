@@ -1,4 +1,4 @@
-"""How far long work has come: a bar on a terminal, plain lines elsewhere, nothing unless asked."""
+"""Progress of long work: a bar on a terminal, plain lines elsewhere, nothing by default."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ from typing import Any, TextIO, TypeVar
 
 from sumwise.errors import DataError
 
-__all__ = ["SECONDS_BETWEEN_LINES", "Progress", "active", "track"]
+__all__ = ["Progress", "track"]
 
 SECONDS_BETWEEN_LINES = 5.0
 """Plain lines come at most this often, and once more at the end."""
 
 T = TypeVar("T")
 active: list[Progress] = []
-"""What is under way, the outermost first: whoever waits can say how long it will take."""
+"""What is running now, the outermost first; the app reads the remaining time from it."""
 
 
 def track(iterable: Iterable[T], label: str, total: int | None = None, verbose: int = 0) -> Iterator[T]:
-    """Pass the items of an iterable on, and show how many have gone by.
+    """Yield the items of an iterable and show the progress.
 
     Parameters
     ----------
     iterable : iterable
-        What to go through.
+        The items.
     label : str
         What is being done, e.g. ``"EM"``.
     total : int, optional
-        How many items there are; by default the length of the iterable, where it has one.
+        How many items there are; by default the length of the iterable, if it has one.
     verbose : int, default 0
         0 shows nothing; 1 a bar on a terminal and plain lines elsewhere; 2 a line for every item.
 
@@ -55,7 +55,7 @@ def track(iterable: Iterable[T], label: str, total: int | None = None, verbose: 
 
 
 class Progress:
-    """Show how far a piece of work has come, with the values that matter.
+    """Show the progress of a piece of work, with values such as its loss.
 
     Use it as a context manager. On a terminal it draws a bar; elsewhere it writes plain lines to standard
     error, at most one every five seconds, and a last one. Within another bar it draws its own below. An error
@@ -104,7 +104,7 @@ class Progress:
         return self
 
     def step(self, n: int = 1, **values: Any) -> None:
-        """Count ``n`` more steps; the values (``loss=0.3``) are shown beside the count."""
+        """Count ``n`` more steps; the values (``loss=0.3``) are shown next to the count."""
         self.done += n
         self.values.update(values)
         if self._view is not None:

@@ -78,7 +78,7 @@ class BagKFold(BaseCrossValidator):
 
 
 class StratifiedBagKFold(BagKFold):
-    """Folds of whole bags that hold alike shares: each gets bags from all over the range of proportions.
+    """Folds of whole bags, each with bags from the whole range of class shares.
 
     Bags are ordered by their share of class 1 (of more classes: along the direction in which shares differ most), and
     each run of ``n_splits`` neighbours is dealt out, one to a fold.
@@ -111,7 +111,7 @@ class StratifiedBagKFold(BagKFold):
 
 @dataclass(eq=False)
 class SpatialBagKFold(BagKFold):
-    """Folds of neighbouring bags: what is tested lies apart from what was trained on.
+    """Folds of neighbouring bags: test bags are apart from training bags.
 
     Neighbouring bags are alike, so that random folds flatter. Bags are gathered into blocks by their places (k-means),
     and whole blocks go to a fold.

@@ -305,7 +305,7 @@ def _bound(value: Any) -> np.ndarray:
             return array.astype(float)
     except ValueError:
         pass
-    raise DataError("bounds must hold numbers.", hint="give a pair of arrays shaped like the counts.")
+    raise DataError("bounds must contain numbers.", hint="give a pair of arrays shaped like the counts.")
 
 
 def _map_noise(noise: Any, turn: Any) -> Any:

@@ -30,6 +30,8 @@ FORMATS = (
     "%Y-%m-%d %H:%M:%S",
     "%Y-%m-%dT%H:%M",
     "%Y-%m-%dT%H:%M:%S",
+    "%Y-%m-%dT%H:%MZ",
+    "%Y-%m-%dT%H:%M:%SZ",
     "%H:%M",
     "%H:%M:%S",
     "%I %p",
@@ -37,6 +39,7 @@ FORMATS = (
     "%I:%M %p",
     "%I:%M%p",
 )
+COMPACT = {8: "%Y%m%d", 6: "%Y%m"}  # dates of digits alone, by their length
 NAMES = tuple(
     [name.lower() for name in listed]
     for listed in (
@@ -85,7 +88,27 @@ def time_scale(texts: Sequence[str]) -> TimeScale | None:
     >>> time_scale(["week9", "week10"]).called(11)
     'week11'
     """
-    return _numbered(texts) or _named(texts) or _weeks(texts) or _quarters(texts) or _dated(texts)
+    return _compact(texts) or _numbered(texts) or _named(texts) or _weeks(texts) or _quarters(texts) or _dated(texts)
+
+
+def _compact(texts: Sequence[str]) -> TimeScale | None:
+    """Dates such as 20211231, and months such as 202112."""
+    form = COMPACT.get(len(texts[0])) if texts else None
+    if form is None or not all(len(t) == len(texts[0]) and re.fullmatch(r"(19|20)\d+", t) for t in texts):
+        return None
+    days = [_parsed(f"{t[:4]}-{t[4:6]}-{t[6:] or '01'}", "%Y-%m-%d") for t in texts]
+    if None in days:
+        return None
+    return _calendar([day for day in days if day is not None], form)
+
+
+def _calendar(times: Sequence[datetime], form: str) -> TimeScale:
+    """Minutes; of months of a year, months, since those of the calendar aren't equally long."""
+    if "%Y" in form and "%d" not in form:
+        months = [12.0 * when.year + when.month - 1 for when in times]
+        return TimeScale(months, lambda k: datetime(round(k) // 12, round(k) % 12 + 1, 1).strftime(form), recurs=False)
+    at = [(when - START) / timedelta(minutes=1) for when in times]
+    return TimeScale(at, lambda m: (START + timedelta(minutes=round(m))).strftime(form), "%Y" not in form)
 
 
 def _numbered(texts: Sequence[str]) -> TimeScale | None:
@@ -131,16 +154,15 @@ def _dated(texts: Sequence[str]) -> TimeScale | None:
     for form in FORMATS:
         read = [_parsed(text, form) for text in texts]
         if texts and None not in read:
-            scales[form] = [(when - START) / timedelta(minutes=1) for when in read if when is not None]
+            scales[form] = _calendar([when for when in read if when is not None], form)
     if not scales:
         return None
-    orders = {tuple(sorted(range(len(texts)), key=at.__getitem__)) for at in scales.values()}
+    orders = {tuple(sorted(range(len(texts)), key=scale.position.__getitem__)) for scale in scales.values()}
     if len(orders) > 1:
         raise DataError(
             f"Times such as {texts[0]!r} may be day and month, or month and day.", hint="write them as 2021-12-31."
         )
-    form, at = next(iter(scales.items()))
-    return TimeScale(at, lambda minutes: (START + timedelta(minutes=round(minutes))).strftime(form), "%Y" not in form)
+    return next(iter(scales.values()))
 
 
 def _parsed(text: str, form: str) -> datetime | None:

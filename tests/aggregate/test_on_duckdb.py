@@ -12,6 +12,7 @@ import pyarrow.dataset
 import pyarrow.feather
 import pytest
 
+from messages import raises
 from sumwise import Domain, Tables
 from sumwise.aggregate import aggregate, fit_encoding
 from sumwise.aggregate.on_duckdb import DuckDBEngine
@@ -105,9 +106,9 @@ def test_database_with_several_tables_needs_a_name(tmp_path):
     with duckdb.connect(str(path)) as con:
         con.execute('CREATE TABLE "it\'s; DROP TABLE b; --" AS SELECT 1 AS a')
         con.execute("CREATE TABLE b AS SELECT 2 AS a")
-    with pytest.raises(DataError, match="holds 2 tables"):
+    with raises(DataError, "holds-tables-say", 2):
         aggregate(path, ["a"], order=1)
-    with pytest.raises(UnknownName, match="no table 'c'"):
+    with raises(UnknownName, "no-table", "c"):
         aggregate(path, ["a"], order=1, table="c")
     assert aggregate(path, ["a"], order=1, table="it's; DROP TABLE b; --").domain.levels("a") == (1,)
     assert aggregate(path, ["a"], order=1, table="b").domain.levels("a") == (2,)
@@ -123,21 +124,21 @@ def test_database_is_not_written_to(tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("bad.parquet", b"PAR1 not really", "can't be read"),
-        ("bad.duckdb", b"nonsense" * 2000, "can't be read"),
-        ("bad.feather", b"nonsense", "can't be read"),
-        ("empty.csv", b"", "no column 'a'"),
+        ("bad.parquet", b"PAR1 not really", ("cant-read-file-complete|cant-read-whole",)),
+        ("bad.duckdb", b"nonsense" * 2000, ("cant-read-file-complete|cant-read-whole",)),
+        ("bad.feather", b"nonsense", ("cant-read-file-complete|cant-read-whole",)),
+        ("empty.csv", b"", ("there-is-no", "column", "a")),
     ],
 )
 def test_broken_files_are_refused(tmp_path, name, content, words):
     path = tmp_path / name
     path.write_bytes(content)
-    with pytest.raises(DataError, match=words):
+    with raises(DataError, *words):
         aggregate(path, ["a"], order=1)
 
 
 def test_broken_query_is_refused():
-    with pytest.raises(DataError, match="The query can't be read"):
+    with raises(DataError, "cant-read-whole", "query"):
         aggregate("SELECT a FROM nowhere", ["a"], order=1)
 
 
@@ -150,31 +151,31 @@ def test_parquet_truncated_in_the_middle_is_refused_and_nothing_is_left(tmp_path
     whole = bytearray(path.read_bytes())
     whole[2000:60_000] = bytes(58_000)  # the footer is whole, the pages aren't
     path.write_bytes(whole)
-    with pytest.raises(DataError, match="can't be read"):
+    with raises(DataError, "cant-read-whole"):
         aggregate(path, ["a"], order=1)
     assert os.listdir(tmp_path / "t") == []
 
 
 def test_column_of_lists_is_refused():
-    with pytest.raises(DataError, match="neither text, numbers nor booleans"):
+    with raises(DataError, "column-holds-neither"):
         aggregate(pa.table({"a": [[1], [2]]}), ["a"], order=1)
 
 
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        (pa.table({"a": pa.array([2**63], pa.uint64())}), "Column 'a' can't be int64"),
-        ("SELECT 170141183460469231731687303715884105727::HUGEINT AS a", "more than 64 bits"),
-        ("SELECT 1 AS a; DROP TABLE b", "can't be read"),
+        (pa.table({"a": pa.array([2**63], pa.uint64())}), ("column-cant-turn", "a", "int64")),
+        ("SELECT 170141183460469231731687303715884105727::HUGEINT AS a", ("level-no-engine",)),
+        ("SELECT 1 AS a; DROP TABLE b", ("cant-read-not",)),
     ],
 )
 def test_odd_numbers_and_queries_are_refused(source, words):
-    with pytest.raises(DataError, match=words):
+    with raises(DataError, *words):
         aggregate(source, ["a"], order=1)
 
 
 def test_options_that_duckdb_refuses_are_named():
-    with pytest.raises(DataError, match="DuckDB doesn't start"):
+    with raises(DataError, "duckdb-doesnt-start"):
         aggregate(FRAME, ["n"], order=1, memory_limit="lots")
 
 
@@ -243,7 +244,7 @@ def test_odd_columns_are_encoded_as_a_frame_is(name, spec, tmp_path):
 
 
 def test_levels_that_no_type_holds_together_are_refused():
-    with pytest.raises(DataError, match=r"The level 9007199254740993 has other levels that are fractions"):
+    with raises(DataError, "level-no-engine", 9007199254740993):
         aggregate({"x": [0.5]}, ["x"], order=1, domain=Domain({"x": [0.5, 2**53 + 1]}))
 
 
@@ -301,7 +302,7 @@ def test_an_unknown_column_of_a_packed_file_is_still_named(tmp_path):
     path = tmp_path / "a.csv.gz"
     with duckdb.connect() as connection:
         connection.sql(f"COPY (SELECT 'Zürich' AS town, 1 AS y) TO '{path}' (FORMAT csv, COMPRESSION gzip)")
-    with pytest.raises(DataError, match="no column 'towm'"):
+    with raises(DataError, "no-did-you", "column", "towm"):
         aggregate(path, ["towm"], label="y", order=1)
 
 
@@ -309,5 +310,5 @@ def test_packed_file_that_was_cut_is_refused(tmp_path):
     rows = "a,b,y\n" + "".join(f"{i % 7},{i % 5},{i % 2}\n" for i in range(4000))
     whole = gzip.compress(rows.encode())
     (tmp_path / "rows.csv.gz").write_bytes(whole[: len(whole) // 2])
-    with pytest.raises(DataError, match="rows.csv.gz"):
+    with raises(DataError, "cant-read-file"):
         aggregate(tmp_path / "rows.csv.gz", ["a", "b"], label="y")

@@ -5,6 +5,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from messages import raises
 from sumwise import Tables
 from sumwise.aggregate import aggregate, on_spark
 from sumwise.errors import DataError, MissingExtra
@@ -24,7 +25,7 @@ def test_spark_that_is_not_installed_says_so(monkeypatch):
 
 
 def test_spark_reads_no_database():
-    with pytest.raises(DataError, match="Spark reads no database file"):
+    with raises(DataError, "spark-reads-no"):
         aggregate(FRAME, ["a", "b"], engine="spark", table="t")
 
 
@@ -36,17 +37,17 @@ def test_spark_frame_csv_and_session(spark, tmp_path):
     path = tmp_path / "rows.csv"
     assert aggregate(path, ["a", "b"], label="y", engine="spark", counting="sql", session=spark) == EXPECTED
     assert spark.catalog.listTables() == []
-    with pytest.raises(DataError, match=r"'local\[1\]' is active; 'local\[2\]' was asked for"):
+    with raises(DataError, "spark-session-active", "local"):
         spark_session("local[2]")
     (tmp_path / "rows.feather").touch()
-    with pytest.raises(DataError, match="Spark doesn't read"):
+    with raises(DataError, "format-spark-doesnt"):
         aggregate(tmp_path / "rows.feather", ["a"], order=1, engine="spark")
 
 
 @pytest.mark.spark
 def test_command_line_counts_on_spark(spark, tmp_path, monkeypatch, capsys):
     from sumwise.cli import main
-    from sumwise.io.formats import read_tables_folder
+    from sumwise.io.formats.tables_folder import read_tables_folder
 
     monkeypatch.chdir(tmp_path)
     FRAME.to_parquet("rows.parquet")
@@ -126,6 +127,6 @@ def test_files_of_a_pattern_are_not_taken_for_utf_8(tmp_path):
         assert on_spark._csv_encoding(str(tmp_path / "a*.csv")) == "ISO-8859-1"
     with (
         pytest.warns(UserWarning, match="not UTF-8"),
-        pytest.raises(DataError, match="2 of 3 files .* are not UTF-8.*engine='duckdb'"),
+        raises(DataError, "files-not-utf", 2, 3),
     ):
         on_spark._csv_encoding(str(tmp_path / "*.csv"))

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from messages import raises
 from nasty_names import NASTY_NAMES as N
 from sumwise import Bags
 from sumwise.aggregate import aggregate_bags
@@ -43,15 +44,15 @@ def test_without_label_bags_come_alone(rows):
 @pytest.mark.parametrize(
     ("columns", "options", "words"),
     [
-        ({"b": [1, None], "x": [1, 2]}, {}, "Column 'b' is missing in 1 of 2"),
-        ({"b": [1, 2], "x": [1, None]}, {}, "Column 'x' is missing in 1 of 2"),
-        ({"b": [1, 2], "x": ["u", None]}, {}, "Column 'x' is missing in 1 of 2"),
-        ({"b": [1, 2], "x": [1, 2]}, {"features": "x"}, "features is 'x'"),
-        ({"b": [1, 2], "x": [1, 2]}, {"features": []}, r"features is \[\]"),
-        ({"b": [1, 2], "x": [1, 2]}, {"features": ["b"]}, "duplicates"),
-        ({"b": [1, 2], "x": [1, 2], "w": [-1, 1]}, {"weight": "w"}, "negative in 1 of 2"),
+        ({"b": [1, None], "x": [1, 2]}, {}, ("column-missing-rows", "b", 1, 2)),
+        ({"b": [1, 2], "x": [1, None]}, {}, ("column-missing-rows", "x", 1, 2)),
+        ({"b": [1, 2], "x": ["u", None]}, {}, ("column-missing-rows", "x", 1, 2)),
+        ({"b": [1, 2], "x": [1, 2]}, {"features": "x"}, ("features-list-columns", "x")),
+        ({"b": [1, 2], "x": [1, 2]}, {"features": []}, ("features-list-columns",)),
+        ({"b": [1, 2], "x": [1, 2]}, {"features": ["b"]}, ("holds-duplicates-first",)),
+        ({"b": [1, 2], "x": [1, 2], "w": [-1, 1]}, {"weight": "w"}, ("rows-correct-such", "negative", 1, 2)),
     ],
 )
 def test_bad_input_is_refused(columns, options, words):
-    with pytest.raises(DataError, match=words):
+    with raises(DataError, *words):
         aggregate_bags(pd.DataFrame(columns), **{"bag": "b", "features": ["x"], **options})

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from scipy.optimize import linprog
 
+from messages import raises
 from sumwise.aggregate import aggregate
 from sumwise.aggregate.suppression import interval, suppressed
 from sumwise.errors import DataError
@@ -88,14 +89,14 @@ def test_withheld_cells_have_bounds_that_show_no_more():
 
 
 def test_what_cannot_be_protected_is_refused():
-    with pytest.raises(DataError, match="can be worked out to within 4"):
+    with raises(DataError, "small-count-worked", 4):
         aggregate({"a": [0, 0, 1]}, ["a"], order=1, suppress_below=5)
 
 
 def test_what_cannot_be_checked_is_refused():
     rng = np.random.default_rng(0)
     frame = {name: rng.integers(0, 9, 200) for name in "abcdef"}
-    with pytest.raises(DataError, match="can't be checked: all attributes together have 531,441 cells"):
+    with raises(DataError, "whether-withheld-counts", "531,441"):
         aggregate(frame, list("abcdef"), suppress_below=5)
     assert aggregate(frame, list("abcdef"), suppress_below=5, complementary=False).provenance.withheld
 

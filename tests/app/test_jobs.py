@@ -10,6 +10,7 @@ import time
 import pytest
 
 import sumwise.app.jobs
+from messages import raises
 from sumwise.app.jobs import Jobs, _alive, _process
 from sumwise.app.workspace import Workspace, write_json
 from sumwise.errors import DataError
@@ -58,13 +59,13 @@ def test_a_job_ends_with_its_code_and_words(jobs):
 def test_a_second_job_waits_and_a_running_one_can_be_cancelled(jobs, tmp_path):
     jobs.start("a", "fit", ["wait"])
     until(jobs, "a", "running")
-    with pytest.raises(DataError, match="worked on already"):
+    with raises(DataError, "study-being-worked"):
         jobs.start("a", "fit", ["fine"])
     assert jobs.start("b", "fit", ["fine"])["status"] == "queued"
     assert jobs.cancel("a")["status"] == "cancelled"
     assert until(jobs, "b", "done")["lines"] == ["working on fine"]
     assert jobs.state("a")["status"] == "cancelled"
-    with pytest.raises(DataError, match="Nothing is being worked on"):
+    with raises(DataError, "nothing-being-worked"):
         jobs.cancel("a")
 
 
@@ -144,7 +145,7 @@ def test_another_process_of_the_same_number_is_neither_taken_for_the_job_nor_end
         left = {"kind": "fit", "arguments": [], "status": "running", "pid": other.pid, "process": "1"}
         write_json(tmp_path / "a" / "job.json", left)
         assert jobs.state("a")["status"] == "interrupted"
-        with pytest.raises(DataError, match="Nothing is being worked on"):
+        with raises(DataError, "nothing-being-worked"):
             jobs.cancel("a")
         assert other.poll() is None
 
@@ -159,7 +160,7 @@ def test_a_damaged_note_on_a_job_keeps_nobody_from_a_new_one(jobs, tmp_path, dam
 
 def test_a_name_that_no_command_can_take_does_not_end_the_queue(jobs):
     """It once ended the thread that runs jobs: every later one waited for ever."""
-    with pytest.raises(DataError, match="zero byte"):
+    with raises(DataError, "name-contains-zero"):
         jobs.start("a", "tables", ["a\0b"])
     jobs.start("a", "fit", ["fine"])
     until(jobs, "a", "done")
@@ -185,7 +186,7 @@ def test_a_job_of_a_killed_server_is_still_known_and_can_be_cancelled(jobs, tmp_
         assert server.stdout.readline() == "begun\n"
         server.kill()
     assert jobs.state("a")["status"] == "running"
-    with pytest.raises(DataError, match="worked on already"):
+    with raises(DataError, "study-being-worked"):
         jobs.start("a", "fit", ["fine"])
     job = json.loads((tmp_path / "a" / "job.json").read_text())
     assert jobs.cancel("a")["status"] == "cancelled"

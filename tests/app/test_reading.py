@@ -130,8 +130,12 @@ def test_answers_are_json_and_errors_have_hints(tmp_path, capsys):
     (tmp_path / "odd.csv").write_text("a\nx\n")
     assert main(["suggest", str(tmp_path / "p.toml"), "", "{}", str(tmp_path / "odd.csv")]) == 0
     answer = json.loads(capsys.readouterr().out)
-    assert answer["error"]
-    assert answer["hint"]
+    assert answer["not_recognised"]["error"]
+    assert answer["not_recognised"]["hint"]
+    assert [(c["name"], c["first"], c["role"]) for c in answer["columns"]] == [("a", ["x"], "")]
+    (tmp_path / "empty.csv").write_text("")
+    main(["suggest", str(tmp_path / "p.toml"), "", "{}", str(tmp_path / "empty.csv")])
+    assert json.loads(capsys.readouterr().out)["error"]
     main(["check", str(tmp_path / "none.toml")])
     assert "no problem file" in json.loads(capsys.readouterr().out)["error"]
     main(["dance"])

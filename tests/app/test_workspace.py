@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from messages import raises
 from sumwise.app.workspace import Workspace, is_result, read_json, safe_filename, write_json
 from sumwise.errors import DataError
 
@@ -41,7 +42,7 @@ def test_names_of_files_become_plain(given, safe):
 
 @pytest.mark.parametrize("given", ["a.exe", "csv", "a.csv.sh", "", "..csv/x"])
 def test_other_endings_are_refused(given):
-    with pytest.raises(DataError, match="ending"):
+    with raises(DataError, "ending-sumwise-doesnt"):
         safe_filename(given)
 
 
@@ -58,9 +59,9 @@ def test_an_upload_appears_whole_and_makes_a_study(tmp_path):
 def test_large_and_empty_uploads_leave_nothing(tmp_path, monkeypatch):
     workspace = Workspace(tmp_path)
     monkeypatch.setattr("sumwise.app.workspace.MOST_BYTES", 5)
-    with pytest.raises(DataError, match="larger than"):
+    with raises(DataError, "file-larger-gib"):
         received(workspace, "big.csv", b"1234", b"5678")
-    with pytest.raises(DataError, match="is empty"):
+    with raises(DataError, "file-empty-choose"):
         received(workspace, "none.csv")
     assert list(tmp_path.iterdir()) == []
 
@@ -77,7 +78,7 @@ def test_only_files_below_a_study_are_found(tmp_path):
     assert workspace.file("a", "result/report.html").read_text() == "hi"
     for path in ("../../outside", "..", ".secret", "link", "result", "none", "result/../../../outside"):
         assert workspace.file("a", path) is None
-    with pytest.raises(DataError, match="no study"):
+    with raises(DataError, "no-study-go"):
         workspace.study("../ws")
 
 
@@ -88,7 +89,7 @@ def test_a_result_is_a_workspace_to_look_at(tmp_path):
     assert is_result(tmp_path)
     assert workspace.names() == [tmp_path.name]
     assert workspace.result(tmp_path.name) == tmp_path.resolve()
-    with pytest.raises(DataError, match="finished result"):
+    with raises(DataError, "finished-result-look"):
         received(workspace, "a.csv", b"x")
 
 

@@ -114,6 +114,7 @@ def test_pages_of_the_app_are_named_and_in_order(page, address, files):
     check_tree(page)
     assert "file" in check_focus(page)
     uploaded(page, address, files["distribution"])
+    page.click("#more-summary")
     nodes = check_tree(page)
     names = {name for role, name, _ in nodes if role in ("combobox", "textbox", "spinbutton")}
     assert {"Method", "Title of the report", "Level of the intervals", "Seed of all randomness"} <= names

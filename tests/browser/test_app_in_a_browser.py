@@ -43,12 +43,61 @@ def test_from_upload_to_report_and_download(page, address, votes):
     shot(page, "study-390-dark")
 
 
-def test_a_wrong_file_says_what_is_wrong(page, address, tmp_path):
-    (tmp_path / "odd.csv").write_text("just words\nno numbers\n")
+def test_a_file_that_is_not_recognised_shows_its_rows_and_takes_roles(page, address, tmp_path):
+    (tmp_path / "odd.csv").write_text("name,note\nAnna,likes tea\nBo,is late\n")
     page.goto(address)
     page.set_input_files("#file", str(tmp_path / "odd.csv"))
     page.wait_for_selector("#message:not([hidden])")
     assert "odd.csv" in page.inner_text("#message")
+    assert "--" not in page.inner_text("#message")  # no option of the command line
+    assert page.is_disabled("#run")
+    assert page.locator("#columns tbody tr").count() == 2
+    page.locator("#columns select[data-column=name]").select_option("unit")
+    page.wait_for_selector("#sums.bad:not(:empty):not(:has-text('Reading'))")  # what is still missing
+    assert page.is_disabled("#run")
+    assert serious(page) == []
+
+
+def test_questions_stand_above_the_first_rows(page, address, tmp_path):
+    frame = pd.DataFrame({"precinct": [f"p{k}" for k in range(30)], "white": 300, "black": 500, "smith": 350})
+    frame["white"] += np.arange(30) * 7
+    frame["smith"] += np.arange(30) * 4
+    frame["jones"] = frame["white"] + frame["black"] - frame["smith"]
+    frame.iloc[[3, 17], -1] += 25
+    frame.to_csv(tmp_path / "off.csv", index=False)
+    page.goto(address)
+    page.set_input_files("#file", str(tmp_path / "off.csv"))
+    page.wait_for_selector("#questions:not([hidden])")
+    assert "2 of 30 units (rows 5, 19)" in page.inner_text("#questions")
+    assert page.locator("#columns tbody tr").count() == 6
+    assert page.locator("#columns select").count() == 0
+    assert page.is_disabled("#run")
+    for menu in page.locator("#questions select").all():
+        answers = menu.locator("option").all_inner_texts()
+        menu.select_option(label=next(words for words in answers if words.startswith(("white, black are", "leave"))))
+    page.click("#questions button")
+    page.wait_for_selector("#sums:has-text('Adds up in all 28 units')")
+    assert page.is_enabled("#run")
+    assert serious(page) == []
+
+
+def test_first_numbers_stand_next_to_the_data_while_checks_go_on(page, address, tmp_path):
+    write_margins(synthetic.precincts(200, 3, 3, random_state=0).margins, tmp_path / "more.csv")
+    uploaded(page, address, tmp_path / "more.csv")
+    page.click("#more-summary")
+    page.check("#edition")
+    page.click("#run")
+    page.wait_for_selector("#first:not([hidden])")
+    assert page.locator("#first-table tr").count() == 10
+    left, right = (page.locator(f"#{part}").bounding_box() for part in ("reading", "first"))
+    assert right["x"] > left["x"] + left["width"]  # two panes
+    assert serious(page) == []
+    shot(page, "first-1280")
+    page.wait_for_selector("#result:not([hidden])")
+    assert page.is_hidden("#first")
+    assert page.is_visible("#open-court")
+    downloads = page.locator("#downloads a").all_inner_texts()
+    assert {"tables.xlsx", "tables.docx", "report.html"} <= set(downloads)
 
 
 def test_cancel_and_reload_in_mid_run(page, address, tmp_path, browser):

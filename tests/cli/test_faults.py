@@ -13,7 +13,7 @@ import pytest
 from faults import Commands
 from study_cases import clicks, doses, flocks, people, votes
 from sumwise import load
-from sumwise.io.formats import read_tables_folder
+from sumwise.io.formats.tables_folder import read_tables_folder
 
 pytestmark = [pytest.mark.slow, pytest.mark.skipif(sys.platform == "win32", reason="forks and signals of Unix")]
 

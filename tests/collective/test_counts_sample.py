@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import Domain, Table, Tables
 from sumwise.collective import TreeModel, sample_counts
 from sumwise.errors import SumwiseError
@@ -33,8 +34,8 @@ def test_it_shows_its_size(sample):
 
 
 def test_what_was_not_recorded_is_refused(sample):
-    with pytest.raises(SumwiseError, match="attribute"):
+    with raises(SumwiseError, "there-is-no", "attribute"):
         sample.node_interval("z")
     plain = sample_counts(TreeModel(DOMAIN, []), SEEN, draws=10, random_state=0, burn_in=50)
-    with pytest.raises(SumwiseError, match="functions"):
+    with raises(SumwiseError, "no-functions-recorded"):
         plain.interval()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from messages import raises
 from sumwise import DataError
 from sumwise.collective import Energy
 
@@ -14,5 +13,5 @@ def test_attributes_become_a_tuple():
 
 
 def test_what_is_no_function_is_refused():
-    with pytest.raises(DataError, match="The function of an energy is 3"):
+    with raises(DataError, "function-energy-counts", 3):
         Energy("a", 3)

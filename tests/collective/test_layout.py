@@ -7,6 +7,7 @@ import pytest
 from scipy import sparse
 
 from collective_cases import random_tree
+from messages import raises
 from sumwise import DataError, Domain
 from sumwise.collective import TreeModel
 
@@ -34,5 +35,5 @@ def test_layouts_are_kept():
 def test_counts_on_moves_that_are_not_stored_are_refused():
     domain = Domain({"a": 2, "b": 2})
     model = TreeModel(domain, [("a", "b")], {("a", "b"): sparse.csr_array(-np.eye(2))})
-    with pytest.raises(DataError, match="2 individuals make moves that the model forbids"):
+    with raises(DataError, "individuals-make-moves", 2):
         model.objective({("a", "b"): np.array([[1.0, 2.0], [0.0, 3.0]])})

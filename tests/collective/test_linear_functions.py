@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from messages import raises
 from sumwise import Domain
 from sumwise.collective import TreeModel
 from sumwise.collective.linear_functions import read_functions
@@ -24,16 +25,16 @@ def test_weights_of_any_kind_become_arrays():
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ([1, 2], "functions"),
-        ({"f": [1, 2]}, "must be a dict"),
-        ({"f": {}}, "must be a dict"),
-        ({"f": {"z": [1, 2]}}, "'z'"),
-        ({"f": {("a", "c"): np.ones((2, 2))}}, "no clique"),
-        ({"f": {"a": [1, 2, 3]}}, "shape"),
-        ({"f": {"a": [1, np.nan]}}, "NaN"),
-        ({"f": {("a", "b"): [1, 2]}}, "dimensions"),
+        ([1, 2], ("type-dict", "functions")),
+        ({"f": [1, 2]}, ("function-type-must",)),
+        ({"f": {}}, ("function-type-must",)),
+        ({"f": {"z": [1, 2]}}, ("there-is-no", "z")),
+        ({"f": {("a", "c"): np.ones((2, 2))}}, ("function-weights-over",)),
+        ({"f": {"a": [1, 2, 3]}}, ("function-weights-shape",)),
+        ({"f": {"a": [1, np.nan]}}, ("drop-fill-such",)),
+        ({"f": {("a", "b"): [1, 2]}}, ("dimensions-shape-needs",)),
     ],
 )
 def test_bad_functions_are_refused(given, told):
-    with pytest.raises(SumwiseError, match=told):
+    with raises(SumwiseError, *told):
         read_functions(given, MODEL)

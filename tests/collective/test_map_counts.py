@@ -10,6 +10,7 @@ import pytest
 
 from brute_collective import convex_reference, margin
 from collective_cases import random_evidence, random_tree
+from messages import raises, warns
 from sumwise import DataError, Domain, NotConverged, Table, Tables
 from sumwise.collective import Energy, TreeModel, map_counts
 from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Poisson
@@ -121,12 +122,12 @@ class Cauchy:
 def test_a_noise_of_the_users_own_works_and_is_told_when_not_log_concave():
     model = chain(levels=3, length=3)
     tables = Tables([Table("t1", [40.0, 10.0, np.nan], noise=Cauchy())], model.domain, n=60)
-    with pytest.warns(UserWarning, match="not log-concave"):
+    with warns(UserWarning, "noise-energy-not"):
         fit = map_counts(model, tables, method="mirror", tol=1e-5)
     assert fit.converged  # at a point that was verified to be stationary
     assert np.isnan(fit.gap)
     assert fit.objective < model.objective(model.marginals(60), tables)
-    with pytest.raises(DataError, match="takes the noise models of sumwise only"):
+    with raises(DataError, "method-takes-noise"):
         map_counts(model, tables)
 
 
@@ -189,7 +190,7 @@ def test_an_energy_equals_the_noise_that_it_spells_out(method):
 
 def test_gradient_methods_refuse_exact_counts():
     model = chain()
-    with pytest.raises(DataError, match="follows gradients"):
+    with raises(DataError, "method-follows-gradients"):
         map_counts(model, Tables([Table("t0", [1.0, 2.0, 3.0])], model.domain), method="nlbp")
 
 
@@ -317,7 +318,7 @@ def test_a_warm_start_needs_fewer_passes():
     warm = map_counts(model, tables, start=cold)
     assert warm.n_iter < cold.n_iter
     assert warm.objective == pytest.approx(cold.objective, rel=1e-6)
-    with pytest.raises(DataError, match="multipliers"):
+    with raises(DataError, "start-multipliers-observations"):
         map_counts(model, Tables([Table("t0", [1.0] * 6, noise=Gaussian(1.0))], model.domain), n=5, start=cold)
 
 
@@ -328,25 +329,25 @@ def test_a_gap_that_is_small_enough_ends_the_search():
     assert rough.converged
     assert fine.gap < 1e-3 < rough.gap <= 1.0
     assert fine.dual <= rough.objective <= fine.objective + rough.gap
-    with pytest.raises(DataError, match="max_gap"):
+    with raises(DataError, "must-least", "max_gap"):
         map_counts(model, tables, max_gap=-1.0)
 
 
 def test_a_fit_that_stops_early_says_so():
     model = chain(levels=6, length=6, weight=3.0)
     seen = [Table(a, np.arange(6.0) * 10, noise=Gaussian(0.1)) for a in model.domain]
-    with pytest.warns(NotConverged, match="Stopped after 1 steps"):
+    with warns(NotConverged, "stopped-after-steps", 1):
         fit = map_counts(model, Tables(seen, model.domain), n=150, max_iter=1)
     assert not fit.converged
 
 
 def test_negative_poisson_counts_and_unknown_methods_are_refused():
-    with pytest.raises(DataError, match="negative"):
+    with raises(DataError, "negative-counts-start"):
         Table("t0", [-1.0, 2.0], noise=Poisson())
     model = chain()
-    with pytest.raises(DataError, match="did you mean 'dual'"):
+    with raises(DataError, "did-you-mean", "dual"):
         map_counts(model, Tables([Table("t0", [1, 2, 3], noise=Poisson())], model.domain), n=6, method="dul")
-    with pytest.raises(DataError, match="list"):
+    with raises(DataError, "tables-tables-table", "list"):
         map_counts(model, [Table("t0", [1, 2, 3], noise=Poisson())], n=6)
 
 
@@ -355,7 +356,7 @@ def test_exact_tables_that_no_move_can_join_are_refused():
     stay = np.array([[0.0, -np.inf], [-np.inf, 0.0]])
     model = TreeModel(domain, [("a", "b")], {("a", "b"): stay})
     tables = Tables([Table("a", [3.0, 2.0]), Table("b", [2.0, 3.0])], domain)
-    with pytest.raises(DataError, match=r"No tables of the model meet the exact observations; the table over '[ab]'"):
+    with raises(DataError, "no-tables-model"):
         map_counts(model, tables)
 
 
@@ -374,7 +375,7 @@ def test_frames_and_transposed_tables():
     assert list(frame.columns) == ["t1", "t0", "count"]
     assert frame["count"].sum() == pytest.approx(20)
     np.testing.assert_array_equal(fit.edges["t1", "t0"], fit.edges["t0", "t1"].T)
-    with pytest.raises(KeyError, match="No table holds"):
+    with raises(KeyError, "no-table-holds"):
         fit.table("t0", "t2")
 
 
@@ -385,9 +386,9 @@ def test_the_damping_of_nlbp_can_be_fixed():
     fit = map_counts(model, tables, method="nlbp", damping=0.3, tol=1e-4)
     assert fit.converged
     assert fit.objective == pytest.approx(best.objective, rel=1e-3)
-    with pytest.raises(DataError, match="damping is 0.3 with method 'dual'"):
+    with raises(DataError, "damping-method-damping", "0.3", "dual"):
         map_counts(model, tables, damping=0.3)
-    with pytest.raises(DataError, match="damping is 0"):
+    with raises(DataError, "damping-method-damping", 0):
         map_counts(model, tables, method="nlbp", damping=0)
 
 
@@ -407,5 +408,5 @@ def test_exact_inference_decides_three_dimensional_matching(seed):
         assert sorted(chosen) == [0.0] * (len(triples) - size) + [1.0] * size
         assert all((chosen @ table == 1.0).all() for table in covers.values())
     else:
-        with pytest.raises(DataError, match="impossible under the model|forbids everything"):
+        with raises(DataError, "log-potential-over-forbids-everything|observations-impossible-under"):
             map_counts(TreeModel(domain, list(logs), logs), once, method="exact")

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from brute_collective import population_distribution
 from collective_cases import random_tree
+from messages import raises
 from sumwise import DataError, Domain
 from sumwise.collective import TreeModel
 
@@ -96,11 +97,11 @@ def test_check_counts_says_where_the_margins_differ():
     counts = model.sample_tables(6, random_state=0)
     tables = {e: np.array(counts.edges[e]) for e in model.edges} | {a: np.array(counts.nodes[a]) for a in model.domain}
     tables["t0", "t1"] = tables["t0", "t1"] + np.array([[1.0, -1.0], [0.0, 0.0]])
-    with pytest.raises(DataError, match="t0 x t1 has a margin over t1 that is off by 1"):
+    with raises(DataError, "table-over-margin", "t0 x t1", "t1", 1):
         model.check_counts(tables)
     tables["t1"] = tables["t1"] + 1
-    with pytest.raises(DataError, match="t1 sums to 8; the population is 6"):
+    with raises(DataError, "table-over-sums", "t1", 8, 6):
         model.check_counts(tables)
     tables["t0"] = tables["t0"] - 7
-    with pytest.raises(DataError, match="in cell"):
+    with raises(DataError, "table-over-cell"):
         model.check_counts(tables)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import DataError, Domain, Table, Tables
 from sumwise.collective import Energy, TreeModel, map_counts
 from sumwise.collective.observations import observe
@@ -21,18 +22,18 @@ def chain(levels=3, length=4, seed=0, weight=1.0):
 @pytest.mark.parametrize(
     ("tables", "n", "message"),
     [
-        ([Table("t0", [3.0, 3.0, 3.0])], 10, "'t0' sums to 9; the population is 10"),
-        ([Table("t0", [np.nan, 8.0, 7.0])], 10, "'t0' sums to 15; the population is 10"),
-        ([Table("t0", [3.0, 3.0, 4.0], noise=Poisson())], 0, "nobody to count"),
-        ([Table("t0", [3.0, 3.0, 4.0], noise=Poisson())], -1, "n is -1"),
-        ([Table("t0", [3.0, 3.0, 4.0], noise=Poisson())], None, "not known"),
-        ([Table(("t0", "t2"), np.ones((3, 3)), noise=Poisson())], 9, "lies in no clique"),
-        ([Table("t0", [1.0, 2.0, 3.0]), Table(("t0", "t1"), 2 * np.eye(3))], 6, "differ by 1 over 't0' in cell"),
+        ([Table("t0", [3.0, 3.0, 3.0])], 10, ("exact-table-over", "t0", 9, 10)),
+        ([Table("t0", [np.nan, 8.0, 7.0])], 10, ("exact-table-over", "t0", 15, 10)),
+        ([Table("t0", [3.0, 3.0, 4.0], noise=Poisson())], 0, ("n-nobody-count",)),
+        ([Table("t0", [3.0, 3.0, 4.0], noise=Poisson())], -1, ("must-least", "n", -1)),
+        ([Table("t0", [3.0, 3.0, 4.0], noise=Poisson())], None, ("size-population-not",)),
+        ([Table(("t0", "t2"), np.ones((3, 3)), noise=Poisson())], 9, ("table-over-lies",)),
+        ([Table("t0", [1.0, 2.0, 3.0]), Table(("t0", "t1"), 2 * np.eye(3))], 6, ("exact-tables-over", "t0", 1)),
     ],
 )
 def test_bad_evidence_is_refused(tables, n, message):
     model = chain()
-    with pytest.raises(DataError, match=message):
+    with raises(DataError, *message):
         given = Tables(tables, model.domain)
         map_counts(model, given, n=n)
 
@@ -40,9 +41,9 @@ def test_bad_evidence_is_refused(tables, n, message):
 def test_evidence_on_forbidden_states_is_refused():
     domain = Domain({"a": 2, "b": 2})
     model = TreeModel(domain, [("a", "b")], {"a": [0.0, -np.inf]})
-    with pytest.raises(DataError, match=r"'a' has 2 in a state that the model rules out"):
+    with raises(DataError, "table-over-state", "a", 2):
         map_counts(model, Tables([Table("a", [3.0, 2.0], noise=Poisson())], domain), n=5)
-    with pytest.raises(DataError, match="rules out"):
+    with raises(DataError, "table-over-state"):
         map_counts(model, Tables([Table("a", [3.0, 2.0])], domain), n=5)
 
 
@@ -66,14 +67,14 @@ def test_tables_may_have_their_axes_in_any_order():
 
 def test_energies_are_checked():
     model = chain()
-    with pytest.raises(DataError, match="Energy"):
+    with raises(DataError, "energy-type-energy"):
         observe(model, None, 5, energy=[lambda z: (0.0, z)])
-    with pytest.raises(DataError, match="lies in no clique"):
+    with raises(DataError, "energy-over-lies"):
         observe(model, None, 5, energy=Energy(("t0", "t3"), lambda z: (0.0, z)))
 
 
 def test_a_table_of_another_domain_is_refused():
     model = chain()
     other = Domain({"t0": 2})
-    with pytest.raises(DataError, match=r"shape \(2,\); the model's domain has \(3,\)"):
+    with raises(DataError, "table-over-shape", "(2,)", "(3,)"):
         map_counts(model, Tables([Table("t0", [1.0, 2.0], noise=Poisson())], other), n=3)

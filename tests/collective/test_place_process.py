@@ -9,6 +9,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.special import gammaln, logsumexp
 
+from messages import raises
 from sumwise import Domain, Table, Tables
 from sumwise.collective import GraphModel, TreeModel, map_counts, process_counts
 from sumwise.collective.kernels.smooth_field import factor
@@ -90,11 +91,11 @@ def test_lengths_are_chosen_by_held_out_counts():
 
 def test_what_does_not_fit_is_refused():
     model, tables, _ = problem(0)
-    with pytest.raises(DataError, match="3 positions"):
+    with raises(DataError, "attribute-levels-positions", 3):
         process_counts(model, tables, np.zeros((3, 2)))
-    with pytest.raises(DataError, match="don't increase"):
+    with raises(DataError, "times-attributes-dont"):
         process_counts(model, tables, PLACES, times=[0, 0, 1])
-    with pytest.raises(DataError, match="GraphModel"):
+    with raises(DataError, "model-type-treemodel", "GraphModel"):
         process_counts(GraphModel(model.domain, [("t0", "t1")]), tables, PLACES)
-    with pytest.raises(DataError, match="list"):
+    with raises(DataError, "tables-tables-table", "list"):
         process_counts(model, [], PLACES)

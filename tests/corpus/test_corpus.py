@@ -9,7 +9,8 @@ from corpus.made import Asked, Refused, cases, matches
 from sumwise.cli.study import study_of
 from sumwise.cli.study.initialise import suggest_problem
 from sumwise.errors import SumwiseError
-from sumwise.schema import NAME, STOP, Problem
+from sumwise.schema.problem import Problem
+from sumwise.schema.questions import NAME, STOP
 from sumwise.schema.reading.contests import contest_problems
 
 CASES = {case.name: case for case in cases()}

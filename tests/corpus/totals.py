@@ -56,7 +56,7 @@ def counts_in_thousands(e):
 @mutation
 def counts_in_thousands_by_their_names(e):
     frame = e.frame.rename(columns={c: f"{c} ('000)" for c in sides(e)})
-    return frame, Refused("hold counts in thousands or millions, by their names")
+    return frame, Refused("have counts in thousands or millions, by their names")
 
 
 @mutation

@@ -11,7 +11,7 @@ from sumwise.datasets import store
 @pytest.fixture
 def load():
     def loaded(name, *args, **kwargs):
-        if not datasets.present(name):
+        if not store.entry(name).present:
             pytest.skip(f"the public data set {name!r} is not on this machine (set SUMWISE_DATA)")
         return getattr(datasets, name)(*args, **kwargs)
 

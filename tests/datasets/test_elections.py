@@ -1,8 +1,8 @@
 """Elections: the published truths come out, and margins agree with them."""
 
 import numpy as np
-import pytest
 
+from messages import raises
 from sumwise import datasets
 from sumwise.errors import DataError
 
@@ -27,7 +27,7 @@ def test_chile_drops_or_rescales_boxes_that_differ(load):
 
 
 def test_chile_refuses_other_options():
-    with pytest.raises(DataError, match="groups is 'party'"):
+    with raises(DataError, "groups-take-age", "party"):
         datasets.chile_2021(groups="party")
-    with pytest.raises(DataError, match="mismatch is 'raise'"):
+    with raises(DataError, "mismatch-take-drop", "raise"):
         datasets.chile_2021(mismatch="raise")

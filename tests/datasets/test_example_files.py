@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from golden.from_files import outcome_of_reading
+from messages import raises
 from sumwise import datasets
 from sumwise.datasets.example_files import FILES, FOLDER
 from sumwise.errors import UnknownName
@@ -22,5 +23,5 @@ def test_an_example_is_read_as_its_family(family, tmp_path):
 
 
 def test_an_unknown_family_is_named():
-    with pytest.raises(UnknownName, match="'birds'"):
+    with raises(UnknownName, "no-example", "birds"):
         datasets.example("birds")

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import datasets
 from sumwise.datasets.microdata import ADULT_COLUMNS
 from sumwise.errors import UnknownName
@@ -59,11 +60,7 @@ def test_franco_gives_bags_with_counts(load):
 
 
 def test_franco_refuses_an_ambiguous_or_unknown_variant():
-    with pytest.raises(UnknownName, match="fits 6 of 20"):
+    with raises(UnknownName, "variant-fits-names", 6, 20):
         datasets.franco("hard")
-    with pytest.raises(UnknownName, match="fits 0 of 20"):
+    with raises(UnknownName, "variant-fits-names", 0, 20):
         datasets.franco("soft")
-
-
-def test_franco_published_names_five_models(load):
-    assert set(load("franco_published")["model"]) == {"mm", "lmm", "amm", "kdd-lr", "dllp"}

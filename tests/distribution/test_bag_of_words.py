@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from brute_distribution import mean_features
+from messages import raises
 from sumwise import Bags
 from sumwise.distribution import BagOfWords
 from sumwise.errors import DataError
@@ -40,12 +41,12 @@ def test_large_samples_go_in_minibatches():
 
 def test_bad_settings_are_refused(weighted_bags):
     for settings, message in (
-        ({"n_words": 0}, "n_words is 0"),
-        ({"counts": "fuzzy"}, "counts is 'fuzzy'"),
-        ({"width": 0.0}, "width is not above zero"),
-        ({"n_sample": 0}, "n_sample is 0"),
+        ({"n_words": 0}, ("must-least", "n_words", 0)),
+        ({"counts": "fuzzy"}, ("is-takes", "counts", "fuzzy")),
+        ({"width": 0.0}, ("not-above-zero-2", "width")),
+        ({"n_sample": 0}, ("must-least", "n_sample", 0)),
     ):
-        with pytest.raises(DataError, match=message):
+        with raises(DataError, *message):
             BagOfWords(**settings).fit(weighted_bags)
 
 

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from brute_distribution import replicated
+from messages import warns
 from sumwise import Bags
 from sumwise.distribution.bandwidth import median_distance, sample_rows
 from sumwise.distribution.columns import Columns
@@ -23,7 +24,7 @@ def test_rows_of_weight_zero_are_not_drawn():
 def test_a_median_of_zero_is_said_and_replaced():
     bags = Bags.from_arrays([np.zeros(99), np.r_[np.zeros(60), np.full(39, 4.0)]])
     columns = Columns.learn(bags, standardize=False)
-    with pytest.warns(ModelWarning, match="median distance between rows is 0"):
+    with warns(ModelWarning, "median-distance-between-pairs", "rows"):
         assert median_distance(bags, columns, rng=np.random.default_rng(0)) == pytest.approx(4.0)
 
 

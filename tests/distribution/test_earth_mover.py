@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import wasserstein_distance
 
+from messages import raises
 from sumwise.distribution import earth_movers_distance
 from sumwise.errors import DataError
 
@@ -24,9 +25,9 @@ def test_the_smaller_mass_takes_the_nearest_room():
 
 
 def test_what_is_no_signature_is_refused():
-    with pytest.raises(DataError, match="zero everywhere"):
+    with raises(DataError, "mass-zero-everywhere"):
         earth_movers_distance([1], [0], [1], [1])
-    with pytest.raises(DataError, match="Lengths differ"):
+    with raises(DataError, "lengths-differ-entry"):
         earth_movers_distance([1, 2], [1], [1], [1])
-    with pytest.raises(DataError, match="x has 2 columns"):
+    with raises(DataError, "x-columns-y", 2):
         earth_movers_distance([[1, 2]], [1], [1], [1])

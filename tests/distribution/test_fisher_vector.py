@@ -1,8 +1,8 @@
 import numpy as np
-import pytest
 from scipy.stats import norm
 
 from brute_distribution import mean_features
+from messages import raises
 from sumwise.distribution import FisherVector
 from sumwise.errors import DataError
 
@@ -38,7 +38,7 @@ def test_power_and_length(weighted_bags):
 
 
 def test_bad_settings_are_refused(weighted_bags):
-    with pytest.raises(DataError, match="n_components is 0"):
+    with raises(DataError, "must-least", "n_components", 0):
         FisherVector(0).fit(weighted_bags)
 
 

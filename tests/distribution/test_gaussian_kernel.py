@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import Bags
 from sumwise.distribution import GaussianKernel, MarginalKernel
 from sumwise.errors import DataError
@@ -60,11 +61,11 @@ def test_every_column_of_the_marginal_kernel_has_its_own_width():
 
 def test_bad_settings_are_refused(bags):
     for settings, message in (
-        ({"width": 0.0}, "width is not above zero"),
-        ({"method": "fast"}, "method is 'fast'"),
-        ({"level": "cubic"}, "level is 'cubic'"),
+        ({"width": 0.0}, ("not-above-zero-2", "width")),
+        ({"method": "fast"}, ("is-takes", "method", "fast")),
+        ({"level": "cubic"}, ("is-takes", "level", "cubic")),
     ):
-        with pytest.raises(DataError, match=message):
+        with raises(DataError, *message):
             GaussianKernel(**settings).fit(bags)
-    with pytest.raises(DataError, match="n_nodes is 2"):
+    with raises(DataError, "must-least", "n_nodes", 2):
         MarginalKernel(n_nodes=2).fit(bags)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from sklearn.mixture import GaussianMixture
 
+from messages import raises
 from sumwise import Bags
 from sumwise.distribution import GaussianKernel, mixture_similarity
 from sumwise.errors import DataError
@@ -38,21 +39,21 @@ def test_a_mixture_of_scikit_learn_is_taken():
     fitted = GaussianMixture(2, random_state=0).fit(rows)
     by_hand = (fitted.weights_, fitted.means_, fitted.covariances_)
     assert mixture_similarity(fitted, ONE) == mixture_similarity(by_hand, ONE)
-    with pytest.raises(DataError, match="'diag'"):
+    with raises(DataError, "covariances-type-covariance", "diag"):
         mixture_similarity(GaussianMixture(2, covariance_type="diag").fit(rows), ONE)
 
 
 @pytest.mark.parametrize(
     ("mixture", "message"),
     [
-        (([0.5, 0.6], [0.0, 1.0], [1.0, 1.0]), "sum to 1.1"),
-        (([1.0], [0.0], [1.0, 1.0]), "covariances of shape"),
-        (([1.0], [[0.0, 1.0]], [[[1.0, 2.0], [2.0, 1.0]]]), "negative eigenvalue"),
-        (([1.0], [[0.0, 1.0]], [[[1.0, 0.0], [0.5, 1.0]]]), "not symmetric"),
-        ("mixture", "not a mixture"),
-        (([1.0], [0.0], [1.0]), "1 and 2 columns"),
+        (([0.5, 0.6], [0.0, 1.0], [1.0, 1.0]), ("weights-sum-shares", "1.1")),
+        (([1.0], [0.0], [1.0, 1.0]), ("weights-means-shape",)),
+        (([1.0], [[0.0, 1.0]], [[[1.0, 2.0], [2.0, 1.0]]]), ("covariance-negative-eigenvalue",)),
+        (([1.0], [[0.0, 1.0]], [[[1.0, 0.0], [0.5, 1.0]]]), ("covariance-not-symmetric",)),
+        ("mixture", ("not-mixture-weights",)),
+        (([1.0], [0.0], [1.0]), ("mixtures-columns-compare", 1, 2)),
     ],
 )
 def test_what_is_no_mixture_is_refused(mixture, message):
-    with pytest.raises(DataError, match=message):
+    with raises(DataError, *message):
         mixture_similarity(mixture, ONE)

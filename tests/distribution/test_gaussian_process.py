@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import Bags, synthetic
 from sumwise.distribution import BagGaussianProcess, EmbeddingKernel, LinearEmbedding
 from sumwise.errors import DataError
@@ -132,16 +133,16 @@ def test_noise_that_does_not_depend_on_size_is_left_so():
 
 def test_places_that_do_not_fit_are_refused(weighted_bags):
     y = np.arange(12.0)
-    with pytest.raises(DataError, match="coordinates has shape"):
+    with raises(DataError, "coordinates-shape-bags"):
         BagGaussianProcess().fit(weighted_bags, y, np.zeros((3, 2)))
-    with pytest.raises(DataError, match="at the same place"):
+    with raises(DataError, "all-bags-lie"):
         BagGaussianProcess().fit(weighted_bags, y, np.zeros((12, 2)))
     model = BagGaussianProcess().fit(weighted_bags, y, np.arange(12.0))
-    with pytest.raises(DataError, match="fitted with coordinates"):
+    with raises(DataError, "process-fitted-coordinates"):
         model.predict(weighted_bags)
-    with pytest.raises(DataError, match="fitted without coordinates"):
+    with raises(DataError, "process-fitted-without"):
         BagGaussianProcess().fit(weighted_bags, y).predict(weighted_bags, np.arange(12.0))
-    with pytest.raises(DataError, match="level is 2"):
+    with raises(DataError, "must-lie-between", "level", 2):
         model.predict_interval(weighted_bags, 2, np.arange(12.0))
 
 

@@ -1,8 +1,8 @@
 """The kernel of normal distributions fitted to bags."""
 
 import numpy as np
-import pytest
 
+from messages import raises
 from sumwise import Bags
 from sumwise.distribution import BagKernelRidge, GaussianW2Kernel
 from sumwise.distribution.kernels.gaussian_transport import gaussian_w2
@@ -58,5 +58,5 @@ def test_kernel_ridge_learns_a_variance():
 
 
 def test_unknown_variant_is_an_error():
-    with pytest.raises(ValueError, match="definite_variant"):
+    with raises(ValueError, "is-takes", "definite_variant"):
         GaussianW2Kernel("maybe").fit(drawn(4, 2, 0))

@@ -1,6 +1,6 @@
 import numpy as np
-import pytest
 
+from messages import raises
 from sumwise import synthetic
 from sumwise.distribution import BagKernelRidge, BagRidge, KernelEmbedding, MomentEmbedding, WassersteinKernel
 from sumwise.errors import DataError
@@ -25,7 +25,7 @@ def test_ridge_on_all_landmarks_is_kernel_ridge():
 
 
 def test_other_parts_are_refused(weighted_bags):
-    with pytest.raises(DataError, match="kernel is of type MomentEmbedding"):
+    with raises(DataError, "type-such", "kernel", "MomentEmbedding"):
         KernelEmbedding(MomentEmbedding()).fit(weighted_bags)
-    with pytest.raises(DataError, match="n_landmarks is 0"):
+    with raises(DataError, "must-least", "n_landmarks", 0):
         KernelEmbedding(n_landmarks=0).fit(weighted_bags)

@@ -1,9 +1,9 @@
 import warnings
 
 import numpy as np
-import pytest
 
 from brute_distribution import replicated
+from messages import raises
 from sumwise import Bags
 from sumwise.distribution import BagRidge, MomentEmbedding
 from sumwise.errors import DataError, ModelWarning
@@ -22,7 +22,7 @@ def test_moments_are_those_of_the_rows(weighted_bags):
 
 def test_order_one_is_the_mean_and_order_zero_is_refused(weighted_bags):
     assert MomentEmbedding(1, cross=False).fit_transform(weighted_bags).shape == (12, 3)
-    with pytest.raises(DataError, match="order is 0"):
+    with raises(DataError, "must-least", "order", 0):
         MomentEmbedding(0).fit(weighted_bags)
 
 

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import Bags
 from sumwise.distribution import PyramidMatchKernel
 from sumwise.errors import DataError
@@ -50,11 +51,11 @@ def test_values_outside_the_training_range_go_to_the_end_cells():
 
 def test_bad_settings_are_refused():
     bags = Bags.from_arrays([[0.0, 1.0], [0.2, 0.7]])
-    with pytest.raises(DataError, match="levels is 0"):
+    with raises(DataError, "must-least", "levels", 0):
         PyramidMatchKernel(0).fit(bags)
-    with pytest.raises(DataError, match="scale is 'thesis'"):
+    with raises(DataError, "is-takes", "scale", "thesis"):
         PyramidMatchKernel(scale="thesis").fit(bags)
-    with pytest.raises(DataError, match="decay is 1"):
+    with raises(DataError, "must-lie-between", "decay"):
         PyramidMatchKernel(decay=1.0).fit(bags)
 
 
@@ -69,5 +70,5 @@ def test_values_on_the_edge_of_a_cell_stay_there_in_other_units():
 
 def test_cells_of_side_one_that_no_memory_holds_are_refused():
     bags = Bags.from_arrays([[0.0, 1e12], [1.0, 2.0]])
-    with pytest.raises(DataError, match="PyramidMatchKernel needs.*larger units"):
+    with raises(DataError, "needs-memory-free-fewer-levels", "PyramidMatchKernel"):
         PyramidMatchKernel(scale="data").fit(bags).gram(bags)

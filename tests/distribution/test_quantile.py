@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import Bags
 from sumwise.distribution import QuantileEmbedding
 from sumwise.distribution.quantile import draw_slices
@@ -30,7 +31,7 @@ def test_slices_are_directions_and_see_correlation():
 
 
 def test_bad_settings_are_refused(weighted_bags):
-    with pytest.raises(DataError, match="n_quantiles is 0"):
+    with raises(DataError, "must-least", "n_quantiles", 0):
         QuantileEmbedding(0).fit(weighted_bags)
-    with pytest.raises(DataError, match="slices is -1"):
+    with raises(DataError, "must-least", "slices", -1):
         QuantileEmbedding(slices=-1).fit(weighted_bags)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 import brute_distribution as brute
+from messages import raises, warns
 from sumwise import Bags, synthetic
 from sumwise.distribution import BagRidge, FourierEmbedding, MomentEmbedding
 from sumwise.errors import DataError, ModelWarning
@@ -18,12 +19,12 @@ def test_a_given_penalty_gives_the_ridge_solution(weighted_bags):
     assert model.loo_error_[0] == pytest.approx(np.mean(brute.leave_one_out(features, y, 0.01 * top) ** 2))
 
 
-def test_the_penalty_has_the_least_leave_one_out_error(weighted_bags):
+def test_the_average_over_penalties_predicts_about_as_well_as_the_best(weighted_bags):
     y = np.random.default_rng(0).normal(size=(12, 2)) + np.asarray([[np.mean(x)] for x in weighted_bags])
     model = BagRidge(MomentEmbedding(2)).fit(weighted_bags, y)
     for k in range(2):
         others = [BagRidge(MomentEmbedding(2), p).fit(weighted_bags, y[:, k]).loo_error_[0] for p in (1e-6, 1e-2, 1.0)]
-        assert model.loo_error_[k] <= 1.005 * min(others)
+        assert model.loo_error_[k] <= 1.1 * min(others)
     assert model.fit_.history["n_features"] == [len(model.coef_)]
 
 
@@ -44,11 +45,11 @@ def test_spreads_are_read_whatever_the_place():
 
 def test_other_parts_and_penalties_are_refused(weighted_bags):
     y = np.arange(12.0)
-    with pytest.raises(DataError, match="embedding is of type str"):
+    with raises(DataError, "type-such", "embedding", "str"):
         BagRidge("fourier").fit(weighted_bags, y)
-    with pytest.raises(DataError, match="penalty is 'cv'"):
+    with raises(DataError, "is-takes", "penalty", "cv"):
         BagRidge(penalty="cv").fit(weighted_bags, y)
-    with pytest.raises(DataError, match="penalty is not above zero"):
+    with raises(DataError, "not-above-zero-2", "penalty"):
         BagRidge(penalty=0.0).fit(weighted_bags, y)
 
 
@@ -88,7 +89,7 @@ def test_subgroups_far_from_training_are_said():
     data = synthetic.gamma(150, 100, noise=0, random_state=0)
     model = BagRidge(FourierEmbedding(8, (1.0,), random_state=0)).fit(data.bags, data.response)
     low = data.bags.subset(data.bags.values[:, 0] < np.median(data.bags.values[:, 0])).drop_empty()
-    with pytest.warns(ModelWarning, match=r"of 150 bags lie more than twice as far .* extrapolate") as caught:
+    with warns(ModelWarning, "bags-lie-more", 150) as caught:
         model.predict(low)
     assert caught[0].filename == __file__  # the warning points at the user's line
     assert model.remoteness(low).min() > 1

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import Bags
 from sumwise.distribution import DeepSets
 from sumwise.errors import DataError
@@ -66,7 +67,7 @@ def test_each_explanation_asks_for_its_pool():
     bags, y = clouds()
     net = DeepSets((4,), training=LITTLE, max_epochs=1).fit(bags, y)
     for ask, pool in ((net.critical_set, "max"), (net.instance_weights, "attention")):
-        with pytest.raises(DataError, match=f"pool='{pool}'"):
+        with raises(DataError, "pool-pool", pool):
             ask(bags)
-    with pytest.raises(DataError, match="every further row changes it"):
+    with raises(DataError, "pool-pool"):
         net.upper_set(bags, np.zeros((1, 2)))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import brute_sets
+from messages import raises
 from sumwise.distribution.set_network import ACTIVATIONS, Plan, embed, forward, fresh_weights, make_plan
 from sumwise.errors import DataError
 from sumwise.inference.networks.pooling import POOLS, Segments
@@ -108,15 +109,15 @@ def test_the_first_prediction_is_the_mean():
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ({"phi": ()}, "phi has no layers"),
-        ({"phi": (0,)}, "a width in phi"),
-        ({"rho": 3}, "rho"),
-        ({"pool": "median"}, "pool"),
-        ({"activation": "swish"}, "activation"),
-        ({"dropout": 1.0}, "dropout is 1.0"),
-        ({"embedding": 0}, "embedding"),
+        ({"phi": ()}, ("phi-no-layers",)),
+        ({"phi": (0,)}, ("must-least", "phi")),
+        ({"rho": 3}, ("widths-layers", "rho")),
+        ({"pool": "median"}, ("did-you-mean",)),
+        ({"activation": "swish"}, ("is-takes", "activation")),
+        ({"dropout": 1.0}, ("dropout-share-below", "1.0")),
+        ({"embedding": 0}, ("must-least", "embedding")),
     ],
 )
 def test_bad_plans_are_refused(bad, message):
-    with pytest.raises(DataError, match=message):
+    with raises(DataError, *message):
         make_plan(2, 1, bad)

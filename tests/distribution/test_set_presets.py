@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import Bags
 from sumwise.distribution import DeepSets
 from sumwise.distribution.set_presets import PRESETS
@@ -20,5 +21,5 @@ def test_presets_run(name):
 def test_settings_can_be_changed_and_names_are_checked():
     assert DeepSets.preset("gamma", phi=(3,)).network["phi"] == (3,)
     assert DeepSets.preset("gamma").network["rho"] == (75, 75)
-    with pytest.raises(DataError, match="name"):
+    with raises(DataError, "is-takes", "name"):
         DeepSets.preset("epsilon")

@@ -1,6 +1,6 @@
 import numpy as np
-import pytest
 
+from messages import raises
 from sumwise import Bags
 from sumwise.distribution.set_response import Response
 from sumwise.errors import DataError
@@ -23,7 +23,7 @@ def test_shares_stay_and_come_back_by_the_logistic():
     assert seen.flat
     assert seen.encode(BAGS, [0.0, 0.5, 1.0])[:, 0].tolist() == [0.0, 0.5, 1.0]
     assert seen.decode(np.array([[0.0], [40.0]]))[:, 0].tolist() == [0.5, 1.0]
-    with pytest.raises(DataError, match="Shares must lie"):
+    with raises(DataError, "shares-must-lie"):
         seen.encode(BAGS, [0.0, 0.5, 1.1])
 
 
@@ -36,10 +36,10 @@ def test_labels_of_any_kind_are_numbered():
 
 
 def test_bad_responses_are_refused():
-    with pytest.raises(DataError, match="only one class: 1"):
+    with raises(DataError, "only-class", 1):
         Response.learn("classification", BAGS, [1, 1, 1])
     seen = Response.learn("classification", BAGS, ["b", "a", "b"])
-    with pytest.raises(DataError, match="'c', which is not among"):
+    with raises(DataError, "y-class-not", "c"):
         seen.encode(BAGS, ["b", "a", "c"])
-    with pytest.raises(DataError, match="2 columns; the network has 1"):
+    with raises(DataError, "y-columns-network", 2, 1):
         Response.learn("regression", BAGS, [1.0, 2.0, 3.0]).encode(BAGS, np.ones((3, 2)))

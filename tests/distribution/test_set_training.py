@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import Bags
 from sumwise.distribution.columns import Columns
 from sumwise.distribution.set_network import Plan
@@ -129,5 +130,5 @@ class _StopAfter:
 
 
 def test_divergence_is_an_error():
-    with pytest.raises(DataError, match="diverged in epoch"):
+    with raises(DataError, "training-diverged-epoch"):
         run(training(learning_rate=1e30, held_out=False))

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import Bags, DataError, load, save, synthetic
 from sumwise.distribution import (
     BagLogistic,
@@ -90,7 +91,7 @@ def test_intervals_cover_new_bags():
 
 def test_an_interval_that_few_bags_can_not_give_is_refused():
     bags, y = spread_bags(np.random.default_rng(5), 12)
-    with pytest.raises(DataError, match="12 bags"):
+    with raises(DataError, "bags-left-out", 12):
         BagRidge(MomentEmbedding()).fit(bags, y).predict_interval(bags, 0.95)
 
 
@@ -117,15 +118,15 @@ def test_methods_that_fail_are_named_and_left_out():
 @pytest.mark.parametrize(
     ("n", "options", "words"),
     [
-        (3, {"candidates": PAIR}, "3 bags"),
-        (20, {"candidates": {}}, "0 methods"),
-        (20, {"candidates": PAIR, "task": "ranking"}, "task"),
-        (20, {"candidates": {"broken": BagRidge(QuantileEmbedding(n_quantiles=0))}}, "No method"),
+        (3, {"candidates": PAIR}, ("bags-methods-nothing", 3)),
+        (20, {"candidates": {}}, ("bags-methods-nothing", 0)),
+        (20, {"candidates": PAIR, "task": "ranking"}, ("is-takes", "task")),
+        (20, {"candidates": {"broken": BagRidge(QuantileEmbedding(n_quantiles=0))}}, ("no-method-fitted",)),
     ],
 )
 def test_what_can_not_be_compared_is_refused(n, options, words):
     bags, y = spread_bags(np.random.default_rng(8), n)
-    with pytest.raises(DataError, match=words):
+    with raises(DataError, *words):
         BagStacking(**options).fit(bags, y)
 
 

@@ -43,3 +43,13 @@ def test_matproii_has_the_published_aggregate_bounds():
     est = Bounds().fit(datasets.matproii().margins)
     np.testing.assert_allclose(est.lower_bound_[:, 0], [0.2125903, 0.7025925], atol=1e-6)
     np.testing.assert_allclose(est.upper_bound_[:, 0], [0.9754242, 0.9200036], atol=1e-6)
+
+
+def test_intervals_of_units_are_their_bounds_at_any_level():
+    margins = Margins([[60, 40], [10, 0]], [[80, 20], [4, 6]])
+    est = Bounds().fit(margins)
+    for level in (0.5, 0.95):
+        low, high = est.unit_interval(margins, level)
+        assert np.allclose(low[0], est.lower_[0])
+        assert np.allclose(high[0], est.upper_[0])
+        assert np.isnan(low[1, 1]).all()

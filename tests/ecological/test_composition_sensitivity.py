@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import Margins, synthetic
 from sumwise.ecological import EcologicalEM, place_shares, sensitivity
 from sumwise.errors import DataError
@@ -41,8 +42,8 @@ def test_at_the_tipping_part_two_choices_are_level():
 def test_parts_outside_0_to_1_and_single_candidates_are_refused():
     m = synthetic.precincts(20, random_state=0).margins
     est = EcologicalEM().fit(m)
-    with pytest.raises(DataError, match="part"):
+    with raises(DataError, "part-estimate-place"):
         place_shares(est, m, 1.5)
     alone = Margins(m.rows, m.cols, col_names=["Smith", "no vote"])
-    with pytest.raises(DataError, match="candidates"):
+    with raises(DataError, "fewer-two-candidates"):
         sensitivity(EcologicalEM().fit(alone), alone)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sumwise
+from messages import raises
 from sumwise import Contests, Margins
 from sumwise.ecological import EcologicalEM, error_index, pooling
 from sumwise.ecological.alignment import match_outcomes
@@ -83,11 +84,11 @@ def test_a_fit_of_contests_is_saved_and_asked_by_id(tmp_path):
     sumwise.save(est, tmp_path / "est.sumwise")
     again = sumwise.load(tmp_path / "est.sumwise")
     np.testing.assert_array_equal(again[1].shares_, est[1].shares_)
-    with pytest.raises(UnknownName, match="no contest 'x'"):
+    with raises(UnknownName, "no-contest-first", "x"):
         est["x"]
-    with pytest.raises(DataError, match="a fit of 3 contests"):
+    with raises(DataError, "fit-contests-ask", 3):
         est.interval(0.95)
-    with pytest.raises(DataError, match="correction is 'maybe'"):
+    with raises(DataError, "correction-auto-true", "maybe"):
         EcologicalEM(correction="maybe").fit(Contests({0: contest(np.random.default_rng(0), np.eye(2))[0]}))
 
 

@@ -6,6 +6,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_validate
 
+from messages import raises
 from sumwise import Contests, Margins
 from sumwise.ecological import Bounds, EcologicalEM, Goodman, King, MultinomialDirichlet
 from sumwise.ecological.result import EcologicalEstimator, inside
@@ -55,7 +56,7 @@ def test_cross_validation_and_grid_search_split_by_unit():
 def test_unfitted_use_and_bad_level_are_refused():
     with pytest.raises(NotFittedError):
         Goodman().interval()
-    with pytest.raises(DataError, match="level"):
+    with raises(DataError, "must-lie-between", "level"):
         Goodman().fit(precincts()).interval(1.5)
 
 
@@ -85,7 +86,7 @@ def test_prediction_adds_up_and_covers_units_like_those_fitted():
     held = (low <= rest.col_shares) & (rest.col_shares <= high)
     assert 0.8 <= held.mean() <= 0.99
     assert Bounds().fit(train).predict_interval(rest.rows)[0].shape == (100, 2)
-    with pytest.raises(DataError, match="groups has 3 columns; the model has 2"):
+    with raises(DataError, "groups-columns-model", 3, 2):
         est.predict([[1, 2, 3]])
 
 

@@ -1,10 +1,11 @@
 """Validation against known truth."""
 
 import numpy as np
-import pytest
 
+from messages import raises
 from sumwise import synthetic
-from sumwise.datasets import Contest, Election
+from sumwise.datasets import Election
+from sumwise.datasets.records import Contest
 from sumwise.ecological import EcologicalEM, Goodman, MultinomialDirichlet, error_index, validate
 from sumwise.errors import DataError
 
@@ -17,7 +18,7 @@ def contests(n=3, **more):
 def test_index_is_the_percentage_in_the_wrong_cell():
     assert error_index([[5, 5], [5, 5]], [[5, 5], [5, 5]]) == 0
     assert error_index([[10, 0], [0, 10]], [[0, 10], [10, 0]]) == 100
-    with pytest.raises(DataError, match="shape"):
+    with raises(DataError, "estimate-shape-truth"):
         error_index([[1, 2]], [[1], [2]])
 
 
@@ -45,7 +46,7 @@ def test_coverage_counts_cells_and_failures():
 
 def test_contests_without_truth_are_refused():
     p = synthetic.precincts(10, random_state=0)
-    with pytest.raises(DataError, match="truth of 'x' isn't known"):
+    with raises(DataError, "truth-isnt-known", "x"):
         validate(Goodman(), [Election("x", p.margins)])
-    with pytest.raises(DataError, match="no contests"):
+    with raises(DataError, "no-contests-datasets"):
         validate(Goodman(), [])

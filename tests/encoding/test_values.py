@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from messages import raises, warns
 from sumwise import Domain
 from sumwise.encoding import Encoding
 from sumwise.encoding.rules import Cuts, Levels
@@ -46,7 +47,7 @@ def test_canonical_gives_plain_scalars(raw, plain):
 
 
 def test_canonical_refuses_objects():
-    with pytest.raises(DataError, match="type dict can't be a level"):
+    with raises(DataError, "value-type-cant", "dict"):
         canonical({})
 
 
@@ -57,7 +58,7 @@ def test_factorized_takes_nan_inside_objects_as_missing():
 
 
 def test_kind_of_refuses_mixtures():
-    with pytest.raises(DataError, match="Column 'c' mixes bool and number levels"):
+    with raises(DataError, "column-mixes-levels", "c", "bool and number"):
         kind_of((True, 2), "c")
     assert kind_of((), "c") == "text"
 
@@ -78,7 +79,7 @@ def test_times_with_a_zone_are_read_in_utc():
 
 
 def test_durations_are_no_numbers():
-    with pytest.raises(DataError, match="holds durations"):
+    with raises(DataError, "column-holds-durations"):
         numbers_of(pd.Series(pd.to_timedelta([1, 2], unit="h")), "x")
 
 
@@ -116,7 +117,7 @@ def test_encodings_count_what_goes_to_other_too():
 
 def test_more_than_one_percent_is_a_warning_that_names_columns():
     frame = pd.DataFrame({"a": [0] * 196 + [9, 9, 9, 9], "b": [0] * 199 + [9]})
-    with pytest.warns(UserWarning, match=r"no table has a level for: 'a' 2%\. First of 'a': 9"):
+    with warns(UserWarning, "values-no-table", "a", "2%", 9):
         codes_of(frame, Domain({"a": 2, "b": 2}))
 
 
@@ -128,5 +129,5 @@ def test_a_few_unseen_values_are_no_warning():
 
 def test_nothing_but_unseen_values_is_an_error():
     frame = pd.DataFrame({"zip": [1234] * 30})
-    with pytest.raises(DataError, match=r"No value of column 'zip' is a level .* 1234 \(int\), they have '01234'"):
+    with raises(DataError, "no-value-column", "zip", 1234, "int", "01234"):
         codes_of(frame, Domain({"zip": ["01234", "02345"]}))

@@ -6,6 +6,7 @@ import json
 import pandas as pd
 import pytest
 
+from messages import raises
 from sumwise.errors import DataError, MissingExtra
 from sumwise.io.formats import bucket_records as module
 from sumwise.io.formats.bucket_records import bucket_records
@@ -71,39 +72,39 @@ def test_every_format_gives_the_same_records(tmp_path, make):
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("r.csv", "bucket\n1\n", "record 1 has no 'value'"),
-        ("r.csv", "bucket,value\n1,2\n3\n", "record 2 has no 'value'"),
-        ("r.json", "{", "can't be read"),
-        ("r.json", '{"data": []}', "no list of records"),
-        ("r.json", "3", "holds no list"),
-        ("r.jsonl", "3\n", "record 1 is not an object: 3"),
-        ("r.avro", "nonsense", "can't be read"),
-        ("r.parquet", "nonsense", "can't be read"),
-        ("r.csv.gz", "nonsense", "can't be read"),
-        ("r.xml", "<a/>", "unknown ending"),
+        ("r.csv", "bucket\n1\n", ("record-no", 1, "value")),
+        ("r.csv", "bucket,value\n1,2\n3\n", ("record-no", 2, "value")),
+        ("r.json", "{", ("cant-read-complete|cant-read-file-complete",)),
+        ("r.json", '{"data": []}', ("name-records",)),
+        ("r.json", "3", ("holds-no-list",)),
+        ("r.jsonl", "3\n", ("record-not-object", 1, 3)),
+        ("r.avro", "nonsense", ("cant-read-complete|cant-read-file-complete",)),
+        ("r.parquet", "nonsense", ("cant-read-complete|cant-read-file-complete",)),
+        ("r.csv.gz", "nonsense", ("cant-read-complete|cant-read-file-complete",)),
+        ("r.xml", "<a/>", ("unknown-ending-known",)),
     ],
 )
 def test_broken_reports_are_refused(tmp_path, name, content, words):
     (tmp_path / name).write_text(content)
-    with pytest.raises(DataError, match=words):
+    with raises(DataError, *words):
         bucket_records(tmp_path / name, ["bucket", "value"])
 
 
 def test_field_of_the_records_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(DataError, match="has no field 'rows'"):
+    with raises(DataError, "name-records", "rows"):
         bucket_records(json_object(tmp_path), ["bucket"], "rows")
 
 
 def test_missing_values_in_a_frame_are_refused():
     frame = pd.DataFrame({"bucket": pd.array(["1", None], dtype="string")})
-    with pytest.raises(DataError, match="no 'bucket' in 1 of 2 records"):
+    with raises(DataError, "report-no-records", "bucket", 1, 2):
         bucket_records(frame, ["bucket"])
 
 
 def test_absent_file_and_odd_source_are_refused():
-    with pytest.raises(DataError, match=r"There is no file 'no.csv'"):
+    with raises(DataError, "no-file", "no.csv"):
         bucket_records("no.csv", ["bucket"])
-    with pytest.raises(DataError, match="The report is of type int"):
+    with raises(DataError, "report-type-path", "int"):
         bucket_records(3, ["bucket"])
 
 

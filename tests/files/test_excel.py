@@ -6,6 +6,7 @@ import zipfile
 
 import pytest
 
+from messages import raises
 from sumwise.errors import DataError, UnknownName
 from sumwise.io.formats import read_margins
 from sumwise.io.formats.excel import open_excel
@@ -47,11 +48,11 @@ def test_header_is_found_and_rows_are_counted_as_excel_does(book):
 
 
 def test_sheets_that_are_not_there_are_refused(book):
-    with pytest.raises(UnknownName, match="no sheet 'Vote'. Hint: did you mean 'Votes'"):
+    with raises(UnknownName, "no-did-you", "sheet", "Vote", "Votes"):
         open_excel(book, {"sheet": "Vote"}, Strict())
-    with pytest.raises(DataError, match="has 3 sheets, and no sheet 4"):
+    with raises(DataError, "sheets-no-sheet", 3, 4):
         open_excel(book, {"sheet": 4}, Strict())
-    with pytest.raises(DataError, match="the sheet 'Empty' is empty"):
+    with raises(DataError, "sheet-empty-name", "Empty"):
         open_excel(book, {"sheet": "Empty"}, Strict())
 
 
@@ -59,16 +60,16 @@ def test_flaws_are_named_by_row(book):
     made = openpyxl.load_workbook(book)
     made["Votes"]["C5"] = "*"
     made.save(book)
-    with pytest.raises(DataError, match=r"column 'old' is withheld in 1 of 2 rows\. First: row 5 has '\*'"):
+    with raises(DataError, "rows-first-withheld", "old", 1, 2, 5, "*"):
         read_margins(book, **SIDES)
 
 
 def test_what_is_no_workbook_is_refused(tmp_path):
     (tmp_path / "a.xlsx").write_text("a,b\n1,2\n")
-    with pytest.raises(DataError, match="is text, and no workbook"):
+    with raises(DataError, "text-no-workbook"):
         open_excel(tmp_path / "a.xlsx", {}, Strict())
     (tmp_path / "a.xlsx").write_bytes(bytes(range(256)))
-    with pytest.raises(DataError, match="can't be read"):
+    with raises(DataError, "cant-read-complete-xlsx"):
         open_excel(tmp_path / "a.xlsx", {}, Strict())
 
 
@@ -79,7 +80,7 @@ def test_cells_of_a_sheet_without_names(book):
 def test_a_workbook_that_unpacks_to_anything_is_not_read(book, monkeypatch):
     monkeypatch.setattr("sumwise.io.formats.excel.FREE_SIZE", 10)
     monkeypatch.setattr("sumwise.io.formats.excel.EXPANSION", 1)
-    with pytest.raises(DataError, match="unpacks to .*; it isn't read"):
+    with raises(DataError, "bytes-unpacks-isnt"):
         open_excel(book, {}, Strict())
 
 
@@ -90,7 +91,7 @@ def test_a_cell_far_away_takes_no_memory(book, monkeypatch):
     monkeypatch.setattr(workbook, "MOST_CELLS", 2**14 + 40)  # one wide row
     assert workbook.parse(str(book), None, 2**28).num_rows > 1
     monkeypatch.setattr(workbook, "MOST_ROWS", 4)
-    with pytest.raises(DataError, match="more than 4 rows"):
+    with raises(DataError, "sheet-more-rows", 4):
         workbook.parse(str(book), None, 2**28)
 
 
@@ -123,27 +124,25 @@ def test_forged_parts_of_a_workbook_are_refused(book, part, old, new):
         open_excel(book, {}, Strict())
 
 
-@pytest.mark.parametrize(
-    ("number", "place"), [("2", "row 2 after row 4"), ("-5", "row -5 after row 4"), ("4", "row 4 after")]
-)
-def test_rows_out_of_order_are_refused_and_not_passed_over(book, number, place):
+@pytest.mark.parametrize("number", [2, -5, 4])
+def test_rows_out_of_order_are_refused_and_not_passed_over(book, number):
     with zipfile.ZipFile(book) as whole:
         parts = {name: whole.read(name) for name in whole.namelist()}
     parts[SHEET] = parts[SHEET].replace(b'<row r="5"', f'<row r="{number}"'.encode())
     with zipfile.ZipFile(book, "w") as forged:
         for name, content in parts.items():
             forged.writestr(name, content)
-    with pytest.raises(DataError, match=f"the sheet 'Votes' has {place}"):
+    with raises(DataError, "sheet-row-after", number, 4, "Votes"):
         open_excel(book, {}, Strict())
 
 
 @pytest.mark.parametrize(
     ("cells", "said"),
     [
-        ({"D5": "=B5-70"}, r"1 cells of the sheet 'Votes' hold formulas without values. First: D5 \(=B5-70\)"),
-        ({f"{c}{r}": f"=Notes!{c}{r}" for c in "BCDE" for r in (4, 5)}, r"8 cells .* First: B4 \(=Notes!B4\)"),
-        ({"A6": "=1+1", "G9": "=SUM(B4:B5)"}, "2 cells .* First: A6"),
-        ({"F4": openpyxl.worksheet.formula.ArrayFormula("F4:F5", "=B4:B5*2")}, "1 cells .* First: F4"),
+        ({"D5": "=B5-70"}, ("cells-sheet-hold", 1, "Votes", "D5", "B5-70")),
+        ({f"{c}{r}": f"=Notes!{c}{r}" for c in "BCDE" for r in (4, 5)}, ("cells-sheet-hold", 8, "B4", "Notes!B4")),
+        ({"A6": "=1+1", "G9": "=SUM(B4:B5)"}, ("cells-sheet-hold", 2, "A6")),
+        ({"F4": openpyxl.worksheet.formula.ArrayFormula("F4:F5", "=B4:B5*2")}, ("cells-sheet-hold", 1, "F4")),
     ],
 )
 def test_formulas_without_values_are_refused(book, cells, said):
@@ -151,9 +150,9 @@ def test_formulas_without_values_are_refused(book, cells, said):
     for place, formula in cells.items():
         made["Votes"][place] = formula
     made.save(book)
-    with pytest.raises(DataError, match=said):
+    with raises(DataError, *said):
         open_excel(book, {}, Strict())
-    with pytest.raises(DataError, match="no rows"):  # another sheet's formulas are its own
+    with raises(DataError, "columns-no-rows"):  # another sheet's formulas are its own
         open_excel(book, {"sheet": "Notes"}, Strict())
 
 
@@ -174,7 +173,7 @@ def test_formulas_with_values_are_read(book):
     made["Votes"]["E5"] = "=100-30"
     made["Votes"]["F5"] = '=""'
     made.save(book)
-    with pytest.raises(DataError, match="2 cells .* First: E5"):
+    with raises(DataError, "cells-sheet-hold", 2, "E5"):
         open_excel(book, {}, Strict())
     _with_values(book, {"<f>100-30</f><v></v>": "<f>100-30</f><v>70</v>", '<c r="F5">': '<c r="F5" t="str">'})
     assert read_margins(book, **SIDES).cols.tolist() == [[55, 45], [30, 70]]

@@ -7,6 +7,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
+from messages import raises
 from sumwise.errors import DataError, UnknownName
 from sumwise.io.formats.files import open_sheet
 from sumwise.io.parsers import arrow
@@ -26,14 +27,14 @@ def test_only_the_columns_asked_for_are_loaded(tmp_path):
     pd.DataFrame({"a": [1], "b": ["x"]}).to_parquet(tmp_path / "x.parquet")
     assert list(open_sheet(tmp_path / "x.csv", ["c", "a"]).frame.columns) == ["a", "c"]
     assert list(open_sheet(tmp_path / "x.parquet", ["b"]).frame.columns) == ["b"]
-    with pytest.raises(UnknownName, match=r"x\.csv': There is no column 'd'"):
+    with raises(UnknownName, "there-is-no", "column", "d"):
         open_sheet(tmp_path / "x.csv", ["d"])
 
 
 @pytest.mark.parametrize("option", [{"query": "SELECT 1"}, {"table": "t"}, {"params": [1]}])
 def test_what_only_a_database_has_is_refused_for_a_file(tmp_path, option):
     (tmp_path / "x.csv").write_text("a\n1\n")
-    with pytest.raises(DataError, match="is for databases"):
+    with raises(DataError, "databases-none-leave"):
         open_sheet(tmp_path / "x.csv", **option)
 
 
@@ -42,12 +43,12 @@ def test_tables_of_other_schemas_are_called_by_both_names(tmp_path):
         con.execute("CREATE SCHEMA more; CREATE TABLE more.t AS SELECT 7 AS a; CREATE TABLE t AS SELECT 8 AS a")
     assert open_sheet(tmp_path / "x.duckdb", table="more.t").frame["a"].tolist() == [7]
     assert open_sheet(tmp_path / "x.duckdb", table="t").frame["a"].tolist() == [8]
-    with pytest.raises(DataError, match="holds 2 tables: t, more.t|holds 2 tables: more.t, t"):
+    with raises(DataError, "holds-tables-say", 2, "t, more.t"):
         open_sheet(tmp_path / "x.duckdb")
 
 
 def test_twin_columns_of_a_query_are_refused():
-    with pytest.raises(DataError, match="^the query has two columns called 'a'"):
+    with raises(DataError, "two-columns-called", "query", "a"):
         open_sheet("SELECT 1 AS a, 2 AS a")
 
 
@@ -58,7 +59,7 @@ def test_header_can_be_absent_and_sheets_pass_through(tmp_path):
     assert sheet.frame.to_numpy().tolist() == [[1.0, "x"], [2.0, "y"]]
     assert sheet.row(1) == "row 2"
     assert open_sheet(sheet, ["c2"]) is not None
-    with pytest.raises(UnknownName, match="no column 'c3'"):
+    with raises(UnknownName, "there-is-no", "column", "c3"):
         open_sheet(sheet, ["c3"])
 
 
@@ -72,11 +73,11 @@ def test_a_name_may_hold_a_line_break_of_another_kind(tmp_path, end, inside):
 
 
 def test_a_folder_is_called_a_folder_and_its_saved_file_is_named(tmp_path):
-    with pytest.raises(DataError, match="is a folder") as refused:
+    with raises(DataError, "folder-files") as refused:
         open_sheet(tmp_path)
     assert "one of the files" in str(refused.value)
     (tmp_path / "tables.sumwise").touch()
-    with pytest.raises(DataError, match=r"sumwise\.load\(.*tables\.sumwise"):
+    with raises(DataError, "folder-load-sumwise"):
         open_sheet(tmp_path)
 
 

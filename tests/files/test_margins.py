@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from messages import raises
 from sumwise import Margins
 from sumwise.errors import DataError, SumwiseError, UnknownName
 from sumwise.io.formats import read_margins, write_margins
@@ -80,7 +81,7 @@ def test_latin_1_and_cp1252_are_read_and_other_bytes_asked_for(tmp_path):
     text = WIDE.replace("02", "O\u2019Brien").encode("cp1252")
     for encoding in (None, "cp1252"):
         assert read(tmp_path, text, encoding=encoding).units[1] == "O\u2019Brien"
-    with pytest.raises(DataError, match=r"neither UTF-8 nor Latin-1: see row 3\. Hint: give its encoding"):
+    with raises(DataError, "neither-utf-nor", 3):
         read(tmp_path, WIDE.replace("02", "Café").encode("mac_roman"))
 
 
@@ -109,11 +110,11 @@ def test_numbers_as_people_write_them(tmp_path):
 def test_a_number_with_two_readings_is_refused_until_told(tmp_path):
     text = "p;a;b\nx;1.234;1.234\n"
     path = put(tmp_path / "x.csv", text)
-    with pytest.raises(DataError, match=r"Is 1\.234 a little over 1, or 1234"):
+    with raises(DataError, "little-over-say", "1.234", 1, 1234):
         read_margins(path, rows=["a"], cols=["b"])
     assert read_margins(path, rows=["a"], cols=["b"], decimal=",").totals.tolist() == [1234]
     assert read_margins(path, rows=["a"], cols=["b"], decimal=".").totals.tolist() == [1.234]
-    with pytest.raises(DataError, match="decimal is 'x'"):
+    with raises(DataError, "decimal-leave-out", "x"):
         read_margins(path, rows=["a"], cols=["b"], decimal="x")
 
 
@@ -123,45 +124,45 @@ def test_columns_of_one_file_share_a_style(tmp_path, separator):
     sides = {"rows": {"a": "share", "b": None}, "cols": ["votes"], "total": "n"}
     assert read_margins(put(tmp_path / "x.csv", text), **sides).rows.tolist() == [[154.25, 1079.75]]
     clear = 'votes|share|n\n1.234|"12,5%"|1.5\n'.replace("|", separator)
-    with pytest.raises(DataError, match="is not a number"):
+    with raises(DataError, "rows-first-correct-say", "is not a number"):
         read_margins(put(tmp_path / "x.csv", clear), **sides)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", r"is empty"),
-        ("\n \n", r"is empty"),
-        ("precinct,black,white,yes,no\n", r"has columns and no rows"),
-        (WIDE.replace("5,5,4", "5,,4"), r"column 'white' is missing in 1 of 2 rows\. First: row 3\."),
-        (WIDE.replace("5,5,4", "5, ,4"), r"column 'white' is missing in 1 of 2 rows\. First: row 3\."),
-        (WIDE.replace("5,5,4", "5,x5,4"), r"column 'white' is not a number in 1 of 2 rows\. First: row 3 has 'x5'"),
-        (WIDE.replace("5,5,4", "5,NA,4"), r"column 'white' is missing in 1 of 2 rows\. First: row 3"),
-        (WIDE.replace("5,5,4", "5,-5,4"), r"column 'white' is negative in 1 of 2 rows\. First: row 3"),
-        (WIDE.replace("5,5,4", "5,1e999,4"), r"column 'white' is infinite in 1 of 2 rows\. First: row 3"),
-        (WIDE.replace("5,5,4", "5%,5,4"), r"column 'black' has no percent sign"),
-        (WIDE.replace("5,5,4", "5,4"), r"row 3 has 4 fields; the header has 5"),
-        (WIDE.replace("5,5,4", "5,5,5,4"), r"row 3 has 6 fields; the header has 5"),
-        (WIDE.replace("5,5,4", '5,"5,4'), r"row 3"),
-        (WIDE.replace("5,5,4", "5,5,5"), r"totals|don't sum"),
-        (WIDE.replace("02", "01"), r"column 'precinct' repeats a unit \('01'\) in 1 of 2 rows\. First: row 3"),
-        (WIDE.replace("02", ""), r"column 'precinct' is missing in 1 of 2 rows\. First: row 3"),
-        (WIDE.replace("white", "black"), r"two columns called 'black' \(columns 2 and 3\)"),
-        (WIDE.replace("white", "wight"), r"no column 'white'"),
-        ("a,b;c,d\n", r"may be separated by comma and semicolon"),
+        ("", ("empty-file-header",)),
+        ("\n \n", ("empty-file-header",)),
+        ("precinct,black,white,yes,no\n", ("columns-no-rows",)),
+        (WIDE.replace("5,5,4", "5,,4"), ("column-rows-first-fill", "white", "is missing", 1, 2, 3)),
+        (WIDE.replace("5,5,4", "5, ,4"), ("column-rows-first-fill", "white", "is missing", 1, 2, 3)),
+        (WIDE.replace("5,5,4", "5,x5,4"), ("rows-first-correct-say", "white", 1, 2, 3, "x5")),
+        (WIDE.replace("5,5,4", "5,NA,4"), ("column-rows-first-fill", "white", "is missing", 1, 2, 3)),
+        (WIDE.replace("5,5,4", "5,-5,4"), ("column-rows-first-counts", "white", "is negative", 1, 2, 3)),
+        (WIDE.replace("5,5,4", "5,1e999,4"), ("column-rows-first-correct-such", "white", "is infinite", 1, 2, 3)),
+        (WIDE.replace("5,5,4", "5%,5,4"), ("rows-first-correct-say", "black", "has")),
+        (WIDE.replace("5,5,4", "5,4"), ("rows-too-few", 3, 4, 5)),
+        (WIDE.replace("5,5,4", "5,5,5,4"), ("rows-too-few", 3, 6, 5)),
+        (WIDE.replace("5,5,4", '5,"5,4'), ("row-cant-read", 3)),
+        (WIDE.replace("5,5,4", "5,5,5"), ("units-first-unit",)),
+        (WIDE.replace("02", "01"), ("rows-first-each-unit", "precinct", "01", 1, 2, "row 3")),
+        (WIDE.replace("02", ""), ("rows-first-fill", "precinct", 1, 2, "row 3")),
+        (WIDE.replace("white", "black"), ("two-columns-called-columns", "black", 2, 3)),
+        (WIDE.replace("white", "wight"), ("no-did-you", "column", "white")),
+        ("a,b;c,d\n", ("may-separated-say", "comma and semicolon")),
     ],
 )
 def test_wide_csv_refuses_with_file_column_and_row(tmp_path, text, message):
-    with pytest.raises(DataError, match=message) as caught:
+    with raises(DataError, *message) as caught:
         read(tmp_path, text)
     assert "x.csv" in str(caught.value)
 
 
 def test_rows_are_counted_as_a_person_does(tmp_path):
     text = 'precinct,black,white,yes,no\n"two\nlines",10,30,25,15\n\n03,5,bad,4,6\n'
-    with pytest.raises(DataError, match="First: row 5 has 'bad'"):
+    with raises(DataError, "column-rows-first-correct", 5, "bad"):
         read(tmp_path, text)
-    with pytest.raises(DataError, match="First: row 4 has 'bad'"):
+    with raises(DataError, "column-rows-first-correct", 4, "bad"):
         read(tmp_path, "sep=,\n" + WIDE.replace("5,5,4", "5,bad,4"))
 
 
@@ -174,9 +175,7 @@ def test_frames_go_in(make):
 
 
 def test_a_frame_counts_rows_from_zero():
-    with pytest.raises(
-        DataError, match=r"the frame: column 'a' is missing in 1 of 2 rows\. First: row 1, counted from 0"
-    ):
+    with raises(DataError, "column-rows-first-fill", "frame", "a", "is missing", 1, 2, 0):
         read_margins({"a": [1.0, None], "b": [1.0, 2.0]}, rows=["a"], cols=["b"])
 
 
@@ -189,14 +188,14 @@ def test_typed_files(tmp_path, ending):
     assert margins.units.tolist() == ["01", "02"]
     assert margins.totals.tolist() == [1, 2]
     frame.assign(a=[1.0, None]).to_parquet(tmp_path / "y.parquet")
-    with pytest.raises(DataError, match=r"y\.parquet': column 'a' is missing in 1 of 2 rows\. First: row 2"):
+    with raises(DataError, "column-rows-first-fill", "a", "is missing", 1, 2):
         read_margins(tmp_path / "y.parquet", rows=["a"], cols=["b"])
 
 
 @pytest.mark.parametrize("dates", [pd.to_datetime(["2020-01-01"]), [True], [[1]], [b"x"], [{"a": 1}]])
 def test_columns_that_hold_no_numbers(tmp_path, dates):
     pd.DataFrame({"a": dates, "b": [1]}).to_parquet(tmp_path / "x.parquet")
-    with pytest.raises(DataError, match="column 'a'"):
+    with raises(DataError, "column-holds-not|column-holds-true|rows-first-turn-into", "a"):
         read_margins(tmp_path / "x.parquet", rows=["a"], cols=["b"])
 
 
@@ -210,7 +209,10 @@ def test_arrow_stream_files(tmp_path):
 @pytest.mark.parametrize("ending", ["csv.gz", "parquet", "arrow", "duckdb", "feather"])
 @pytest.mark.parametrize("body", [b"", b"\x1f\x8b\x08garbage", b"PAR1 not really", b"\x00" * 50])
 def test_files_that_arent_what_they_say(tmp_path, ending, body):
-    with pytest.raises(DataError, match=r"x\."):
+    with raises(
+        DataError,
+        "cant-read|cant-read-2|cant-read-file|cant-read-file-complete|columns-no-rows|contains-zero-bytes|empty-file-header",
+    ):
         read_margins(put(tmp_path / f"x.{ending}", body), rows=["a"], cols=["b"])
 
 
@@ -218,9 +220,9 @@ def test_twin_columns_of_typed_files(tmp_path):
     table = pa.Table.from_arrays([pa.array([1.0])] * 3, names=["a", "b", "a"])
     with pa.OSFile(str(tmp_path / "x.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
         writer.write_table(table)
-    with pytest.raises(DataError, match="two columns called 'a'"):
+    with raises(DataError, "two-columns-called", "a"):
         read_margins(tmp_path / "x.arrow", rows=["a"], cols=["b"])
-    with pytest.raises(DataError, match="two columns called 'a'"):
+    with raises(DataError, "two-columns-called", "a"):
         read_margins("select 1 a, 1 b, 2 a", rows=["a"], cols=["b"])
 
 
@@ -239,16 +241,16 @@ def test_database_files_and_queries(tmp_path):
     assert read_margins(path, rows=["a"], cols=["b"], table="votes").n_units == 2
     query = "select * from votes where p = ?"
     assert read_margins(path, rows=["a"], cols=["b"], query=query, params=["02"]).totals.tolist() == [4]
-    with pytest.raises(UnknownName, match="no table 'nothing'"):
+    with raises(UnknownName, "no-table", "nothing"):
         read_margins(path, rows=["a"], cols=["b"], table="nothing")
-    with pytest.raises(DataError, match="not one SELECT"):
+    with raises(DataError, "cant-read-not"):
         read_margins(path, rows=["a"], cols=["b"], query="drop table votes")
-    with pytest.raises(DataError, match="a query and a table"):
+    with raises(DataError, "query-table-query"):
         read_margins(path, rows=["a"], cols=["b"], query=query, table="votes")
     with duckdb.connect(str(path)) as con:
         con.execute("create table more as select 1 a")
         assert read_margins(con, rows=["a"], cols=["b"], table="votes").n_units == 2
-    with pytest.raises(DataError, match="holds 2 tables: more, votes"):
+    with raises(DataError, "holds-tables-say", 2, "more, votes"):
         read_margins(path, rows=["a"], cols=["b"])
 
 
@@ -256,9 +258,9 @@ def test_sql_text(tmp_path):
     put(tmp_path / "x.csv", WIDE)
     query = f"select * from '{tmp_path / 'x.csv'}'"
     same(read_margins(query, **SIDES))
-    with pytest.raises(DataError, match="the query can't be read: Catalog Error"):
+    with raises(DataError, "cant-read-2", "query", "Catalog"):
         read_margins("select * from nowhere", **SIDES)
-    with pytest.raises(DataError, match="two queries"):
+    with raises(DataError, "two-queries-source"):
         read_margins(query, **SIDES, query=query)
 
 
@@ -269,26 +271,26 @@ def test_sources_that_arent(source):
 
 
 def test_an_ending_that_says_nothing(tmp_path):
-    with pytest.raises(DataError, match="ending that sumwise doesn't read. Hint: save it as"):
+    with raises(DataError, "ending-sumwise-doesnt-read"):
         read_margins(put(tmp_path / "x.doc", WIDE), **SIDES)
 
 
 def test_unknown_options_and_wrong_ones(tmp_path):
     path = put(tmp_path / "x.csv", WIDE)
-    with pytest.raises(UnknownName, match="no option 'seperator'"):
+    with raises(UnknownName, "no-option", "seperator"):
         read_margins(path, **SIDES, seperator=";")
     for options in ({"separator": ";;"}, {"encoding": "utf-99"}, {"encoding": "rot13"}):
         with pytest.raises(DataError):
             read_margins(path, **SIDES, **options)
-    with pytest.raises(DataError, match="rows and cols go together"):
+    with raises(DataError, "rows-cols-go"):
         read_margins(path, rows=["black"])
-    with pytest.raises(DataError, match="rows is 'black'"):
+    with raises(DataError, "list-columns-dict", "rows", "black"):
         read_margins(path, rows="black", cols=["yes"])
-    with pytest.raises(DataError, match="is the unit and a number"):
+    with raises(DataError, "column-unit-number"):
         read_margins(path, **SIDES, unit="black")
-    with pytest.raises(DataError, match="long= names"):
+    with raises(DataError, "long-names-columns"):
         read_margins(path, **SIDES, long={})
-    with pytest.raises(DataError, match="belong to the wide shape"):
+    with raises(DataError, "total-weight-covariates"):
         read_margins(path, total="n")
 
 
@@ -320,7 +322,7 @@ def test_long_options_that_are_whole_numbers_stay_so(convert):
     rows = {"unit": ["a"] * 4, "side": ["row", "row", "col", "col"], "option": [1, 2, 2, 7], "votes": [3, 1, 2, 2]}
     margins = read_margins(convert(pd.DataFrame(rows)))
     assert (margins.row_names, margins.col_names) == ((1, 2), (2, 7))
-    with pytest.raises(DataError, match=r"1 of 4 votes have no row\. First: .* has none for option 2 \(unit 'b'\)\."):
+    with raises(DataError, "votes-no-row", 1, 4, 2, "b"):
         rows = {key: [*some, *some[:1], *some[2:]] for key, some in rows.items()}
         rows["unit"][4:] = ["b"] * 3
         read_margins(convert(pd.DataFrame(rows)))
@@ -330,11 +332,11 @@ def test_long_with_other_names(tmp_path):
     text = LONG.replace("unit,side,option,votes", "u,s,o,n").replace("row", "race").replace("col", "party")
     names = {"side": "s", "option": "o", "votes": "n", "row": "race", "col": "party"}
     assert read_margins(put(tmp_path / "x.csv", text), unit="u", long=names).rows.tolist() == [[3, 1], [0, 5]]
-    with pytest.raises(UnknownName, match="key of long 'vote'"):
+    with raises(UnknownName, "no-did-you", "key", "vote"):
         read_margins(tmp_path / "x.csv", long={"vote": "n"})
-    with pytest.raises(DataError, match="two parts"):
+    with raises(DataError, "column-plays-two-parts"):
         read_margins(tmp_path / "x.csv", long={"votes": "unit"})
-    with pytest.raises(DataError, match="long is 3"):
+    with raises(DataError, "dict-such", "long", 3):
         read_margins(tmp_path / "x.csv", long=3)
 
 
@@ -343,27 +345,27 @@ def test_long_with_other_names(tmp_path):
     [
         (
             LONG.replace("2,row,a,0\n", ""),
-            r"1 of 4 votes have no row\. First: the unit of row 6 has none for option 'a' \(unit '2'\)\.",
+            ("votes-no-row", 1, 4, 6, "a", 2),
         ),
-        (LONG + "2,col,z,1\n", r"a unit has two lines for one option in 1 of 9 rows\. First: row 10"),
+        (LONG + "2,col,z,1\n", ("rows-first-add", "a unit has two lines for one option", 1, 9, "row 10")),
         (
             LONG.replace("2,col,z", "2,side,z"),
-            r"column 'side' is neither 'row' nor 'col' in 1 of 8 rows\. First: row 9",
+            ("rows-first-say", "side", "row", "col", 1, 8, "row 9"),
         ),
-        (LONG.replace("row", "col"), "no row of the side 'row'|two lines"),
-        (LONG.replace("2,col,z,1", "2,col,z,9"), "unit '2'"),
-        (LONG.replace("2,col,z,1", "2,col,,1"), r"column 'option' is missing in 1 of 8 rows\. First: row 9"),
+        (LONG.replace("row", "col"), ("no-row-side-both", "row")),
+        (LONG.replace("2,col,z,1", "2,col,z,9"), ("units-first-unit", 2)),
+        (LONG.replace("2,col,z,1", "2,col,,1"), ("rows-first-fill", "option", 1, 8, "row 9")),
     ],
 )
 def test_long_csv_refuses(tmp_path, text, message):
-    with pytest.raises(DataError, match=message):
+    with raises(DataError, *message):
         read_margins(put(tmp_path / "x.csv", text))
 
 
 def test_absent_lines_are_zero_when_told(tmp_path):
     margins = read_margins(put(tmp_path / "x.csv", LONG.replace("2,row,a,0\n", "")), absent="zero")
     assert margins.rows.tolist() == [[3, 1], [0, 5]]
-    with pytest.raises(DataError, match="absent is 'none'"):
+    with raises(DataError, "is-takes", "absent", "none"):
         read_margins(tmp_path / "x.csv", absent="none")
 
 
@@ -388,7 +390,7 @@ def test_a_round_trip_keeps_every_bit(tmp_path, shape, ending):
 
 def test_writing_weights_and_covariates(tmp_path):
     before = Margins([[1.0]], [[1.0]], weights=[2.0], covariates=[[0.5]])
-    with pytest.raises(DataError, match="no place for weights"):
+    with raises(DataError, "long-shape-no"):
         write_margins(before, tmp_path / "m.csv")
     write_margins(before, tmp_path / "m.csv", "wide")
     names = before.covariate_names
@@ -399,11 +401,11 @@ def test_writing_weights_and_covariates(tmp_path):
 
 def test_writing_where_it_cant(tmp_path):
     margins = Margins([[1.0]], [[1.0]])
-    with pytest.raises(DataError, match="can't be written"):
+    with raises(DataError, "ending-cant-written"):
         write_margins(margins, tmp_path / "m.doc")
-    with pytest.raises(DataError, match="no folder"):
+    with raises(DataError, "no-folder-make"):
         write_margins(margins, tmp_path / "none" / "m.csv")
-    with pytest.raises(DataError, match="duplicates"):
+    with raises(DataError, "holds-duplicates-first"):
         write_margins(Margins([[1.0]], [[1.0]], row_names=["a"], col_names=["a"]), tmp_path / "m.csv", "wide")
 
 
@@ -458,7 +460,7 @@ def test_any_frame_gives_margins_or_a_sumwise_error(rows):
 
 def test_margins_that_could_not_be_read_back_are_not_written(tmp_path):
     margins = Margins([[1], [2]], [[1], [2]])
-    for part, words in ((margins[[]], "no units"), (margins[[0, 0]], "duplicates")):
+    for part, words in ((margins[[]], ("margins-no-units",)), (margins[[0, 0]], ("holds-duplicates-first",))):
         for shape in ("long", "wide"):
-            with pytest.raises(DataError, match=words):
+            with raises(DataError, *words):
                 write_margins(part, tmp_path / "x.csv", shape=shape)

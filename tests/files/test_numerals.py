@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from messages import raises
 from sumwise.errors import DataError
 from sumwise.io.formats.numerals import STYLES, NotNumbers, is_withheld, parse_columns, styles_for
 
@@ -63,7 +64,7 @@ def test_columns_of_one_file_share_a_style():
 def test_a_decimal_sign_settles_it():
     assert parse_columns({"a": ["1.234"]}, decimal=",")["a"].tolist() == [1234]
     assert parse_columns({"a": ["1,234"]}, decimal=".", separator=";")["a"].tolist() == [1234]
-    with pytest.raises(DataError, match="decimal is ';'"):
+    with raises(DataError, "decimal-leave-out", ";"):
         styles_for(";")
 
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from messages import raises
 from sumwise.errors import DataError
 from sumwise.io import sizes
 from sumwise.io.formats.files import open_sheet
@@ -40,7 +41,7 @@ def test_bomb_is_refused_after_little_was_unpacked(tmp_path, small, monkeypatch)
             return out
 
     monkeypatch.setattr("zlib.decompressobj", Counting)
-    with pytest.raises(DataError, match="unpacks to more than"):
+    with raises(DataError, "bytes-unpacks-more"):
         check_packed(path)
     assert sum(asked) < 6 * 2**20  # of 16
     monkeypatch.undo()
@@ -49,7 +50,7 @@ def test_bomb_is_refused_after_little_was_unpacked(tmp_path, small, monkeypatch)
 def test_bomb_in_a_later_part_is_refused(tmp_path, small):
     path = tmp_path / "x.csv.gz"
     path.write_bytes(gzip.compress(b"a,b\n1,2\n") + gzip.compress(b"1,2\n" * 2**22))
-    with pytest.raises(DataError, match="unpacks to more than"):
+    with raises(DataError, "bytes-unpacks-more"):
         open_sheet(path)
 
 
@@ -60,7 +61,7 @@ def test_ordinary_and_damaged_files_pass(tmp_path, small):
     assert len(open_sheet(tmp_path / "x.csv.gz").frame) == 20_000
     (tmp_path / "y.csv.gz").write_bytes((tmp_path / "x.csv.gz").read_bytes()[:3000] + bytes(9000))
     check_packed(tmp_path / "y.csv.gz")
-    with pytest.raises(DataError, match="can't be read"):
+    with raises(DataError, "cant-read-file"):
         open_sheet(tmp_path / "y.csv.gz")
 
 
@@ -72,7 +73,7 @@ def test_rows_that_no_memory_holds_are_refused(tmp_path, monkeypatch):
         out.write_batch(pa.record_batch({"a": pa.nulls(10**6)}))
     monkeypatch.setattr(arrow, "machine_memory", lambda: 1e6)
     for name, read in (("x.parquet", open_sheet), ("x.arrow", lambda path: arrow.parse(str(path)))):
-        with pytest.raises(DataError, match="more than fit in memory"):
+        with raises(DataError, "says-rows-columns"):
             read(tmp_path / name)
 
 
@@ -103,7 +104,7 @@ def test_parquet_whose_values_come_to_far_more_is_refused(tmp_path, monkeypatch,
     pq.write_table(pa.table({"it's": [1] * len(make()), "b": make()}), tmp_path / "x.parquet", compression="zstd")
     assert len(open_sheet(tmp_path / "x.parquet")) == len(make())
     monkeypatch.setattr(sizes, "FREE_SIZE", 2**20)
-    with pytest.raises(DataError, match="come to more than"):
+    with raises(DataError, "bytes-values-come"):
         open_sheet(tmp_path / "x.parquet")
     assert len(open_sheet(tmp_path / "x.parquet", columns=["it's"])) == len(make())
 
@@ -111,20 +112,20 @@ def test_parquet_whose_values_come_to_far_more_is_refused(tmp_path, monkeypatch,
 @pytest.mark.parametrize(
     ("make", "words"),
     [
-        (text_views, "come to more than"),
-        (lambda: pa.nulls(10**6), "come to more than"),
-        (lambda: pa.FixedSizeListArray.from_arrays(pa.nulls(10**6), 10**4), "come to more than"),
-        (lambda: pa.Array.from_buffers(pa.binary(0), 10**6, [None, pa.py_buffer(b"")]), "come to more than"),
-        (lambda: pa.RunEndEncodedArray.from_arrays([10**6], ["x"]), "isn't read|come to more than"),
-        (lambda: pa.ListViewArray.from_arrays([0] * 99, [5] * 99, pa.array(range(5))), "isn't read"),
-        (union, "isn't read"),
+        (text_views, ("bytes-values-come",)),
+        (lambda: pa.nulls(10**6), ("bytes-values-come",)),
+        (lambda: pa.FixedSizeListArray.from_arrays(pa.nulls(10**6), 10**4), ("bytes-values-come",)),
+        (lambda: pa.Array.from_buffers(pa.binary(0), 10**6, [None, pa.py_buffer(b"")]), ("bytes-values-come",)),
+        (lambda: pa.RunEndEncodedArray.from_arrays([10**6], ["x"]), ("bytes-values-come",)),
+        (lambda: pa.ListViewArray.from_arrays([0] * 99, [5] * 99, pa.array(range(5))), ("column-type-isnt",)),
+        (union, ("column-type-isnt",)),
     ],
 )
 def test_arrow_whose_values_come_to_far_more_is_refused(tmp_path, small, make, words):
     batch = pa.record_batch({"a": make()})
     with pa.OSFile(str(tmp_path / "x.arrow"), "wb") as sink, pa.ipc.new_file(sink, batch.schema) as out:
         out.write_batch(batch)
-    with pytest.raises(DataError, match=words):
+    with raises(DataError, *words):
         arrow.parse(str(tmp_path / "x.arrow"))
 
 

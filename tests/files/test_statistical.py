@@ -7,6 +7,7 @@ import datetime
 import pandas as pd
 import pytest
 
+from messages import raises
 from sumwise.cli import main
 from sumwise.errors import DataError
 from sumwise.io import sandbox
@@ -39,7 +40,7 @@ def test_labels_stand_for_codes_where_all_have_one(tmp_path):
 
 def test_what_is_none_is_refused(tmp_path):
     (tmp_path / "a.dta").write_text("a,b\n")
-    with pytest.raises(DataError, match="can't be read"):
+    with raises(DataError, "cant-read-file-complete"):
         open_statistical(tmp_path / "a.dta")
 
 
@@ -48,7 +49,7 @@ def test_cases_that_a_small_file_declares_are_refused(tmp_path):
     data = bytearray((tmp_path / "v.sav").read_bytes())
     data[80:84] = (2**28).to_bytes(4, "little")  # the number of cases
     (tmp_path / "v.sav").write_bytes(data)
-    with pytest.raises(DataError, match=r"v\.sav' declares 268,435,456 rows of 5 columns"):
+    with raises(DataError, "declares-rows-columns", "268,435,456", 5):
         open_statistical(tmp_path / "v.sav")
 
 

@@ -3,14 +3,13 @@
 import json
 import os
 
-import pytest
-
 import sumwise
+from messages import raises
 from sumwise import Domain, Table, Tables
 from sumwise.encoding import Encoding
 from sumwise.errors import DataError
-from sumwise.io.formats import read_tables, read_tables_folder, write_tables_folder
-from sumwise.io.formats.tables_folder import check_free
+from sumwise.io.formats import read_tables
+from sumwise.io.formats.tables_folder import check_free, read_tables_folder, write_tables_folder
 from sumwise.noise import Geometric
 
 TABLES = Tables([Table("a", [3.0, -1.0], noise=Geometric(2.0))], Domain({"a": ["it's", "ü"]}))
@@ -36,17 +35,17 @@ def test_empty_folder_is_filled(tmp_path):
 
 def test_folder_that_holds_something_is_refused(tmp_path):
     (tmp_path / "x").touch()
-    with pytest.raises(DataError, match="not empty"):
+    with raises(DataError, "folder-not-empty"):
         write_tables_folder(TABLES, tmp_path)
-    with pytest.raises(DataError, match="is a file"):
+    with raises(DataError, "file-name-folder-not"):
         check_free(tmp_path / "x")
-    with pytest.raises(DataError, match="There is no folder"):
+    with raises(DataError, "no-folder-make"):
         check_free(tmp_path / "deep" / "t")
 
 
 def test_failure_leaves_nothing(tmp_path):
     odd = Tables([Table("count", [1.0, 2.0])], Domain({"count": 2}))  # cells.parquet can't show this attribute
-    with pytest.raises(DataError, match="'count'"):
+    with raises(DataError, "attribute-named-like", "count"):
         write_tables_folder(odd, tmp_path / "t", cells=True)
     assert os.listdir(tmp_path) == []
 
@@ -54,5 +53,5 @@ def test_failure_leaves_nothing(tmp_path):
 def test_file_of_something_else_is_refused(tmp_path):
     (tmp_path / "t").mkdir()
     sumwise.save(TABLES.domain, tmp_path / "t" / "tables.sumwise")
-    with pytest.raises(DataError, match="holds a Domain, no Tables"):
+    with raises(DataError, "holds-no-tables", "Domain"):
         read_tables_folder(tmp_path / "t")

@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from messages import raises
 from sumwise.errors import DataError
 from sumwise.io.formats import write
 from sumwise.io.formats.write import harmless, write_frame
@@ -38,7 +39,7 @@ def test_a_failure_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
 
 
 def test_an_unknown_ending_is_refused(tmp_path):
-    with pytest.raises(DataError, match="ending"):
+    with raises(DataError, "ending-cant-written"):
         write_frame(pd.DataFrame({"a": [1]}), tmp_path / "x.xlsx")
 
 

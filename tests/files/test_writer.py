@@ -9,6 +9,7 @@ import textwrap
 
 import pytest
 
+from messages import raises
 from sumwise import aggregate
 from sumwise.errors import DataError
 from sumwise.io.formats.files import open_sheet
@@ -134,9 +135,9 @@ def test_lock_that_was_removed_meanwhile_locks_nothing(tmp_path, monkeypatch):
 
 
 def test_places_that_are_no_place_for_a_file_are_refused(tmp_path):
-    with pytest.raises(DataError, match="There is no folder"), new_file(tmp_path / "a" / "b"):
+    with raises(DataError, "no-folder-save"), new_file(tmp_path / "a" / "b"):
         pass
-    with pytest.raises(DataError, match="is a folder"), new_file(tmp_path):
+    with raises(DataError, "folder-name-file"), new_file(tmp_path):
         pass
 
 
@@ -151,7 +152,7 @@ def test_a_lock_that_somebody_put_there_is_neither_followed_nor_waited_for(tmp_p
         "folder": os.mkdir,
     }
     put[kind](tmp_path / "lock")
-    with pytest.raises(DataError, match="is a link, a pipe or a folder"):
+    with raises(DataError, "lock-file-link"):
         lock(tmp_path / "lock")
     assert (tmp_path / "mine").read_text() == "kept"
     assert names(tmp_path) == ["lock", "mine"]
@@ -170,7 +171,7 @@ def test_pipes_among_the_leftovers_are_passed_over(tmp_path):
 
 def test_a_pipe_is_not_replaced_by_a_file(tmp_path):
     os.mkfifo(tmp_path / "x")
-    with pytest.raises(DataError, match="a pipe or a device"), new_file(tmp_path / "x"):
+    with raises(DataError, "link-pipe-device"), new_file(tmp_path / "x"):
         pass
     assert (tmp_path / "x").is_fifo()
 
@@ -227,7 +228,7 @@ def test_files_are_read_without_a_folder(nowhere, tmp_path):
 
 def test_without_a_folder_or_memory_the_error_names_the_variable(nowhere, monkeypatch):
     monkeypatch.delattr(os, "memfd_create", raising=False)
-    with pytest.raises(DataError, match="TMPDIR"), scratch_file("x.csv"):
+    with raises(DataError, "no-folder-temporary-files"), scratch_file("x.csv"):
         pass
 
 

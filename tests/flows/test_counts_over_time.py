@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise.errors import DataError
 from sumwise.flows import CountsOverTime, FlowModel, Movement
 
@@ -10,13 +11,13 @@ from sumwise.flows import CountsOverTime, FlowModel, Movement
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (([[1, 2]],), "There is only one time"),
-        (([[1, 2], [1, 1]], (), (), [[0, 0]]), "positions has shape"),
-        (([[1, 2], [1, 1]], ["a"]), "times"),
+        (([[1, 2]],), ("only-time-flows",)),
+        (([[1, 2], [1, 1]], (), (), [[0, 0]]), ("positions-shape-places",)),
+        (([[1, 2], [1, 1]], ["a"]), ("names-columns", "times")),
     ],
 )
 def test_bad_counts_are_refused(arguments, words):
-    with pytest.raises(DataError, match=words):
+    with raises(DataError, *words):
         CountsOverTime(*arguments)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise.errors import DataError
 from sumwise.flows import FlowModel, Movement, Places
 from sumwise.flows.detection import detection_by_place
@@ -62,13 +63,13 @@ def test_detection_by_place_is_found_with_honest_errors():
 
 def test_detection_is_refused_where_it_is_not_identified():
     still = np.tile([100.0, 50.0, 50.0, 20.0], (12, 1))
-    with pytest.raises(DataError, match="not identified: the counts vary over time no more than their noise"):
+    with raises(DataError, "detection-place-not-identified"):
         FlowModel(LINE, NEAR, noise=Gaussian(5.0), detection="place").fit(still)
-    with pytest.raises(DataError, match="3 times without gaps for 4 places"):
+    with raises(DataError, "detection-place-not", 3, 4):
         FlowModel(LINE, NEAR, noise=Poisson(), detection="place").fit(still[:3])
-    with pytest.raises(DataError, match="can't be identified if the population varies"):
+    with raises(DataError, "detection-cant-identified"):
         FlowModel(LINE, NEAR, population="varying", detection="time").fit(still)
     holes = still.copy()
     holes[:, 0] = np.nan
-    with pytest.raises(DataError, match="needs a time at which every place was counted"):
+    with raises(DataError, "detection-time-needs"):
         FlowModel(LINE, NEAR, noise=Poisson(), detection="time").fit(holes)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import synthetic
 from sumwise.collective import TreeModel
 from sumwise.collective.transitions import transitions
@@ -52,13 +53,13 @@ def test_who_certainly_stays_has_an_interval_without_width():
 @pytest.mark.parametrize(
     ("start", "steps", "words"),
     [
-        ([1, 2, 3], [], "no steps"),
-        ([1, 2, 3], [MOVES / 2], "row 0 sums to 0.5"),
-        ([1, 2, 3], [np.eye(2)], "shape"),
-        ([-1, 2, 3], [MOVES], "negative"),
-        (np.ones((2, 2, 3)), [MOVES], "shape"),
+        ([1, 2, 3], [], ("no-steps-forecast",)),
+        ([1, 2, 3], [MOVES / 2], ("step-no-probabilities", 0, "0.5")),
+        ([1, 2, 3], [np.eye(2)], ("start-shape-counts|step-probabilities-shape",)),
+        ([-1, 2, 3], [MOVES], ("negative-counts-start",)),
+        (np.ones((2, 2, 3)), [MOVES], ("start-shape-counts|step-probabilities-shape",)),
     ],
 )
 def test_bad_input_is_refused(start, steps, words):
-    with pytest.raises(DataError, match=words):
+    with raises(DataError, *words):
         forecast(start, steps)

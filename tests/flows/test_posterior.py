@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from flow_cases import LINE, population
+from messages import raises, warns
 from sumwise.errors import DataError, ModelWarning
 from sumwise.flows import FlowModel, Movement, Places
 from sumwise.flows.flow_problem import FlowProblem
@@ -122,10 +123,10 @@ def test_more_places_than_a_filter_takes_have_most_likely_flows_and_no_intervals
     one = problem(counts, Poisson())
     for module in ("learned", "posterior"):
         monkeypatch.setattr(f"sumwise.flows.{module}.MOST_WORK", work_of([one]) / 2)
-    with pytest.warns(UserWarning, match="5 places are too many"):
+    with warns(UserWarning, "flows-most-likely", 5):
         model = FlowModel(LINE, Movement(1.0, 0.8)).fit(counts)
     assert model.answer_ == "most likely"
-    with pytest.raises(DataError, match="covariances of all places"):
+    with raises(DataError, "intervals-take-covariances"):
         model.interval({"stay": {(1, 2): np.eye(5)}})
 
 

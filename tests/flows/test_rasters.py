@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise.errors import DataError
 from sumwise.flows import FlowModel, Movement, read_raster
 
@@ -62,12 +63,39 @@ def test_a_model_is_fitted_to_the_file(tmp_path, bands):
 
 
 def test_what_is_no_such_raster_is_refused(tmp_path, bands):
-    with pytest.raises(DataError, match="no file"):
+    with raises(DataError, "no-file"):
         read_raster(tmp_path / "none.tif")
     (tmp_path / "text.tif").write_text("week,cell\n")
-    with pytest.raises(DataError, match="not a raster"):
+    with pytest.raises(DataError, match="text.tif"):
         read_raster(tmp_path / "text.tif")
-    with pytest.raises(DataError, match="no abundance"):
+    with raises(DataError, "no-abundance-any"):
         read_raster(written(tmp_path / "a.tif", 0.0 * bands))
-    with pytest.raises(DataError, match="negative abundance"):
+    with raises(DataError, "cells-negative-abundance"):
         read_raster(written(tmp_path / "b.tif", bands - 1.0))
+
+
+def test_only_a_geotiff_is_opened_whatever_the_name(tmp_path, bands):
+    """GDAL would follow this text, called .tif, to the file that it names, or to an address."""
+    from rasterio.shutil import copy
+
+    copy(written(tmp_path / "a.tif", bands), tmp_path / "b.vrt", driver="VRT")
+    (tmp_path / "b.vrt").rename(tmp_path / "b.tif")
+    with rasterio.open(tmp_path / "b.tif") as file:
+        assert file.driver == "VRT"
+    with pytest.raises(DataError, match="b.tif"):
+        read_raster(tmp_path / "b.tif")
+
+
+def test_a_reference_system_that_leads_nowhere_is_refused():
+    from sumwise.flows import Places
+
+    with raises(DataError, "crs-code-such", "nowhere"):
+        Places.from_projected([1.0], [2.0], "nowhere")
+
+
+def test_a_file_that_declares_more_than_its_size_is_worth_is_refused(tmp_path, monkeypatch):
+    from sumwise.flows import rasters
+
+    monkeypatch.setattr(rasters, "decoded_limit", lambda path: 8 * 4 * 36 - 1)
+    with raises(DataError, "declares-bands-x", 4, 6):
+        read_raster(written(tmp_path / "a.tif", np.ones((4, 6, 6))))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from messages import raises
 from sumwise import synthetic
 from sumwise.collective import Counts, TreeModel, count_intervals, map_counts
 from sumwise.collective.transitions import transitions
@@ -63,17 +64,20 @@ def test_flux_has_an_interval():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: routes(TRUE, SEASON.positions[:3]), "3 positions and 16 cells"),
-        (lambda: routes(TRUE, SEASON.positions, dates=[1]), "1 dates and 6 times"),
-        (lambda: routes(Counts(SEASON.nodes, {}, 1000), SEASON.positions), "no moves"),
-        (lambda: flux(TRUE, SEASON.positions, [1.0, 1.0], [1.0, 1.0]), "two different points"),
-        (lambda: flux(TRUE, SEASON.positions[:, :1], [1.0, 1.0], [1.0, 2.0]), "two"),
-        (lambda: flux(TRUE, SEASON.positions[:5], [1.0, 1.0], [1.0, 2.0]), "5 positions"),
-        (lambda: routes(Counts({"a": [1.0]}, {("a", "b"): [[1.0]], ("c", "d"): [[1.0]]}, 1), [[0.0, 0.0]]), "c to d"),
+        (lambda: routes(TRUE, SEASON.positions[:3]), ("positions-cells", 3, 16)),
+        (lambda: routes(TRUE, SEASON.positions, dates=[1]), ("dates-times", 1, 6)),
+        (lambda: routes(Counts(SEASON.nodes, {}, 1000), SEASON.positions), ("routes-flux-need",)),
+        (lambda: flux(TRUE, SEASON.positions, [1.0, 1.0], [1.0, 1.0]), ("line-needs-two",)),
+        (lambda: flux(TRUE, SEASON.positions[:, :1], [1.0, 1.0], [1.0, 2.0]), ("positions-coordinates-map",)),
+        (lambda: flux(TRUE, SEASON.positions[:5], [1.0, 1.0], [1.0, 2.0]), ("moves-shape-positions", 5)),
+        (
+            lambda: routes(Counts({"a": [1.0]}, {("a", "b"): [[1.0]], ("c", "d"): [[1.0]]}, 1), [[0.0, 0.0]]),
+            ("routes-flux-need", "to"),
+        ),
     ],
 )
 def test_bad_input_is_refused(call, words):
-    with pytest.raises(DataError, match=words):
+    with raises(DataError, *words):
         call()
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
+from messages import raises
 from sumwise.errors import DataError
 from sumwise.flows.kernels.raking import raked
 from sumwise.flows.sampled_moves import sampled_draws, sampled_flows
@@ -48,5 +48,5 @@ def test_moves_that_are_exact_are_the_answer():
 
 
 def test_other_noise_of_moves_is_refused():
-    with pytest.raises(DataError, match="Gaussian"):
+    with raises(DataError, "counts-moves-noise", "Gaussian"):
         sampled_flows(FAR, ROWS, COLS, TRUE.astype(float), Gaussian(3.0))

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
+from messages import raises
 from sumwise.errors import DataError
 from sumwise.flows import Tracks
 
@@ -18,7 +18,7 @@ def test_tracks_are_read_and_cut():
 
 
 def test_no_tracks_and_uneven_ones_are_refused():
-    with pytest.raises(DataError, match="no tracks"):
+    with raises(DataError, "no-tracks"):
         Tracks([], [], [], [])
-    with pytest.raises(DataError, match="Lengths differ"):
+    with raises(DataError, "lengths-differ-entry"):
         Tracks([1], [1, 2], [1], [1])

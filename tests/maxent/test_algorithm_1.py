@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import DataError, Tables
 from sumwise.maxent import MaxEntClassifier, SolverOptions
 from sumwise.maxent.algorithm_1 import start_chains
@@ -93,8 +94,8 @@ def test_it_learns_and_keeps_the_number_of_chains_that_is_given():
 def test_three_classes_and_other_engines_are_refused():
     paper = SolverOptions(preset="paper", n_chains=100, max_iter=2)
     frame = rows()
-    with pytest.raises(DataError, match="two classes; there are 3"):
+    with raises(DataError, "algorithm-two-classes", 3):
         three = {**frame, "y": frame["a"]}
         MaxEntClassifier(options=paper).fit(Tables.from_frame(three, ["b", "c"], label="y"))
-    with pytest.raises(DataError, match="samples here"):
+    with raises(DataError, "preset-samples-here"):
         MaxEntClassifier(engine="exact", options=paper).fit(Tables.from_frame(frame, list("abc"), label="y"))

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
+from messages import raises
 from sumwise import DataError, Tables
 from sumwise.maxent import BestPair
 from sumwise.maxent.kernels.loglinear import layout
@@ -35,5 +36,5 @@ def test_is_a_logistic_regression_on_rows(frame):
 
 
 def test_needs_a_table_of_two_features(frame):
-    with pytest.raises(DataError, match="no table of two features"):
+    with raises(DataError, "no-table-two"):
         BestPair().fit(Tables.from_frame(frame, list("abcd"), label="y", order=1))

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 
+from messages import raises
 from sumwise import DataError, Domain, Table, Tables
 from sumwise.maxent import MaxEntClassifier, bootstrap
 from sumwise.maxent.bootstrap import prior_variance, suggested_scale, suggested_scales
@@ -130,7 +131,7 @@ def test_before_and_on_other_tables_it_is_refused():
     for ask in (lambda: model.predict_interval(GRID), model.effect_intervals, model.coefficient_intervals):
         with pytest.raises(NotFittedError, match="call bootstrap"):
             ask()
-    with pytest.raises(DataError, match="aren't those"):
+    with raises(DataError, "tables-arent-those"):
         model.bootstrap(Tables([Table("a", [5.0, 5.0], [1.0, 2.0])], Domain({"a": 2})))
 
 
@@ -138,7 +139,7 @@ def test_refits_of_another_fit_are_forgotten_and_a_part_of_the_tables_is_refused
     data = tables(np.random.default_rng(0))
     model = MaxEntClassifier().fit(data).bootstrap(data, n=2, random_state=0)
     assert not hasattr(model.fit([data, data]), "replicates_")
-    with pytest.raises(DataError, match="The tables count 3000, those that the model was fitted to 6000"):
+    with raises(DataError, "tables-count-those", 3000, 6000):
         model.bootstrap(data)
 
 

@@ -1,8 +1,8 @@
 """The skyline on rows, and logistic regression on drawn rows."""
 
 import numpy as np
-import pytest
 
+from messages import raises
 from sumwise import DataError, Tables, synthetic
 from sumwise.maxent import MaxEntClassifier, SampledLogistic, skyline
 
@@ -23,7 +23,7 @@ def test_drawn_rows_repeat_what_the_model_says():
 
 def test_rows_outside_the_tables_levels_are_refused():
     tables = Tables.from_frame({"a": [0, 1, 1], "y": [0, 1, 0]}, ["a"], label="y", order=1)
-    with pytest.raises(DataError, match="1 of 2 rows have a level that no table has"):
+    with raises(DataError, "rows-level-no", 1, 2):
         skyline(tables, {"a": [0, 7]}, [0, 1])
 
 
@@ -38,5 +38,5 @@ def test_default_penalties_are_those_of_the_model():
 
 def test_words_for_penalties_are_refused():
     example = synthetic.xor(1000, random_state=0)
-    with pytest.raises(DataError, match="penalty_theta"):
+    with raises(DataError, "must-least", "penalty_theta"):
         skyline(example.tables, example.frame(), example.labels, "auto")

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import DataError, Domain
 from sumwise.maxent import fitted_model
 from sumwise.maxent.engines import Parameters
@@ -57,7 +58,7 @@ def test_draws_have_the_shares_of_the_joint_by_enumeration_and_by_chains(monkeyp
 def test_labels_that_are_no_classes_are_refused():
     schema = model().schema
     assert schema.label_codes([1, 0], 2).tolist() == [1, 0]
-    with pytest.raises(DataError, match="no class 5"):
+    with raises(DataError, "there-is-no", "class", 5):
         schema.label_codes([5], 1)
-    with pytest.raises(DataError, match="1 labels for 2 rows"):
+    with raises(DataError, "labels-rows-each", 1, 2):
         schema.label_codes([0], 2)

@@ -6,6 +6,7 @@ from sklearn.base import clone, is_classifier
 from sklearn.calibration import CalibrationDisplay
 from sklearn.metrics import log_loss
 
+from messages import raises
 from sumwise import DataError, synthetic
 from sumwise.maxent import MaxEntClassifier, NaiveBayesTables
 
@@ -27,7 +28,7 @@ def test_displays_scores_and_probabilities_are_those_of_the_model(kind):
 def test_labels_must_be_classes_one_for_each_row():
     example = synthetic.xor(200, random_state=0)
     model = NaiveBayesTables().fit(example.tables)
-    with pytest.raises(DataError, match="1 labels for 200 rows"):
+    with raises(DataError, "labels-rows-each", 1, 200):
         model.score(example.frame(), [0])
-    with pytest.raises(DataError, match="no class 7"):
+    with raises(DataError, "there-is-no", "class", 7):
         model.score(example.frame().head(1), [7])

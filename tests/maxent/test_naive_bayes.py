@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from messages import raises
 from sumwise import DataError, Table, Tables, synthetic
 from sumwise.maxent import MaxEntClassifier, NaiveBayesTables, SolverOptions
 from sumwise.maxent.engines import ExactMoments
@@ -96,7 +97,7 @@ def test_negative_noisy_counts_are_cut(people):
 
 def test_a_negative_smoothing_is_refused(people):
     frame, names, label = people
-    with pytest.raises(DataError, match="smoothing is -1"):
+    with raises(DataError, "must-least", "smoothing", -1):
         NaiveBayesTables(smoothing=-1).fit(Tables.from_frame(frame, names, label=label))
 
 

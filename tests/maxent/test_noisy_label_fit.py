@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from messages import raises
 from sumwise import DataError, Domain, Table, Tables, synthetic
 from sumwise.maxent import MaxEntClassifier, skyline, trainers
 from sumwise.maxent.fitted_model import Schema
@@ -99,7 +100,7 @@ def test_few_rows_are_trusted_less(counted):
 def test_what_needs_the_model_of_x_is_refused(counted):
     frame, names, tables = counted
     model = MaxEntClassifier().fit(tables, rows=frame[names])
-    with pytest.raises(DataError, match="trained with rows in place of a distribution"):
+    with raises(DataError, "model-trained-rows"):
         model.sample(3)
     assert model.to_logistic()["weights"]
 
@@ -107,7 +108,7 @@ def test_what_needs_the_model_of_x_is_refused(counted):
 def test_rows_of_other_levels_are_refused(counted):
     _, _, tables = counted
     found = sufficient_statistics(tables)
-    with pytest.raises(DataError, match="No row has levels"):
+    with raises(DataError, "no-row-levels"):
         fit_on_rows(found, np.full((3, 4), -1), penalties_of(found, 1.0, 1.0).sums)
 
 

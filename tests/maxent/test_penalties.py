@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import DataError, Domain, Table, Tables, synthetic
 from sumwise.maxent.penalties import (
     MOST_RAISE,
@@ -42,7 +43,7 @@ def test_noise_multiplies_penalties_unless_it_is_ignored():
 
 
 def test_a_negative_penalty_is_refused(found):
-    with pytest.raises(DataError, match="penalty_theta"):
+    with raises(DataError, "must-least", "penalty_theta"):
         penalties_of(found, (-1.0,), 1.0)
 
 

@@ -5,6 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from messages import raises
 from sumwise import DataError, Tables
 from sumwise.aggregate import aggregate
 from sumwise.encoding import Encoding
@@ -63,7 +64,7 @@ def test_dialects_quote_names_and_text_and_refuse_what_they_cant_write():
     assert DIALECTS["bigquery"].identifier("a\\`; DROP TABLE b; --") == "`a\\\\\\`; DROP TABLE b; --`"
     for dialect in DIALECTS.values():
         for write in (dialect.identifier, dialect.literal):
-            with pytest.raises(DataError, match="control character"):
+            with raises(DataError, "control-character-sql"):
                 write("two\nlines")
 
 
@@ -72,12 +73,12 @@ def test_other_dialects_are_written_and_unknown_ones_refused(rows):
     assert "get(array(" in model.to_sql("people", "spark")
     assert "SAFE_ORDINAL" in model.to_sql(("project", "data", "people"), "bigquery")
     assert "`project`.`data`.`people`" in model.to_sql(("project", "data", "people"), "bigquery")
-    with pytest.raises(DataError, match="dialect"):
+    with raises(DataError, "is-takes", "dialect"):
         model.to_sql("people", "cobol")
 
 
 def test_hashed_columns_are_refused(rows):
     encoding = Encoding.fit(rows, {"age": {"kind": "hash", "cells": 5}, "party": "levels"})
     model = MaxEntClassifier().fit(aggregate(rows, ["age", "party"], label="y", encoding=encoding))
-    with pytest.raises(DataError, match="'age' is encoded by Hashed"):
+    with raises(DataError, "encoded-sql-all", "Hashed"):
         model.to_sql("people")

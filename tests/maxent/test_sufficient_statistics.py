@@ -1,8 +1,8 @@
 """SufficientStatistics statistics: what tables imply, several observations of one table, noise, missing cells."""
 
 import numpy as np
-import pytest
 
+from messages import raises
 from sumwise import DataError, Domain, Table, Tables
 from sumwise.maxent.sufficient_statistics import sufficient_statistics
 from sumwise.noise import Gaussian
@@ -52,9 +52,9 @@ def test_unobserved_cells_and_unlabelled_tables_are_left_out():
 
 
 def test_incomplete_tables_do_not_tell_the_population():
-    with pytest.raises(DataError, match="the size of the population is unknown"):
+    with raises(DataError, "no-table-complete"):
         sufficient_statistics(Tables([Table("a", [np.nan, 2.0], [np.nan, 1.0])], Domain({"a": 2})))
-    with pytest.raises(DataError, match="the classes' shares are unknown"):
+    with raises(DataError, "no-table-label-sums"):
         sufficient_statistics(Tables([Table("a", [np.nan, 2.0], [np.nan, 1.0])], Domain({"a": 2}), n=5))
 
 
@@ -63,12 +63,12 @@ def test_totals_that_noise_does_not_explain_are_named_with_their_distance():
         Table("a", [500.0, 500.0], [200.0, 100.0], Gaussian(5.0)),
         Table("b", [500.0, 800.0], [150.0, 150.0], Gaussian(5.0)),
     ]
-    with pytest.raises(DataError, match=r"in 2 of 2 noisy tables\. Farthest: '\w' has .* against 1150, 21\.2 standard"):
+    with raises(DataError, "differ-more-noise", 2, 1150, "21.2"):
         sufficient_statistics(Tables(tables, Domain({"a": 2, "b": 2})))
 
 
 def test_noise_of_scale_zero_is_refused():
-    with pytest.raises(DataError, match="scale"):
+    with raises(DataError, "not-above-zero", "scale"):
         Gaussian(0.0)
 
 
@@ -87,5 +87,5 @@ def test_withheld_cells_leave_the_rest_of_a_noisy_table_in_use():
 def test_cells_withheld_as_zeros_are_named_with_what_to_give_instead():
     whole = Table("a", [500.0, 500.0], [100.0, 150.0], noise=Gaussian(2.0))
     short = Table("b", [0.0, 500.0], [0.0, 150.0], noise=Gaussian(2.0))
-    with pytest.raises(DataError, match=r"'b' has 500 against 1000, 176.8 standard.*NaN for cells that were"):
+    with raises(DataError, "differ-more-noise", "b", 500, 1000, "176.8"):
         sufficient_statistics(Tables([whole, short], Domain({"a": 2, "b": 2}), n=1000))

@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import sumwise
+from messages import raises
 from sumwise import DataError, Table, Tables, synthetic
 from sumwise.aggregate import aggregate
 from sumwise.maxent import MaxEntClassifier, NaiveBayesTables, SolverOptions, skyline
@@ -55,10 +56,10 @@ def test_the_file_says_what_noise_its_tables_had(world, tmp_path):
 
 def test_other_levels_and_no_tables_are_refused(world, tmp_path):
     frame, names, _, model = world
-    with pytest.raises(DataError, match="tables is of type DataFrame"):
+    with raises(DataError, "tables-type-tables", "DataFrame"):
         model.write_sample(tmp_path / "rows.parquet", 10, frame)
     other = Tables.from_frame(frame[frame[names[0]] < 2], names, label="label")
-    with pytest.raises(DataError, match="Levels of .* aren't those of the model"):
+    with raises(DataError, "levels-arent-those"):
         model.write_sample(tmp_path / "rows.parquet", 10, other)
     assert not list(tmp_path.iterdir())
 

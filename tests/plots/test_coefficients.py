@@ -9,8 +9,8 @@ def test_the_largest_come_first_and_the_rest_are_counted():
     frame = pd.DataFrame({"class": 1, "feature": [f"x{k}" for k in range(30)], "coefficient": range(-10, 20)})
     ax = plot_coefficients(frame)
     names = [label.get_text() for label in ax.get_yticklabels()]
-    assert (len(names), names[0]) == (20, "x29")
-    assert ax.get_title() == "the 20 largest of 30 coefficients"
+    assert (len(names), names[0]) == (24, "x29")
+    assert ax.get_title() == "the 24 largest of 30 coefficients"
 
 
 def test_classes_that_are_numbers_are_called_classes():

@@ -4,6 +4,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import Bags, Estimate, Margins, Tables
 from sumwise.ecological import Bounds
 from sumwise.errors import DataError
@@ -33,7 +34,7 @@ def test_data_plot_draws_on_the_axes_it_is_given(name):
 def test_options_choose_group_and_features():
     assert DATA["tomography"].plot(row=1, col=0).get_xlabel() == "share of row1 in the unit"
     assert "x1" in DATA["bags"].plot(x=0, y=1).get_ylabel() or "1" in DATA["bags"].plot(x=0, y=1).get_ylabel()
-    with pytest.raises(DataError, match="no figure for a list"):
+    with raises(DataError, "no-figure-margins", "list"):
         plot_containers([1])
 
 
@@ -41,7 +42,7 @@ def test_estimates_draw_intervals_with_and_without_bounds():
     flat = Estimate([0.5, 0.2], [0.4, 0.1], [0.6, 0.3], 0.95, labels=[["f", "m"]], axes=["sex"], name="share")
     assert [t.get_text() for t in flat.plot().get_yticklabels()] == ["f", "m"]
     assert Bounds().fit(DATA["scatter"]).plot().get_xlabel() == "share of the group"
-    with pytest.raises(DataError, match="3 axes"):
+    with raises(DataError, "estimate-axes-no", 3):
         Estimate(np.zeros((2, 2, 2))).plot()
 
 

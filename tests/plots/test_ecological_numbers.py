@@ -1,8 +1,8 @@
 """The numbers behind the figures of ecological inference."""
 
 import numpy as np
-import pytest
 
+from messages import raises
 from sumwise import Margins
 from sumwise.draws import Draws
 from sumwise.ecological import Bounds, Goodman, King
@@ -41,7 +41,7 @@ def test_tomography_lines_satisfy_the_accounting_identity():
 
 
 def test_tomography_is_for_two_by_two():
-    with pytest.raises(DataError, match="for 2 x 2 tables; these are 2 x 3"):
+    with raises(DataError, "tomography-plot-x", 2, 3):
         tomography_numbers(Margins([[1, 2]], [[1, 1, 1]]))
 
 
@@ -58,9 +58,9 @@ def test_unit_scatter_has_goodman_s_line():
     shares = Goodman().fit(m).shares_
     np.testing.assert_allclose(numbers["line"], [shares[1, 0], shares[0, 0]], atol=1e-8)
     assert (numbers["lower"] <= numbers["upper"]).all()
-    with pytest.raises(UnknownName, match="no group 'q'"):
+    with raises(UnknownName, "there-is-no", "group", "q"):
         unit_scatter_numbers(m, "q")
-    with pytest.raises(UnknownName, match="no outcome 9"):
+    with raises(UnknownName, "there-is-no", "outcome", 9):
         unit_scatter_numbers(m, "a", 9)
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import pytest
-
+from messages import raises
 from sumwise import synthetic
 from sumwise.ecological import EcologicalEM
 from sumwise.errors import DataError
@@ -31,5 +30,5 @@ def test_report_has_maps_where_shapes_are_given():
     maps = [f for f in found.figures if f.plot == "unit_map"]
     assert [f.numbers["what"] for f in maps] == ["share", "share", "uncertainty", "residual"]
     assert maps[0].svg().startswith("<svg")
-    with pytest.raises(DataError, match="3 shapes for 30 units"):
+    with raises(DataError, "shapes-units-use", 3, 30):
         report(EcologicalEM().fit(m), m, shapes=SHAPES[:3])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import synthetic
 from sumwise.ecological import EcologicalEM
 from sumwise.errors import DataError, UnknownName
@@ -31,13 +32,13 @@ def test_shapes_are_found_by_name_in_the_order_of_the_units():
 
 
 def test_what_has_no_shape_is_named():
-    with pytest.raises(DataError, match="1 of 2 units have no shape in the map: 'C'"):
+    with raises(DataError, "units-no-shape", 1, 2, "C"):
         unit_shapes(collection(["A", "B"]), ["A", "C"], "p")
-    with pytest.raises(DataError, match="Feature 1 of the map has no property 'q'"):
+    with raises(DataError, "feature-map-no", 1, "q"):
         unit_shapes(collection(["A"]), ["A"], "q")
-    with pytest.raises(DataError, match="is a Point"):
+    with raises(DataError, "feature-map-units", "Point"):
         unit_shapes(collection(["A"], "Point"), ["A"], "p")
-    with pytest.raises(DataError, match="not a FeatureCollection"):
+    with raises(DataError, "map-not-featurecollection"):
         unit_shapes({}, ["A"], "p")
 
 
@@ -53,7 +54,7 @@ def test_numbers_of_maps():
     assert min(wide["values"]) >= 0
     with pytest.raises(UnknownName):
         map_numbers(est, m, shapes, "nobody", m.col_names[1])
-    with pytest.raises(DataError, match="3 shapes for 20 units"):
+    with raises(DataError, "shapes-units-use", 3, 20):
         map_numbers(est, m, shapes[:3], m.row_names[0], m.col_names[1])
 
 
@@ -69,8 +70,8 @@ def test_holes_stay_open_and_ids_match_as_they_are_written():
     made["features"][0]["id"] = "A"
     made["features"][1]["id"] = "B"
     assert unit_shapes(made, ["A"], "id")
-    with pytest.raises(DataError, match="Feature 2 of the map has no geometry"):
+    with raises(DataError, "feature-map-units", 2):
         unit_shapes(made, ["B"], "id")
     made["features"][0]["geometry"]["coordinates"] = [1, 2]
-    with pytest.raises(DataError, match="coordinates of feature 1"):
+    with raises(DataError, "coordinates-feature-map", 1):
         unit_shapes(made, ["A"], "id")

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
+from messages import raises
 from sumwise.errors import DataError
 from sumwise.privacy import Budget
 from sumwise.privacy.accounting import epsilon_of_rho, mu_of_epsilon
@@ -26,14 +27,14 @@ def test_pure_releases_add_up():
         budget.spend(0.1)
     assert budget.spent == pytest.approx(1)
     assert budget.left == pytest.approx(0, abs=1e-12)
-    with pytest.raises(DataError, match="has 0 left"):
+    with raises(DataError, "budget-epsilon-left", 0):
         budget.spend(1e-6)
 
 
 def test_overdraft_is_refused_and_spends_nothing():
     budget = Budget(1.0)
     budget.spend(0.75)
-    with pytest.raises(DataError, match=r"'april' would bring the total to 1.25"):
+    with raises(DataError, "budget-epsilon-left", "april", "1.25"):
         budget.spend(0.5, what="april")
     assert budget.spent == 0.75
     assert len(budget.entries) == 1
@@ -45,7 +46,7 @@ def test_gaussian_releases_compose_in_zcdp():
     budget.spend(rho=rho / 2)
     budget.spend(rho=rho / 2)
     assert budget.spent == pytest.approx(1)
-    with pytest.raises(DataError, match="left"):
+    with raises(DataError, "budget-epsilon-left"):
         budget.spend(rho=rho / 100)
 
 
@@ -77,7 +78,7 @@ def test_gaussian_releases_compose_exactly():
         budget.spend(mu=mu / 2)
     assert budget.spent == pytest.approx(1)
     assert mu**2 / 2 > rho_of_epsilon(1.0, 1e-6)
-    with pytest.raises(DataError, match="left"):
+    with raises(DataError, "budget-epsilon-left"):
         budget.spend(mu=mu / 20)
 
 
@@ -116,40 +117,40 @@ def test_losses_without_an_epsilon_are_never_forgotten(tmp_path):
     path.write_text(json.dumps({"epsilon": 1, "delta": 0, "entries": [entry]}))
     budget = Budget(1.0, path=path)
     assert budget.spent == math.inf
-    with pytest.raises(DataError, match="would bring the total to inf"):
+    with raises(DataError, "budget-epsilon-left", "inf"):
         budget.spend(1e-9)
 
 
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ((0,), "epsilon is 0; it must be above 0"),
-        ((-1,), "epsilon"),
-        ((float("nan"),), "epsilon"),
-        (("1",), "epsilon"),
-        ((1.0, 1.0), "below 1"),
-        ((1.0, -0.1), "delta"),
-        ((1e300,), "epsilon is 1e\\+300; above 100 it promises nothing"),
-        ((1.0, 0.5), "delta is 0.5; above 0.001 it promises nothing"),
+        ((0,), ("must-above-smaller", "epsilon", 0)),
+        ((-1,), ("must-least", "epsilon")),
+        ((float("nan"),), ("must-least", "epsilon")),
+        (("1",), ("must-least", "epsilon")),
+        ((1.0, 1.0), ("delta-must-below",)),
+        ((1.0, -0.1), ("must-least", "delta")),
+        ((1e300,), ("epsilon-above-promises", "1e+300", 100)),
+        ((1.0, 0.5), ("delta-above-promises", "0.5", "0.001")),
     ],
 )
 def test_budget_refuses(arguments, words):
-    with pytest.raises(DataError, match=words):
+    with raises(DataError, *words):
         Budget(*arguments)
 
 
 @pytest.mark.parametrize(
     ("spending", "words"),
     [
-        ({}, "either"),
-        ({"epsilon": 1, "rho": 1}, "either"),
-        ({"mu": 0.1}, "no delta"),
-        ({"epsilon": 0}, "above 0"),
-        ({"rho": 0.1}, "no delta"),
+        ({}, ("spend-either-epsilon",)),
+        ({"epsilon": 1, "rho": 1}, ("spend-either-epsilon",)),
+        ({"mu": 0.1}, ("gaussian-noise-budget",)),
+        ({"epsilon": 0}, ("must-above-smaller", 0)),
+        ({"rho": 0.1}, ("gaussian-noise-budget",)),
     ],
 )
 def test_spend_refuses(spending, words):
-    with pytest.raises(DataError, match=words):
+    with raises(DataError, *words):
         Budget(2.0).spend(**spending)
 
 
@@ -159,7 +160,7 @@ def test_file_remembers_what_was_spent(tmp_path):
     again = Budget(1.0, path=path)
     assert again.spent == 0.75
     assert again.entries[0]["what"] == "march"
-    with pytest.raises(DataError, match=r"has 0.25 left"):
+    with raises(DataError, "budget-epsilon-left", "0.25"):
         again.spend(0.5)
     assert sorted(p.name for p in path.parent.iterdir()) == [".budget.json.lock", "budget.json"]
 
@@ -167,7 +168,7 @@ def test_file_remembers_what_was_spent(tmp_path):
 def test_file_of_another_budget_is_refused(tmp_path):
     path = tmp_path / "budget.json"
     Budget(1.0, path=path).spend(0.5)
-    with pytest.raises(DataError, match="allows epsilon 1 and delta 0; epsilon 2"):
+    with raises(DataError, "budget-file-allows", 1, 0, 2):
         Budget(2.0, path=path)
 
 
@@ -197,14 +198,14 @@ def test_file_of_another_budget_is_refused(tmp_path):
 def test_damaged_ledger_is_an_error_and_never_empty(tmp_path, content):
     path = tmp_path / "budget.json"
     path.write_text(content)
-    with pytest.raises(DataError, match="can't be read"):
+    with raises(DataError, "budget-file-cant"):
         Budget(1.0, path=path)
 
 
 def test_file_that_cannot_be_written_spends_nothing(tmp_path):
     (tmp_path / "file").write_text("")
     budget = Budget(1.0, path=tmp_path / "file" / "budget.json")
-    with pytest.raises(DataError, match="is a link or a file"):
+    with raises(DataError, "link-file-remove"):
         budget.spend(0.5)
     assert budget.spent == 0
 
@@ -220,7 +221,7 @@ def test_budget_shows_itself():
 def test_two_holders_of_one_file_spend_it_once(tmp_path):
     first, second = (Budget(1.0, path=tmp_path / "budget.json") for _ in range(2))
     first.spend(0.75)
-    with pytest.raises(DataError, match=r"has 0.25 left"):
+    with raises(DataError, "budget-epsilon-left", "0.25"):
         second.spend(0.75)
     second.spend(0.25)
     assert len(Budget.from_file(tmp_path / "budget.json").entries) == 2
@@ -247,7 +248,7 @@ def test_budget_from_file_has_what_the_file_allows(tmp_path):
     Budget(2.0, 1e-6, tmp_path / "budget.json").spend(rho=0.01)
     kept = Budget.from_file(tmp_path / "budget.json")
     assert (kept.epsilon, kept.delta, len(kept.entries)) == (2.0, 1e-6, 1)
-    with pytest.raises(DataError, match="can't be read"):
+    with raises(DataError, "budget-file-cant"):
         Budget.from_file(tmp_path / "other.json")
 
 
@@ -257,7 +258,7 @@ def test_failed_write_leaves_no_temporary_file(tmp_path, monkeypatch):
 
     budget = Budget(1.0, path=tmp_path / "budget.json")
     monkeypatch.setattr("os.fsync", full)
-    with pytest.raises(DataError, match="No space left"):
+    with raises(DataError, "budget-cant-written", "No space left"):
         budget.spend(0.5)
     assert budget.spent == 0
     assert [p.name for p in tmp_path.iterdir()] == [".budget.json.lock"]

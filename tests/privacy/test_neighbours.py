@@ -16,7 +16,7 @@ from sumwise.aggregate import aggregate
 from sumwise.aggregate.sources import table_by_row
 from sumwise.cli import main
 from sumwise.encoding import Declaration
-from sumwise.io.formats import read_tables_folder
+from sumwise.io.formats.tables_folder import read_tables_folder
 from sumwise.privacy import Budget, private_encoding, release_rows
 
 COLUMNS = ("id", "age", "town", "code", "ill", "kind", "w")

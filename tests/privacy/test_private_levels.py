@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from messages import raises
 from sumwise.aggregate import aggregate
 from sumwise.aggregate.declared import declared_rows
 from sumwise.encoding import Declaration
@@ -68,7 +69,7 @@ def test_rows_to_released_tables_privately_end_to_end(people):
     assert 0.85 < budget.spent < 0.9  # the delta that is left allows the levels' noise less than .2
     assert noisy.encoding == encoding
     assert [(r["epsilon"], r["delta"]) for r in noisy.provenance.releases] == [(0.2, 5e-7), (0.7, 0.0)]
-    with pytest.raises(DataError, match="left"):
+    with raises(DataError, "budget-epsilon-left"):
         release(tables, 0.2, budget=budget)
 
 
@@ -76,7 +77,7 @@ def test_delta_that_was_spent_is_gone(people):
     budget = Budget(0.5, 1e-6)
     private_encoding(people, {"town": "levels"}, 0.5, 1e-6, budget=budget)
     assert budget.spent == pytest.approx(0.5)
-    with pytest.raises(DataError, match="would bring the total to inf"):
+    with raises(DataError, "budget-epsilon-left", "inf"):
         private_encoding(people, {"town": "levels"}, 0.1, 1e-6, budget=budget)
 
 
@@ -157,20 +158,20 @@ def test_small_budgets_still_find_the_cuts():
 @pytest.mark.parametrize(
     ("spec", "options", "words"),
     [
-        ({"age": {"kind": "quantiles"}}, {}, "needs a range"),
-        ({"age": {"kind": "quantiles", "range": [5, 5]}}, {}, "needs a range"),
-        ({"town": "levels"}, {"delta": 0.0}, "need a delta above 0"),
-        ({"town": {"kind": "target"}}, {}, "no private form"),
-        ({"town": "levels"}, {"epsilon": 1e6}, "promises nothing"),
-        ({"town": "levels"}, {"epsilon": 0}, "must be above 0"),
-        ({"town": "words"}, {}, "unknown rule"),
-        ({"nowhere": "levels"}, {}, "nowhere"),
+        ({"age": {"kind": "quantiles"}}, {}, ("attribute-needs-range",)),
+        ({"age": {"kind": "quantiles", "range": [5, 5]}}, {}, ("attribute-needs-range",)),
+        ({"town": "levels"}, {"delta": 0.0}, ("levels-need-delta",)),
+        ({"town": {"kind": "target"}}, {}, ("attribute-asks-target",)),
+        ({"town": "levels"}, {"epsilon": 1e6}, ("epsilon-above-promises",)),
+        ({"town": "levels"}, {"epsilon": 0}, ("epsilon-must-above", 0)),
+        ({"town": "words"}, {}, ("attribute-asks-unknown",)),
+        ({"nowhere": "levels"}, {}, ("there-is-no", "nowhere")),
     ],
 )
 def test_private_encoding_refuses(people, spec, options, words):
-    with pytest.raises(DataError, match=words):
+    with raises(DataError, *words):
         private_encoding(people, spec, **{"epsilon": 1.0, "delta": 1e-6, "budget": None, **options})
-    with pytest.raises(DataError, match="budget is not given"):
+    with raises(DataError, "budget-not-nothing"):
         private_encoding(people, {"age": [40]}, 1.0)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import log_softmax
 
+from messages import raises
 from sumwise import Bags
 from sumwise.errors import DataError
 from sumwise.noise import Gaussian
@@ -69,7 +70,7 @@ def test_noise_columns_and_misfits():
     noisy = CountLoss(noise=Gaussian(1.0))(column, [2.5, 0.1, 3.0], SIZES)
     noisy.backward()
     assert column.grad.shape == (8, 1)
-    with pytest.raises(DataError, match="sizes add up to 8 rows; logits has 5"):
+    with raises(DataError, "sizes-add-up", 8, 5):
         CountLoss()(torch.zeros(5), [1, 1, 1], SIZES)
-    with pytest.raises(DataError, match=r"logits has shape \(8, 3\) for counts of 2 classes"):
+    with raises(DataError, "logits-shape-counts", "(8, 3)", 2):
         CountLoss()(torch.zeros(8, 3), [1, 1, 1], SIZES)

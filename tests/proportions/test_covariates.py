@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from messages import raises, warns
 from sumwise.errors import DataError, ModelWarning, UnknownName
 from sumwise.proportions import Covariates
 
@@ -42,7 +43,7 @@ def test_polars_and_floats_give_the_same_codes():
 
 def test_a_new_level_gets_zeros():
     made = Covariates().fit({"job": ["a", "b"]})
-    with pytest.warns(ModelWarning, match="'job' has a level that training didn't have in 50.0% of 2 rows"):
+    with warns(ModelWarning, "feature-level-training", "job", "50.0%", 2):
         np.testing.assert_array_equal(made.transform({"job": ["c", "a"]}), [[0, 0], [1, 0]])
 
 
@@ -65,15 +66,15 @@ def test_components_keep_the_variance():
 
 
 def test_bad_frames_are_refused():
-    with pytest.raises(DataError, match="no individuals"):
+    with raises(DataError, "no-individuals"):
         Covariates().fit(people().iloc[:0])
     with pytest.raises(UnknownName):
         Covariates(["job2"]).fit(people())
-    with pytest.raises(DataError, match="none is given"):
+    with raises(DataError, "max-correlation-compares"):
         Covariates(max_correlation=0.7).fit(people())
-    with pytest.raises(DataError, match="infinite"):
+    with raises(DataError, "use-nan-cell"):
         Covariates().fit({"a": [1.0, np.inf]})
-    with pytest.raises(DataError, match="No column is left"):
+    with raises(DataError, "no-column-left"):
         Covariates().fit({"a": [1.0, 1.0]})
     with pytest.raises(UnknownName):
         Covariates().fit({"a": [1.0, 2.0]}).transform({"b": [1.0]})

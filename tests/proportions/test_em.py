@@ -9,6 +9,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
+from messages import raises
 from sumwise import Bags
 from sumwise.errors import DataError
 from sumwise.proportions.counts import observe
@@ -52,5 +53,5 @@ def test_any_classifier_with_sample_weights_is_an_m_step(wrap):
 
 def test_classifier_without_sample_weights_is_refused():
     p, _ = problem()
-    with pytest.raises(DataError, match="KNeighborsClassifier takes no sample_weight"):
+    with raises(DataError, "takes-no-sample", "KNeighborsClassifier"):
         em_classifier(KNeighborsClassifier(), p.values, p.likelihood, np.zeros(len(p.values)))

@@ -12,6 +12,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
+from messages import raises
 from sumwise import Bags
 from sumwise.errors import DataError
 from sumwise.proportions import CardinalityClassifier, OnInstances, on_instances
@@ -61,7 +62,7 @@ def test_unfitted_and_matrix_are_refused(problem):
     bags, _, _ = problem
     with pytest.raises(NotFittedError):
         on_instances(PCA(1)).transform(bags)
-    with pytest.raises(DataError, match="bags is of type ndarray"):
+    with raises(DataError, "bags-type-build", "ndarray"):
         on_instances(PCA(1)).fit(bags.values)
 
 
@@ -75,7 +76,7 @@ def test_columns_are_taken_by_name_and_text_as_text():
     assert out.values[:, 1].tolist() == [1, 0, 1, 0]
     shuffled = frame[["age", "b", "job"]]
     np.testing.assert_array_equal(step.transform(shuffled), out.values)
-    with pytest.raises(DataError, match="StandardScaler can't transform these rows, of which 'job' are text"):
+    with raises(DataError, "cant-transform-rows", "StandardScaler", "job"):
         on_instances(StandardScaler()).fit(bags)
 
 
@@ -94,7 +95,7 @@ def test_output_of_individuals_may_be_a_frame_and_of_bags_is_bags():
     assert framed[0].transform(rows.to_numpy().tolist()).equals(found.reset_index(drop=True))
     assert isinstance(framed[0].transform(bags), Bags)
     np.testing.assert_array_equal(framed.predict_proba(frame[["age", "size"]]), plain)
-    with pytest.raises(DataError, match="transform is 'arrow'"):
+    with raises(DataError, "is-takes", "transform", "arrow"):
         on_instances(StandardScaler()).set_output(transform="arrow")
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import Bags
 from sumwise.errors import DataError
 from sumwise.proportions.counts import observe
@@ -47,5 +48,5 @@ def test_take_gives_the_part():
 
 def test_random_intercept_of_class_counts_is_refused():
     likelihood = BagLikelihood(OFFSETS, observe(BAGS, [[1, 2, 1], [3, 2, 1]]))
-    with pytest.raises(DataError, match="needs two classes"):
+    with raises(DataError, "random-intercept-needs-two"):
         likelihood.evaluate(np.zeros((10, 3)), 0.5)

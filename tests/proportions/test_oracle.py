@@ -5,6 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 
+from messages import raises
 from sumwise import Bags
 from sumwise.errors import DataError
 from sumwise.proportions import Oracle, label_bags
@@ -57,15 +58,15 @@ def test_units_change_nothing(sample, unit):
 
 def test_labels_that_do_not_fit_are_refused(sample):
     bags, labels = sample
-    with pytest.raises(DataError, match="120 rows and 119 labels"):
+    with raises(DataError, "rows-labels-class", 120, 119):
         Oracle().fit(bags, labels[1:])
-    with pytest.raises(DataError, match="20 labels. Hint: give the class of each row, not counts"):
+    with raises(DataError, "rows-labels-class", 20):
         Oracle().fit(bags, np.ones(20))
-    with pytest.raises(DataError, match="Class 2, 3, 4, ... has no member among 120 rows"):
+    with raises(DataError, "class-no-member-among", 2, 3, 4, 120):
         Oracle().fit(bags, np.where(labels == 2, 11, labels))
-    with pytest.raises(DataError, match="Class 1 has no member among 120 rows"):
+    with raises(DataError, "class-no-member-among", 1, 120):
         Oracle().fit(bags, np.zeros(120))
-    with pytest.raises(DataError, match="bags is of type ndarray"):
+    with raises(DataError, "bags-type-build", "ndarray"):
         Oracle().fit(bags.values, labels)
-    with pytest.raises(DataError, match="one entry per member"):
+    with raises(DataError, "labels-doesnt-entry"):
         Oracle().fit(bags, label_bags(bags, labels)[::-1][:5])

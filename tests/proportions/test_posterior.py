@@ -8,6 +8,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 import sumwise
 from coverage_contract.proportions import people as world
+from messages import raises, warns
 from sumwise import Bags
 from sumwise.errors import DataError, ModelWarning
 from sumwise.proportions import CardinalityClassifier, subgroups
@@ -56,18 +57,18 @@ def test_what_bags_cannot_show_is_withheld():
     bags, _, counts, _ = world(0, n_bags=10, d=5)
     clf = CardinalityClassifier("linear").fit(bags, counts)
     for ask in (clf.draws, lambda: clf.predict_interval(bags)):
-        with pytest.raises(DataError, match="10 bags are too few for intervals of 5 effects"):
+        with raises(DataError, "more-bags-fewer"):
             ask()
     assert np.isfinite(subgroups(clf, bags).interval()).all()
     tree = CardinalityClassifier(DecisionTreeClassifier(max_depth=2)).fit(bags, counts)
-    with pytest.raises(DataError, match="a scikit-learn classifier was trained by EM"):
+    with raises(DataError, "fit-no-posterior", "a scikit-learn classifier was trained by EM"):
         tree.count_draws(bags)
 
 
 def test_a_model_that_is_not_linear_says_so_and_nearly_covers_subgroups(tmp_path):
     bags, labels, counts, _ = world(3, n_bags=120, size=10, d=2, square=2.0)
     clf = CardinalityClassifier().fit(bags, counts)
-    with pytest.warns(ModelWarning, match="not linear with weight"):
+    with warns(ModelWarning, "bags-support-model"):
         clf.draws()
     group = np.abs(bags.values[:, 0]) > 1.2
     low, high = subgroups(clf, bags, {"far": group}, counts=counts, n_draws=200).interval(0.99)
@@ -109,7 +110,7 @@ def test_classes_that_vary_more_than_their_members_explain_are_warned_of():
     clf = CardinalityClassifier("linear").fit(bags, three)
     assert clf.dispersion_ > 2
     for ask in (clf.draws, lambda: clf.predict_interval(bags.values[:3])):
-        with pytest.warns(ModelWarning, match="vary .* times as much as their members explain"):
+        with warns(ModelWarning, "counts-bags-vary-times"):
             ask()
 
 

@@ -8,6 +8,7 @@ from sklearn import config_context
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 
+from messages import raises, warns
 from sumwise import Bags
 from sumwise.errors import DataError, NotConverged
 from sumwise.proportions import (
@@ -61,7 +62,7 @@ def test_two_columns_equal_one_count():
 
 def test_empty_bags_are_left_out_with_a_warning():
     bags = Bags(np.arange(4.0)[:, None], np.array([0, 2, 2, 4]))
-    with pytest.warns(UserWarning, match="1 of 3 bags are empty"):
+    with warns(UserWarning, "bags-empty-left", 1, 3):
         clf = MeanEmbeddingClassifier(penalty=1.0).fit(bags, [0, 0, 2])
     assert clf.coef_[0, 0] > 0
 
@@ -69,17 +70,17 @@ def test_empty_bags_are_left_out_with_a_warning():
 @pytest.mark.parametrize("kind", [MeanEmbeddingClassifier, MeanMap, AlternatingMeanMap])
 def test_bad_settings_and_counts_are_refused(kind):
     bags, counts, _ = sample(5)
-    with pytest.raises(DataError, match="penalty is -1"):
+    with raises(DataError, "must-least", "penalty", -1):
         kind(penalty=-1).fit(bags, counts)
-    with pytest.raises(DataError, match="max_iter is 0"):
+    with raises(DataError, "must-least", "max_iter", 0):
         kind(max_iter=0).fit(bags, counts)
-    with pytest.raises(DataError, match="The count is above the bag's number of rows"):
+    with raises(DataError, "count-above-bags", "rows"):
         kind().fit(bags, counts[:, 1] + 100)
 
 
 def test_a_fit_that_stops_early_says_so():
     bags, counts, _ = sample(20)
-    with pytest.warns(NotConverged, match="Stopped after"):
+    with warns(NotConverged, "stopped-after-steps"):
         MeanEmbeddingClassifier(penalty=1e-3, max_iter=1, tol=1e-9).fit(bags, counts)
 
 
@@ -103,7 +104,7 @@ def test_weights_of_bags_are_repetitions(model):
     repeated = clone(model).fit(bags[index], given[index])
     assert np.allclose(weighted.theta_, repeated.theta_, rtol=1e-3, atol=1e-3)
     assert not np.allclose(weighted.theta_, clone(model).fit(bags, given).theta_, atol=1e-2)
-    with pytest.raises(DataError, match="sample_weight"):
+    with raises(DataError, "all-bags-sample"):
         clone(model).fit(bags, given, sample_weight=np.zeros(20))
 
 

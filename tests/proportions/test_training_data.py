@@ -6,6 +6,7 @@ import pytest
 from sklearn.metrics import get_scorer
 from sklearn.model_selection import cross_validate
 
+from messages import raises
 from sumwise import Bags
 from sumwise.errors import DataError
 from sumwise.noise import Gaussian
@@ -43,11 +44,11 @@ def test_every_door_leads_to_the_same_fit(model):
 def test_counts_without_names_are_refused_where_their_order_is_open():
     values, labels, group = people()
     counts = np.bincount(group, labels).astype(int)
-    with pytest.raises(DataError, match="counts has no names for the 30 groups"):
+    with raises(DataError, "counts-no-names", 30):
         CardinalityClassifier().fit(values[::-1], counts, groups=group[::-1])
-    with pytest.raises(DataError, match="these are bags already"):
+    with raises(DataError, "groups-rows-bags"):
         CardinalityClassifier().fit(Bags(values, np.arange(0, 181, 6)), counts, groups=group)
-    with pytest.raises(DataError, match="200"):
+    with raises(DataError, "lengths-differ-entry", 200):
         CardinalityClassifier().fit(values, counts, groups=np.zeros(200))
 
 
@@ -74,13 +75,13 @@ def test_a_few_labels_help_and_are_checked_against_counts():
     mixed = np.random.default_rng(0).permutation(180)
     other = CardinalityClassifier().fit(values[mixed], dict(enumerate(counts)), groups=group[mixed], labels=few[mixed])
     np.testing.assert_array_equal(other.coef_, with_labels.coef_)
-    with pytest.raises(DataError, match="Known labels contradict the counts"):
+    with raises(DataError, "known-labels-contradict"):
         CardinalityClassifier().fit(bags, counts, labels=1 - labels)
-    with pytest.raises(DataError, match="labels holds 0.5"):
+    with raises(DataError, "labels-holds-classes", "0.5"):
         CardinalityClassifier().fit(bags, counts, labels=np.full(180, 0.5))
-    with pytest.raises(DataError, match="labels has shape"):
+    with raises(DataError, "labels-shape-rows"):
         CardinalityClassifier().fit(bags, counts, labels=[1, 0])
-    with pytest.raises(DataError, match="noise is Gaussian"):
+    with raises(DataError, "labels-members-taken", "Gaussian"):
         CardinalityClassifier(noise=Gaussian(1.0)).fit(bags, counts, labels=few)
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.base import is_classifier, is_regressor
 
+from messages import raises
 from sumwise import Bags, distribution, proportions
 from sumwise.errors import DataError
 
@@ -86,7 +87,7 @@ def test_a_column_far_from_zero_changes_nothing_or_is_refused(model, sample):
     if isinstance(model, CENTRED):
         same(answer(model, far, target), usual)
     else:
-        with pytest.raises(DataError, match=r"\d of \d columns lie too far from zero.*First: 'x0', at 1e\+09 ±"):
+        with raises(DataError, "columns-lie-too", "x0", "09"):
             answer(model, far, target)
 
 

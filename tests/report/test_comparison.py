@@ -3,6 +3,7 @@
 import pandas as pd
 import pytest
 
+from messages import raises
 from sumwise.errors import DataError
 from sumwise.report.comparison import compare_results
 
@@ -53,16 +54,16 @@ def test_results_without_intervals_claim_nothing():
 @pytest.mark.parametrize(
     ("results", "words"),
     [
-        ({"one": (SUMMARY, estimates())}, "one result"),
-        ({"a": (SUMMARY, estimates()), "b": (SUMMARY, estimates(group=["c", "d"]))}, "no estimate in common"),
+        ({"one": (SUMMARY, estimates())}, ("result-compare-name",)),
+        ({"a": (SUMMARY, estimates()), "b": (SUMMARY, estimates(group=["c", "d"]))}, ("results-no-estimate",)),
         (
             {"a": (SUMMARY, estimates()), "b": (SUMMARY, pd.DataFrame({"bag": ["1"], "predicted": [1.0]}))},
-            "different kinds",
+            ("results-contain-different",),
         ),
     ],
 )
 def test_what_cannot_be_compared_is_refused(results, words):
-    with pytest.raises(DataError, match=words):
+    with raises(DataError, *words):
         compare_results(results)
 
 
@@ -107,7 +108,7 @@ def test_flows_are_matched_by_time_and_names_are_unique():
     flows = pd.DataFrame({"time": [1, 2], "next time": [2, 3], "from": "a", "to": "b", "count": [5.0, 7.0]})
     _, frame = compare_results({"one": (SUMMARY, flows), "two": (SUMMARY, flows.assign(count=[6.0, 9.0]))})
     assert frame["difference"].tolist() == [1.0, 2.0]
-    with pytest.raises(DataError, match="share a name"):
+    with raises(DataError, "estimates-share-name"):
         compare_results({"one": (SUMMARY, flows.assign(**{"time": 1, "next time": 2})), "two": (SUMMARY, flows)})
 
 

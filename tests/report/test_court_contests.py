@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import Margins
 from sumwise.ecological import Bounds, EcologicalEM
 from sumwise.errors import DataError
@@ -48,10 +49,10 @@ def test_one_document_has_every_contest_once():
 
 
 def test_no_contests_and_unknown_keys_are_refused():
-    with pytest.raises(DataError, match="There are no contests"):
+    with raises(DataError, "no-contests-fit"):
         court_edition_contests({})
     m = margins(0)
-    with pytest.raises(DataError, match="judge"):
+    with raises(DataError, "there-is-no", "judge"):
         court_edition_contests({"a": ContestResult(report(Bounds().fit(m), m))}, {"judge": "x"})
 
 

@@ -9,6 +9,7 @@ import zipfile
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise.errors import DataError
 from sumwise.io.saved import archive
 
@@ -78,30 +79,33 @@ class Evil:
 @pytest.mark.parametrize(
     ("content", "match"),
     [
-        (npy(np.array([Evil()], dtype=object), allow_pickle=True), "no pickles"),
-        (npy(np.zeros(2, dtype=[("a", "f8")])), "no pickles"),
-        (pickle.dumps(Evil()), "damaged|magic"),
-        (b"", "damaged|magic"),
-        (npy(np.eye(2))[:-8], "says shape"),
-        (npy(np.eye(2)) + b"more", "says shape"),
-        (npy(np.eye(2)).replace(b"(2, 2)", b"(9, 9)"), "says shape"),
-        (npy(np.eye(2)).replace(b"(2, 2), ", b"(-2,-2),"), "says shape"),
-        (npy(np.eye(2)).replace(b"(2, 2)", b"(2, x)"), "damaged"),
-        (npy(np.eye(2)).replace(b"<f8", b"|O8"), "no pickles"),
-        (npy(np.zeros(9)).replace(b"<f8", b"<U0").replace(b"(9,), }    ", b"(99999,), }")[:-72], "says shape"),
-        (npy(np.eye(2)).replace(b"NUMPY\x01", b"NUMPY\x03"), "unknown .npy version"),
+        (npy(np.array([Evil()], dtype=object), allow_pickle=True), ("member-holds-dtype",)),
+        (npy(np.zeros(2, dtype=[("a", "f8")])), ("member-holds-dtype",)),
+        (pickle.dumps(Evil()), ("damaged-copy-again-save", "magic")),
+        (b"", ("damaged-copy-again-save", "magic")),
+        (npy(np.eye(2))[:-8], ("member-says-shape",)),
+        (npy(np.eye(2)) + b"more", ("member-says-shape",)),
+        (npy(np.eye(2)).replace(b"(2, 2)", b"(9, 9)"), ("member-says-shape",)),
+        (npy(np.eye(2)).replace(b"(2, 2), ", b"(-2,-2),"), ("member-says-shape",)),
+        (npy(np.eye(2)).replace(b"(2, 2)", b"(2, x)"), ("damaged-copy-again-save",)),
+        (npy(np.eye(2)).replace(b"<f8", b"|O8"), ("member-holds-dtype",)),
+        (
+            npy(np.zeros(9)).replace(b"<f8", b"<U0").replace(b"(9,), }    ", b"(99999,), }")[:-72],
+            ("member-says-shape",),
+        ),
+        (npy(np.eye(2)).replace(b"NUMPY\x01", b"NUMPY\x03"), ("member-unknown-npy",)),
     ],
 )
 def test_member_that_is_no_plain_array_is_refused(tmp_path, content, match):
     path = signed(tmp_path / "x", {"array-0.npy": content})
-    with pytest.raises(DataError, match=match):
+    with raises(DataError, *match):
         archive.read(path, "object", plain)
 
 
 def test_header_that_claims_terabytes_allocates_nothing(tmp_path):
     huge = npy(np.zeros(100)).replace(b"(100,), }        ", b"(999999999999,), }")
     assert b"999999999999" in huge
-    with pytest.raises(DataError, match=r"says shape \(999999999999,\)"):
+    with raises(DataError, "member-says-shape", "(999999999999,)"):
         archive.read(signed(tmp_path / "x", {"array-0.npy": huge}), "object", plain)
 
 
@@ -111,7 +115,7 @@ def test_bomb_is_not_unpacked(tmp_path, monkeypatch):
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("array-0.npy", bytes(2**25))
         file.writestr("object.json", "{}")
-    with pytest.raises(DataError, match=r"unpacks to 3355\d+; it isn't read"):
+    with raises(DataError, "bytes-says-unpacks"):
         archive.read(path, "object", plain)
 
 
@@ -129,7 +133,7 @@ def test_odd_compression_is_refused(tmp_path):
     path = tmp_path / "x"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_BZIP2) as file:
         file.writestr("object.json", "{}")
-    with pytest.raises(DataError, match="oddly compressed"):
+    with raises(DataError, "holds-member-encrypted"):
         archive.read(path, "object", plain)
 
 
@@ -137,7 +141,7 @@ def test_member_twice_is_refused(tmp_path):
     path = written(tmp_path)
     with zipfile.ZipFile(path, "a") as file, pytest.warns(UserWarning, match="Duplicate"):
         file.writestr("object.json", "{}")
-    with pytest.raises(DataError, match="twice"):
+    with raises(DataError, "holds-member-twice"):
         archive.read(path, "object", plain)
 
 
@@ -160,15 +164,15 @@ def test_large_array_is_written_in_pieces(tmp_path):
 
 
 def test_folder_is_no_file(tmp_path):
-    with pytest.raises(DataError, match="is a folder"):
+    with raises(DataError, "folder-name-file"):
         archive.read(tmp_path, "object", plain)
 
 
 @pytest.mark.parametrize("path", [None, 3, ["x"], "a\0b"])
 def test_what_is_no_path_is_refused(path):
-    with pytest.raises(DataError, match="The path is"):
+    with raises(DataError, "path-name-file-name"):
         archive.write(path, "object", {}, [])
-    with pytest.raises(DataError, match="The path is"):
+    with raises(DataError, "path-name-file-name"):
         archive.read(path, "object", lambda tree, fetch: tree)
 
 
@@ -180,14 +184,14 @@ def test_path_of_bytes(tmp_path):
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with a name are of Unix")
 def test_pipe_is_refused_and_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "x")
-    with pytest.raises(DataError, match="is a pipe or a device"):
+    with raises(DataError, "pipe-device-copy-what"):
         archive.read(tmp_path / "x", "object", plain)
 
 
 def test_device_is_refused():
     if not os.path.exists("/dev/zero"):
         pytest.skip("no devices on this system")
-    with pytest.raises(DataError, match="is a pipe or a device"):
+    with raises(DataError, "pipe-device-copy-what"):
         archive.read("/dev/zero", "object", plain)
 
 
@@ -195,7 +199,7 @@ def test_document_that_unpacks_to_far_more_than_the_file_is_not_parsed(tmp_path)
     path = tmp_path / "x"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("object.json", "[" + "[]," * 2**21 + "[]]")
-    with pytest.raises(DataError, match=r"unpacks to 62914\d+; it isn't read"):
+    with raises(DataError, "bytes-says-unpacks"):
         archive.read(path, "object", plain)
 
 
@@ -203,7 +207,7 @@ def test_document_of_more_values_than_a_file_of_its_size_holds_is_not_parsed(tmp
     path = tmp_path / "x"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("object.json", "[" + "[]," * 10**6 + "[]]")  # 3 MB of text, 120 MB of lists
-    with pytest.raises(DataError, match=r"unpacks to 2000002 values or more; it isn't read"):
+    with raises(DataError, "bytes-unpacks-values", 2000002):
         archive.read(path, "object", plain)
 
 
@@ -211,5 +215,5 @@ def test_lack_of_memory_is_said_in_one_line(tmp_path):
     def greedy(tree, fetch):
         raise MemoryError
 
-    with pytest.raises(DataError, match="needs more memory than is free"):
+    with raises(DataError, "needs-more-memory"):
         archive.read(written(tmp_path, np.zeros(3)), "object", greedy)

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise.errors import DataError
 from sumwise.io.persistence import load, save
 from sumwise.io.saved.json_tree import Decoder, Encoder
@@ -96,7 +97,7 @@ def test_dtype_comes_back(dtype):
     ids=lambda v: type(v).__name__,
 )
 def test_what_would_need_a_pickle_is_refused(value):
-    with pytest.raises(DataError, match=r"^x.*can't be saved"):
+    with raises(DataError, "cant-saved|cant-saved-keep|cant-saved-keep-plain"):
         Encoder().encode(value, "x")
 
 

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from messages import raises
 from sumwise.errors import DataError
 from sumwise.io.persistence import load, save
 from sumwise.io.saved.json_tree import Decoder, Encoder
@@ -99,7 +100,7 @@ def test_missing_values_and_arrays_come_back(tmp_path):
     ids=lambda v: str(v.dtype),
 )
 def test_other_dtypes_are_refused_by_column(values):
-    with pytest.raises(DataError, match=r"x\['c'\]: a pandas column of dtype .* can't be saved.*astype"):
+    with raises(DataError, "pandas-column-dtype"):
         Encoder().encode(pd.DataFrame({"c": values}), "x")
 
 
@@ -107,13 +108,13 @@ def test_other_pandas_objects_are_refused():
     class Mine(pd.DataFrame):
         pass
 
-    with pytest.raises(DataError, match="PeriodIndex can't be saved"):
+    with raises(DataError, "cant-saved-use"):
         Encoder().encode(pd.period_range("2020", periods=2, freq="M"), "x")
-    with pytest.raises(DataError, match="Mine can't be saved"):
+    with raises(DataError, "cant-saved", "Mine"):
         Encoder().encode(Mine(), "x")
-    with pytest.raises(DataError, match="Timestamp can't be saved"):
+    with raises(DataError, "cant-saved"):
         Encoder().encode(pd.Timestamp("2020"), "x")
-    with pytest.raises(DataError, match=r"a function|an object of class object"):
+    with raises(DataError, "cant-saved", "a function"):
         Encoder().encode(pd.DataFrame({"c": [len]}), "x")
 
 

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 import sumwise
+from messages import raises
 from sumwise import Bags, Domain, Estimate, Fit, Margins, Table, Tables
 from sumwise.encoding import Encoding
 from sumwise.errors import DataError, SumwiseError
@@ -200,7 +201,7 @@ def test_attribute_that_is_neither_parameter_nor_learned_is_refused(tmp_path, fa
 def test_object_that_holds_itself_is_refused(tmp_path):
     loop = []
     loop.append(loop)
-    refused(loop, tmp_path / "x", "holds itself")
+    refused(loop, tmp_path / "x", "contains itself")
 
 
 # Whole or not at all
@@ -255,9 +256,9 @@ def test_mode_of_an_earlier_file_is_kept(tmp_path):
 
 
 def test_folder_that_is_missing_or_given_as_file_is_refused(tmp_path):
-    with pytest.raises(DataError, match="There is no folder"):
+    with raises(DataError, "no-folder-save"):
         save(1, tmp_path / "nowhere" / "x")
-    with pytest.raises(DataError, match="is a folder"):
+    with raises(DataError, "folder-name-file"):
         save(1, tmp_path)
 
 
@@ -265,9 +266,9 @@ def test_folder_that_is_missing_or_given_as_file_is_refused(tmp_path):
 def test_links_in_a_circle_lead_nowhere_and_stay(tmp_path):
     (tmp_path / "a").symlink_to("b")
     (tmp_path / "b").symlink_to("a")
-    with pytest.raises(DataError, match=r"'.*a' leads to no file: .*symbolic links"):
+    with raises(DataError, "leads-no-file", "symbolic links"):
         load(tmp_path / "a")
-    with pytest.raises(DataError, match="is a link"):
+    with raises(DataError, "link-pipe-device"):
         save(1, tmp_path / "a")
     assert sorted(path.name for path in tmp_path.iterdir() if path.is_symlink()) == ["a", "b"]
 
@@ -276,7 +277,7 @@ def test_links_in_a_circle_lead_nowhere_and_stay(tmp_path):
 @pytest.mark.parametrize("name", ["x" * 5000, "file/x"])
 def test_name_that_no_file_can_have_is_refused(tmp_path, name):
     (tmp_path / "file").touch()
-    with pytest.raises(DataError, match="leads to no file"):
+    with raises(DataError, "leads-no-file"):
         load(tmp_path / name)
 
 
@@ -309,20 +310,20 @@ def rewrite(path, change=lambda document: None, drop=(), add=(), sign=False, com
 
 
 def test_missing_file_is_refused(tmp_path):
-    with pytest.raises(DataError, match=r"There is no file '.*nowhere'"):
+    with raises(DataError, "no-file"):
         load(tmp_path / "nowhere")
 
 
 def test_file_that_is_no_zip_is_refused(tmp_path):
     for content in (b"", b"hello", b"PK\x03\x04" + bytes(100)):
         (tmp_path / "x").write_bytes(content)
-        with pytest.raises(DataError, match="is not a sumwise file"):
+        with raises(DataError, "not-sumwise-file-cut"):
             load(tmp_path / "x")
 
 
 def test_other_zip_is_refused(tmp_path):
     np.savez(tmp_path / "x.npz", a=np.arange(3))
-    with pytest.raises(DataError, match=r"has no member 'object.json'"):
+    with raises(DataError, "zip-file-not", "object.json"):
         load(tmp_path / "x.npz")
 
 
@@ -355,27 +356,27 @@ def test_flipped_bytes_are_refused_or_harmless(model_file, family):
 
 def test_too_new_a_format_is_refused_with_both_versions(model_file):
     rewrite(model_file, lambda d: d.update(format=99, sumwise="7.0"))
-    with pytest.raises(DataError, match=r"format 99, written by sumwise 7.0; this is sumwise 0.*--upgrade"):
+    with raises(DataError, "format-written-sumwise", 99, "7.0"):
         load(model_file)
 
 
 @pytest.mark.parametrize("version", [None, "1", 0, -1, 1.0, True, [1]])
 def test_odd_format_is_refused(model_file, version):
     rewrite(model_file, lambda d: d.update(format=version))
-    with pytest.raises(DataError, match="format version"):
+    with raises(DataError, "not-sumwise-file-format"):
         load(model_file)
 
 
 @pytest.mark.parametrize("part", ["sumwise", "kind", "members", "object", "sha256"])
 def test_header_without_a_part_is_refused(model_file, part):
     rewrite(model_file, lambda d: d.pop(part))
-    with pytest.raises(DataError, match=part):
+    with raises(DataError, "damaged-lacks-parts", part):
         load(model_file)
 
 
 def test_missing_member_is_refused_by_name(model_file):
     rewrite(model_file, drop=["array-1.npy"])
-    with pytest.raises(DataError, match=r"'array-1.npy' is missing"):
+    with raises(DataError, "member-missing-copy", "array-1.npy"):
         load(model_file)
 
 
@@ -383,13 +384,13 @@ def test_other_array_in_a_member_is_refused(model_file):
     with zipfile.ZipFile(model_file) as file:
         other = file.read("array-1.npy")
     rewrite(model_file, add={"array-0.npy": other})
-    with pytest.raises(DataError, match=r"'array-0.npy' was changed"):
+    with raises(DataError, "member-changed-after", "array-0.npy"):
         load(model_file)
 
 
 def test_document_edited_by_hand_is_refused(model_file):
     rewrite(model_file, lambda d: d["object"]["estimator"]["attributes"].update(level=0.9))
-    with pytest.raises(DataError, match="changed after it was saved"):
+    with raises(DataError, "changed-after-saved"):
         load(model_file)
 
 
@@ -430,7 +431,7 @@ def test_repacked_and_compressed_file_loads(model_file):
 )
 def test_unknown_class_is_refused_and_never_imported(model_file, name):
     rewrite(model_file, lambda d: d["object"]["estimator"].update({"class": name}), sign=True)
-    with pytest.raises(DataError, match="unknown class"):
+    with raises(DataError, "file-holds-object"):
         load(model_file)
     assert "antigravity" not in sys.modules
 
@@ -443,7 +444,7 @@ def test_constructor_checks_what_a_forger_signs(tmp_path):
         document["object"]["noun"]["fields"]["spec"]["dict"]["a"]["tuple"] = ["x", "x"]
 
     rewrite(path, change, sign=True)
-    with pytest.raises(DataError, match="object: Attribute 'a' holds 1 duplicates"):
+    with raises(DataError, "holds-duplicates-first", 1):
         load(path)
 
 
@@ -451,7 +452,7 @@ def test_margins_with_forged_counts_are_refused(tmp_path):
     path = tmp_path / "x"
     save(Margins([[60, 40]], [[55, 45]]), path)
     rewrite(path, lambda d: d["object"]["noun"]["fields"].update(rows=[[1, 2]]), sign=True)
-    with pytest.raises(DataError, match="totals differ"):
+    with raises(DataError, "row-column-totals"):
         load(path)
 
 
@@ -461,13 +462,13 @@ def test_margins_with_forged_counts_are_refused(tmp_path):
 )
 def test_attributes_that_no_estimator_has_are_refused(model_file, attributes):
     rewrite(model_file, lambda d: d["object"]["estimator"]["attributes"].update(attributes), sign=True)
-    with pytest.raises(DataError, match=next(iter(attributes))):
+    with raises(DataError, "estimator-class-no|no-such-parameter", next(iter(attributes))):
         load(model_file)
 
 
 def test_noun_as_estimator_and_back_is_refused(model_file):
     rewrite(model_file, lambda d: d["object"]["estimator"].update({"class": "sumwise.domain.Domain"}), sign=True)
-    with pytest.raises(DataError, match="holds a Domain as estimator"):
+    with raises(DataError, "file-holds", "Domain", "estimator"):
         load(model_file)
 
 
@@ -514,7 +515,7 @@ def test_document_that_is_no_object_is_refused(tmp_path, text):
 def test_deeply_nested_document_is_refused(tmp_path):
     with zipfile.ZipFile(tmp_path / "x", "w") as file:
         file.writestr("object.json", "[" * 100_000 + "]" * 100_000)
-    with pytest.raises(DataError, match="nested too deeply"):
+    with raises(DataError, "cant-loaded-parts"):
         load(tmp_path / "x")
 
 
@@ -562,7 +563,7 @@ def test_sizes_that_a_small_file_declares_are_refused_before_anything_is_made(tm
         members[name] = buffer.getvalue()
     rewrite(path, lambda d: d.update(object=BOMBS[bomb]), add=members.items(), sign=True)
     tracemalloc.start()
-    with pytest.raises(DataError, match=r"declares values of|says (a )?shape"):
+    with raises(DataError, "file-says-shape-2|file-says-shape-axes|file-small-declares"):
         load(path)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -571,7 +572,7 @@ def test_sizes_that_a_small_file_declares_are_refused_before_anything_is_made(tm
 
 def test_checkpoint_is_no_object(tmp_path):
     archive.write(tmp_path / "x", "checkpoint", {"dict": {}}, [])
-    with pytest.raises(DataError, match="holds a sumwise checkpoint; a file of kind .object"):
+    with raises(DataError, "holds-sumwise-file", "checkpoint", "object"):
         load(tmp_path / "x")
 
 

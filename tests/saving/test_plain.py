@@ -7,6 +7,7 @@ from collections import OrderedDict, namedtuple
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise.errors import DataError
 from sumwise.io.saved.json_tree import Decoder, Encoder
 
@@ -85,12 +86,12 @@ class Colour(enum.Enum):
     ids=lambda value: type(value).__name__,
 )
 def test_other_builtins_are_refused(value):
-    with pytest.raises(DataError, match=r"x\['a'\]: .* can't be saved"):
+    with raises(DataError, "cant-saved"):
         Encoder().encode({"a": value}, "x")
 
 
 def test_key_that_cannot_be_saved_is_named():
-    with pytest.raises(DataError, match=r"\(key\): a function"):
+    with raises(DataError, "cant-saved", "a function"):
         Encoder().encode({len: 1}, "x")
 
 
@@ -111,7 +112,7 @@ def test_key_that_cannot_be_saved_is_named():
     ids=repr,
 )
 def test_damaged_nodes_are_refused(node):
-    with pytest.raises(DataError, match=r"^x: "):
+    with raises(DataError, "file-holds-dict|file-holds-no-valid", "x"):
         Decoder({}.get).decode(node, "x")
 
 
@@ -119,5 +120,5 @@ def test_damaged_nodes_are_refused(node):
 def test_keys_that_were_chosen_to_share_a_hash_are_refused(tag):
     keys = [{"int": hex(i * (2**61 - 1))} for i in range(1, 201)]  # thousands of them took very long
     node = [[key, 0] for key in keys] if tag == "items" else keys
-    with pytest.raises(DataError, match=r"^x: the file holds 200 keys of the same hash"):
+    with raises(DataError, "file-holds-keys", "x", 200):
         Decoder({}.get).decode({tag: node}, "x")

@@ -14,6 +14,7 @@ from sklearn.compose import ColumnTransformer, TransformedTargetRegressor
 from sklearn.exceptions import InconsistentVersionWarning
 from sklearn.utils import all_estimators
 
+from messages import raises
 from sumwise.errors import DataError
 from sumwise.io.persistence import load, save
 from sumwise.io.saved import archive
@@ -141,7 +142,7 @@ def test_estimators_within_estimators_come_back(tmp_path):
 )
 def test_other_classes_are_refused_by_name(tmp_path, model):
     name = type(model).__name__
-    with pytest.raises(DataError, match=rf"list\[0\]: an object of class sklearn\..*{name} can't be saved.*lists"):
+    with raises(DataError, "cant-saved-sumwise", name, "an object of class sklearn"):
         save([model], tmp_path / "x")
     assert not (tmp_path / "x").exists()
 
@@ -150,35 +151,35 @@ def test_subclass_of_a_listed_class_is_refused(tmp_path):
     class Mine(linear_model.Ridge):
         pass
 
-    with pytest.raises(DataError, match="Mine can't be saved"):
+    with raises(DataError, "cant-saved", "Mine"):
         save(Mine(), tmp_path / "x")
     Mine.__module__ = "sklearn.linear_model"
-    with pytest.raises(DataError, match="Mine can't be saved"):
+    with raises(DataError, "cant-saved-sumwise", "Mine"):
         save(Mine(), tmp_path / "x")
 
 
 def test_function_as_parameter_is_refused_by_its_path(tmp_path):
     model = pipeline.make_pipeline(preprocessing.FunctionTransformer(np.log1p))
-    with pytest.raises(DataError, match=r"Pipeline\.steps\[0\]\[1\]\.func: .* can't be saved"):
+    with raises(DataError, "cant-saved", "func"):
         save(model, tmp_path / "x")
-    with pytest.raises(DataError, match=r"KernelRidge\.kernel: a function"):
+    with raises(DataError, "cant-saved", "kernel", "a function"):
         save(kernel_ridge.KernelRidge(kernel=lambda a, b: 0.0), tmp_path / "x")
 
 
 def test_pipeline_with_a_cache_on_disk_is_refused_both_ways(tmp_path):
     model = pipeline.make_pipeline(linear_model.Ridge(), memory=str(tmp_path / "cache"))
-    with pytest.raises(DataError, match=r"Pipeline\.memory: .* can't be saved"):
+    with raises(DataError, "memory-pipeline-cache", "Pipeline"):
         save(model, tmp_path / "x")
     save(model.set_params(memory=None), tmp_path / "x")
     forged(tmp_path / "x", lambda body: body["attributes"].update(memory="cache"))
-    with pytest.raises(DataError, match="unpickled"):
+    with raises(DataError, "memory-cache-disk"):
         load(tmp_path / "x")
 
 
 def test_boosting_that_splits_by_categories_is_refused(tmp_path):
     data = np.c_[X[:, :2], RNG.integers(0, 5, len(X))]
     model = ensemble.HistGradientBoostingRegressor(max_iter=2, categorical_features=[2]).fit(data, RESPONSE)
-    with pytest.raises(DataError, match=r"_preprocessor.*can't be saved"):
+    with raises(DataError, "cant-saved"):
         save(model, tmp_path / "x")
 
 
@@ -201,21 +202,21 @@ def forged(path, change):
 def test_file_that_names_another_class_is_refused(tmp_path, name):
     save(linear_model.Ridge(), tmp_path / "x")
     forged(tmp_path / "x", lambda body: body.update({"class": name}))
-    with pytest.raises(DataError, match="unknown class"):
+    with raises(DataError, "file-holds-scikit"):
         load(tmp_path / "x")
 
 
 def test_file_without_a_parameter_is_refused(tmp_path):
     save(linear_model.Ridge(), tmp_path / "x")
     forged(tmp_path / "x", lambda body: body["attributes"].pop("alpha"))
-    with pytest.raises(DataError, match=r"gives no \['alpha'\] for a Ridge"):
+    with raises(DataError, "file-gives-no-2", "Ridge"):
         load(tmp_path / "x")
 
 
 def test_file_that_hides_a_method_is_refused(tmp_path):
     save(linear_model.Ridge(), tmp_path / "x")
     forged(tmp_path / "x", lambda body: body["attributes"].update(predict="x"))
-    with pytest.raises(DataError, match=r"predict: an estimator of class Ridge has no such attribute"):
+    with raises(DataError, "estimator-class-no", "predict", "Ridge"):
         load(tmp_path / "x")
 
 
@@ -250,5 +251,5 @@ def test_forged_numbers_of_outputs_ask_for_no_memory(tmp_path, name, attribute, 
     assert hasattr(model, attribute)
     setattr(model, attribute, value)
     save(model, tmp_path / "x")
-    with pytest.raises(DataError, match="the file (says|holds)"):
+    with raises(DataError, "file-holds-trees-whose|file-says-columns|file-says-outputs"):
         load(tmp_path / "x")

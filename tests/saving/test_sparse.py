@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from messages import raises
 from sumwise.errors import DataError
 from sumwise.io.persistence import load, save
 from sumwise.io.saved.json_tree import Decoder, Encoder
@@ -31,14 +32,14 @@ def test_empty_matrix_comes_back(tmp_path, file_format):
 
 @pytest.mark.parametrize("value", [sparse.lil_matrix(DENSE), sparse.dok_array(DENSE), sparse.coo_array([1, 0, 2])])
 def test_other_formats_are_refused_with_a_way_out(value):
-    with pytest.raises(DataError, match=r"can't be saved.*tocsr"):
+    with raises(DataError, "cant-saved-convert"):
         Encoder().encode(value, "x")
 
 
 def test_other_scipy_objects_are_refused():
     from scipy.interpolate import interp1d
 
-    with pytest.raises(DataError, match="interp1d can't be saved"):
+    with raises(DataError, "cant-saved"):
         Encoder().encode(interp1d([0, 1], [0, 1]), "x")
 
 

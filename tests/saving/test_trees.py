@@ -5,6 +5,7 @@ import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+from messages import raises
 from sumwise.errors import DataError
 from sumwise.io.saved.json_tree import Decoder, Encoder
 
@@ -62,19 +63,19 @@ def nodes_of(tree, arrays, field):
 @pytest.mark.parametrize(
     ("field", "value", "match"),
     [
-        ("left_child", 10**9, "lead nowhere"),
-        ("right_child", 10**9, "lead nowhere"),
-        ("left_child", 0, "lead nowhere"),  # a circle
-        ("right_child", -5, "lead nowhere"),
-        ("right_child", -1, "lead nowhere"),
-        ("feature", 3, "wasn't grown on"),
-        ("feature", -7, "wasn't grown on"),
+        ("left_child", 10**9, ("file-holds-tree-whose-branches",)),
+        ("right_child", 10**9, ("file-holds-tree-whose-branches",)),
+        ("left_child", 0, ("file-holds-tree-whose-branches",)),  # a circle
+        ("right_child", -5, ("file-holds-tree-whose-branches",)),
+        ("right_child", -1, ("file-holds-tree-whose-branches",)),
+        ("feature", 3, ("file-holds-tree-asks",)),
+        ("feature", -7, ("file-holds-tree-asks",)),
     ],
 )
 def test_forged_nodes_of_a_tree_are_refused(field, value, match):
     tree, arrays = encoded(grown().tree_)
     nodes_of(tree, arrays, field)[0] = value
-    with pytest.raises(DataError, match=match):
+    with raises(DataError, *match):
         decoded(tree, arrays)
 
 
@@ -106,10 +107,10 @@ def test_fields_of_another_type_or_length_are_refused():
     for change in (lambda a: a.astype("f4"), lambda a: a[:-1], lambda a: a[None]):
         name = tree["tree"]["nodes"]["dict"]["threshold"]["array"]
         changed = {**arrays, name: change(arrays[name])}
-        with pytest.raises(DataError, match="wrong type or number"):
+        with raises(DataError, "file-holds-tree-nodes"):
             decoded(tree, changed)
     name = tree["tree"]["values"]["array"]
-    with pytest.raises(DataError, match="no valid tree"):
+    with raises(DataError, "file-holds-no-valid", "tree"):
         decoded(tree, {**arrays, name: arrays[name][:-1]})
 
 
@@ -128,5 +129,5 @@ def test_another_number_of_trees_than_the_file_says_is_refused():
     model = boosted()
     model.n_trees_per_iteration_ = 2**31
     tree, arrays = encoded(model)
-    with pytest.raises(DataError, match="another number of trees"):
+    with raises(DataError, "file-holds-another"):
         decoded(tree, arrays)

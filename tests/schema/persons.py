@@ -11,7 +11,8 @@ import numpy as np
 from schema.random_files import RandomFile
 from sumwise import Contests
 from sumwise.errors import ModelWarning, SumwiseError
-from sumwise.schema import NAME, STOP, Question, Schema
+from sumwise.schema import Question, Schema
+from sumwise.schema.questions import NAME, STOP
 
 MOST_ANSWERS = 14
 

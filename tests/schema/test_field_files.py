@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from messages import raises
 from sumwise import Contests, Schema
 from sumwise.errors import DataError
 
@@ -225,5 +226,5 @@ def test_kings_shares_and_total_have_a_way_in():
 @pytest.mark.parametrize("key", ["columns.groups", "columns.outcomes"])
 def test_a_side_of_no_columns_is_refused(key):
     frame = pd.DataFrame({"a": [1, 2], "b": [3, 4], "c": [2, 3], "d": [2, 3]})
-    with pytest.raises(DataError, match="names no column"):
+    with raises(DataError, "answer-names-no"):
         Schema.infer(frame, {"columns.groups": "a,b", "columns.outcomes": "c,d", key: []})

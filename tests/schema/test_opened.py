@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from messages import raises
 from sumwise.cli.study import Problem
 from sumwise.errors import DataError
 from sumwise.io.formats.files import open_sheet
@@ -29,7 +30,7 @@ def test_text_is_trimmed_and_missing_words_are_missing(tmp_path):
 def test_missing_column_points_at_the_problem_line(tmp_path):
     (tmp_path / "a.csv").write_text("white,black\n1,2\n")
     p = Problem.parse('family = "x"\n[data]\nfile = "a.csv"\n[columns]\ngroups = ["whte"]')
-    with pytest.raises(DataError, match=r"problem, line 5: .*no column 'whte'. Hint: did you mean 'white'"):
+    with raises(DataError, "no-did-you", "column", "whte", "white"):
         open_source(p, tmp_path / "a.csv", ["whte"])
 
 
@@ -55,12 +56,12 @@ def test_unmatched_units_are_dropped_where_the_problem_says_so():
     p = Problem.parse('family = "x"\n[data]\nunmatched = "drop"')
     joined = join(p, sheet(u=["a", "z"], x=[1, 2]), sheet(u=["z", "b"], y=[3, 4]), "u")
     assert joined.frame.to_dict("list") == {"u": ["z"], "x": [2], "y": [3]}
-    with pytest.raises(DataError, match="no unit in common"):
+    with raises(DataError, "no-common-write", "unit"):
         join(p, sheet(u=["a"], x=[1]), sheet(u=["b"], y=[1]), "u")
 
 
 def test_join_refuses_a_unit_twice():
-    with pytest.raises(DataError, match="repeats 'a'"):
+    with raises(DataError, "rows-first-each-row", "a"):
         join(PLAIN, sheet(u=["a", "a"], x=[1, 2]), sheet(u=["a"], y=[1]), "u")
 
 
@@ -71,7 +72,7 @@ def test_units_named_by_two_columns():
 
 def test_ragged_rows_are_dropped_only_when_asked_and_told(tmp_path):
     (tmp_path / "a.csv").write_text("a,b\n1,2\n3\n4,5\n6,7,8\n")
-    with pytest.raises(DataError, match="row 3 has 1 fields"):
+    with raises(DataError, "rows-too-few", 3, 1):
         open_source(PLAIN, tmp_path / "a.csv")
     p = Problem.parse('family = "x"\n[data]\nragged = "drop"')
     found = open_source(p, tmp_path / "a.csv")
@@ -84,7 +85,7 @@ def test_only_some_rows_are_used():
     p = Problem.parse('family = "x"\n[data]\nonly = {state = "Ohio", year = 2020}')
     rows = pd.DataFrame({"state": ["Ohio", "Ohio", "Utah"], "year": [2020, 2016, 2020], "v": [1, 2, 3]})
     assert open_source(p, rows).frame["v"].tolist() == [1]
-    with pytest.raises(DataError, match="line 3: No row"):
+    with raises(DataError, "check-values"):
         open_source(p, rows.tail(2))
 
 
@@ -112,21 +113,21 @@ def test_rows_with_one_of_several_values_are_used(only, left):
 @pytest.mark.parametrize("only", ["{state = []}", '{state = ["nowhere"]}'])
 def test_values_that_no_row_has_are_refused(only):
     p = Problem.parse(f'family = "x"\n[data]\nonly = {only}')
-    with pytest.raises(DataError, match="line 3: No row"):
+    with raises(DataError, "check-values"):
         open_source(p, pd.DataFrame({"state": ["Ohio", "Utah"], "v": [1, 2]}))
 
 
 def test_a_list_of_columns_that_no_file_has_is_refused(tmp_path):
     (tmp_path / "a.csv").write_text("state,v\nOhio,1\nUtah,2\n")
     p = Problem.parse('family = "x"\n[data]\nfile = "a.csv"\nonly = {stat = ["Ohio", "Utah"]}', tmp_path / "p.toml")
-    with pytest.raises(DataError, match=r"line 4: .*no column 'stat'.*did you mean 'state'"):
+    with raises(DataError, "no-did-you", "column", "stat", "state"):
         open_source(p, p.file())
 
 
 def test_rows_by_a_column_that_the_only_file_lacks_are_refused(tmp_path):
     (tmp_path / "a.csv").write_text("state,v\nOhio,1\nUtah,2\n")
     p = Problem.parse('family = "x"\n[data]\nfile = "a.csv"\nonly = {stat = "Ohio"}', tmp_path / "p.toml")
-    with pytest.raises(DataError, match=r"line 4: .*no column 'stat'.*did you mean 'state'"):
+    with raises(DataError, "no-did-you", "column", "stat", "state"):
         open_source(p, p.file())
 
 
@@ -141,7 +142,7 @@ def test_rows_by_a_column_that_no_file_has_are_refused(tmp_path):
         if met:
             all_met(p)
             continue
-        with pytest.raises(DataError, match=r"line 5: There is no column 'stat'. Hint: did you mean 'state'"):
+        with raises(DataError, "no-did-you", "column", "stat", "state"):
             all_met(p)
 
 
@@ -176,13 +177,13 @@ def test_rows_are_left_out_by_their_values_and_named(without, left):
 
 def test_rows_to_leave_out_are_checked(tmp_path):
     frame = pd.DataFrame({"unit": ["a", "a"], "n": [1, 2]})
-    with pytest.raises(DataError, match="line 3: without leaves no row"):
+    with raises(DataError, "without-leaves-no"):
         open_source(Problem.parse('family = "ecological"\n[data]\nwithout = {unit = "a"}'), frame)
-    with pytest.raises(DataError, match="line 3: without is 3"):
+    with raises(DataError, "columns-values-precinct"):
         open_source(Problem.parse('family = "ecological"\n[data]\nwithout = 3'), frame)
     problem = Problem.parse('family = "ecological"\n[data]\nwithout = {unt = "a"}')
     open_source(problem, frame)
-    with pytest.raises(DataError, match="no column 'unt'. Hint: did you mean 'unit'"):
+    with raises(DataError, "no-did-you", "column", "unt", "unit"):
         all_met(problem)
     frame.to_csv(tmp_path / "v.csv", index=False)
     problem = Problem.parse(

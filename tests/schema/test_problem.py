@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise.cli import main
 from sumwise.cli.study import Problem
 from sumwise.errors import DataError, UnknownName
@@ -75,7 +76,7 @@ def test_errors_name_the_line_and_the_remedy(text, told):
 def test_a_file_that_is_not_there_gets_the_nearest(tmp_path):
     (tmp_path / "vote.csv").write_text("a\n1\n")
     (tmp_path / "p.toml").write_text(GOOD)
-    with pytest.raises(DataError, match=r"p.toml, line 5: There is no file .*votes.csv.*did you mean 'vote.csv'"):
+    with raises(DataError, "no-did-you", "file", "vote.csv"):
         Problem.from_file(tmp_path / "p.toml").file()
 
 
@@ -97,16 +98,16 @@ def test_errors_about_values_point_at_the_value_not_at_the_file():
 
 def test_columns_of_the_wrong_kind_are_refused():
     p = Problem.parse('family = "x"\n[columns]\nunit = 3\ngroups = [1]\n')
-    with pytest.raises(DataError, match="line 3: unit is 3"):
+    with raises(DataError, "column-quotes"):
         p.column("unit")
-    with pytest.raises(DataError, match=r"line 4: groups is \[1\]"):
+    with raises(DataError, "list-columns-quotes"):
         p.column_list("groups")
-    with pytest.raises(DataError, match="line 2: \\[columns\\] names no outcomes"):
+    with raises(DataError, "such-first-second", "outcomes"):
         p.column_list("outcomes", needed=True)
 
 
 def test_no_problem_file_is_told(tmp_path):
-    with pytest.raises(DataError, match="There is no problem file .*sumwise init"):
+    with raises(DataError, "no-problem-file-sumwise"):
         Problem.from_file(tmp_path / "none.toml")
 
 
@@ -177,10 +178,10 @@ def test_a_key_in_the_wrong_table_is_sent_to_the_right_one():
     from sumwise.cli.study import study_of
 
     text = 'family = "ecological"\n[data]\nfile = "v.csv"\n[columns]\nmismatch = "no_vote"'
-    with pytest.raises(DataError, match=r"line 5: mismatch stands under \[columns\]. Hint: it belongs under \[data\]"):
+    with raises(DataError, "belongs-under"):
         study_of(Problem.parse(text))
     text = 'family = "ecological"\n[data]\nfile = "v.csv"\ngroups = ["a"]'
-    with pytest.raises(DataError, match=r"it belongs under \[columns\]"):
+    with raises(DataError, "belongs-under"):
         study_of(Problem.parse(text))
 
 
@@ -194,13 +195,16 @@ def test_kinds_have_their_parameters():
 
 @pytest.mark.parametrize(
     ("given", "words"),
-    [({"noise": "poisson", "sd": 1.0}, "poisson noise has no sd"), ({"noise": "gaussian", "sd": -1}, "sd")],
+    [
+        ({"noise": "poisson", "sd": 1.0}, ("noise-noise-no", "sd", "poisson")),
+        ({"noise": "gaussian", "sd": -1}, ("not-above-zero-2", "sd")),
+    ],
 )
 def test_wrong_parameters_are_refused(given, words):
-    with pytest.raises(DataError, match=words):
+    with raises(DataError, *words):
         noise_of(given)
 
 
 def test_kinds_that_are_not_known_here_are_refused():
-    with pytest.raises(DataError, match="noise"):
+    with raises(DataError, "is-takes", "noise"):
         noise_of({"noise": "relative"}, ("exact",))

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import synthetic
 from sumwise.errors import DataError
 from sumwise.noise import Poisson
@@ -109,17 +110,17 @@ def test_one_cell_and_one_bird():
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ({"side": 0}, "side"),
-        ({"n_steps": 1}, "n_steps .* at least 2"),
-        ({"n_birds": 0}, "n_birds"),
-        ({"weights": (1, 2)}, "weights has 2 entries; it needs 4"),
-        ({"weights": (1, 2, np.inf, 4)}, "weights is NaN or infinite"),
-        ({"wind": [0.0]}, "wind has 1 entries; it needs 19"),
-        ({"reach": -1}, "reach"),
-        ({"rate": -1.0}, "rate is not above zero"),
-        ({"rate": [1.0, 2.0]}, "rate has 2 entries; it needs 9"),
+        ({"side": 0}, ("must-least", "side")),
+        ({"n_steps": 1}, ("must-least", "n_steps", 2)),
+        ({"n_birds": 0}, ("must-least", "n_birds")),
+        ({"weights": (1, 2)}, ("entries-needs", "weights", 2, 4)),
+        ({"weights": (1, 2, np.inf, 4)}, ("drop-fill-such", "weights")),
+        ({"wind": [0.0]}, ("entries-needs", "wind", 1, 19)),
+        ({"reach": -1}, ("must-least", "reach")),
+        ({"rate": -1.0}, ("not-above-zero-2", "rate")),
+        ({"rate": [1.0, 2.0]}, ("entries-needs", "rate", 2, 9)),
     ],
 )
 def test_bad_parameters_are_refused(bad, message):
-    with pytest.raises(DataError, match=message):
+    with raises(DataError, *message):
         synthetic.birds(**{"side": 3, **bad})

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise.errors import DataError
 from sumwise.synthetic import draws
 from sumwise.synthetic.draws import float_dtype
@@ -74,5 +75,5 @@ def test_cell_centres_run_by_row_from_the_bottom_left():
 
 @pytest.mark.parametrize("given", [0, 1.5, "x", "int64", True, [1]])
 def test_only_floats_are_drawn(given):
-    with pytest.raises(DataError, match="give float32 or float64"):
+    with raises(DataError, "dtype-float-float"):
         float_dtype(given)

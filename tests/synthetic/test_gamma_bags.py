@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
+from messages import raises
 from sumwise import synthetic
 from sumwise.errors import DataError
 
@@ -87,16 +88,16 @@ def test_one_bag_of_one_row():
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ({"n_bags": 0}, "n_bags"),
-        ({"bag_size": 0}, "bag_size"),
-        ({"n_features": 0}, "n_features"),
-        ({"small": 0.6}, "small is 0.6; it must be at most 0.5"),
-        ({"small": -0.1}, "small"),
-        ({"noise": -1.0}, "noise"),
-        ({"support": (8, 4)}, "support"),
-        ({"support": (0, 4)}, "support is not above zero"),
+        ({"n_bags": 0}, ("must-least", "n_bags")),
+        ({"bag_size": 0}, ("must-least", "bag_size")),
+        ({"n_features": 0}, ("must-least", "n_features")),
+        ({"small": 0.6}, ("small-must-most", "0.6")),
+        ({"small": -0.1}, ("must-least", "small")),
+        ({"noise": -1.0}, ("must-least", "noise")),
+        ({"support": (8, 4)}, ("support-lowest-highest",)),
+        ({"support": (0, 4)}, ("not-above-zero-2", "support")),
     ],
 )
 def test_bad_parameters_are_refused(bad, message):
-    with pytest.raises(DataError, match=message):
+    with raises(DataError, *message):
         synthetic.gamma(**bad)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import synthetic
 from sumwise.errors import DataError
 
@@ -74,14 +75,14 @@ def test_same_seed_same_regions_and_one_bag():
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ({"experiment": 5}, "experiment is 5"),
-        ({"experiment": "1"}, "experiment"),
-        ({"n_bags": 0}, "n_bags"),
-        ({"n_features": 0}, "n_features"),
-        ({"coefficients": [1.0]}, "coefficients has 1 entries for 10"),
-        ({"coefficients": [np.nan] * 10}, "coefficients is NaN"),
+        ({"experiment": 5}, ("is-takes", "experiment", 5)),
+        ({"experiment": "1"}, ("did-you-mean",)),
+        ({"n_bags": 0}, ("must-least", "n_bags")),
+        ({"n_features": 0}, ("must-least", "n_features")),
+        ({"coefficients": [1.0]}, ("coefficients-entries-features", 1, 10)),
+        ({"coefficients": [np.nan] * 10}, ("drop-fill-such", "coefficients")),
     ],
 )
 def test_bad_parameters_are_refused(bad, message):
-    with pytest.raises(DataError, match=message):
+    with raises(DataError, *message):
         synthetic.gaussian(**bad)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import synthetic
 from sumwise.errors import DataError
 from sumwise.noise import Gaussian, Laplace
@@ -83,15 +84,15 @@ def test_one_cell():
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ({"shape": 15}, "shape is 15"),
-        ({"shape": (3, 0)}, "columns of shape"),
-        ({"n_steps": 1}, "n_steps"),
-        ({"n_people": 0}, "n_people"),
-        ({"scale": 0.0}, "scale is not above zero"),
-        ({"move_spread": -1.0}, "move_spread"),
-        ({"home_spread": np.nan}, "home_spread"),
+        ({"shape": 15}, ("shape-rows-columns", 15)),
+        ({"shape": (3, 0)}, ("must-least", "shape")),
+        ({"n_steps": 1}, ("must-least", "n_steps")),
+        ({"n_people": 0}, ("must-least", "n_people")),
+        ({"scale": 0.0}, ("not-above-zero-2", "scale")),
+        ({"move_spread": -1.0}, ("not-above-zero-2", "move_spread")),
+        ({"home_spread": np.nan}, ("drop-fill-such", "home_spread")),
     ],
 )
 def test_bad_parameters_are_refused(bad, message):
-    with pytest.raises(DataError, match=message):
+    with raises(DataError, *message):
         synthetic.mobility(**bad)

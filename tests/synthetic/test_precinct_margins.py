@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import synthetic
 from sumwise.errors import DataError
 
@@ -82,27 +83,27 @@ def test_an_empty_group_has_no_shares():
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ({"n_units": 0}, "n_units"),
-        ({"n_rows": 0}, "n_rows"),
-        ({"n_cols": 2.5}, "n_cols"),
-        ({"size": 0}, "size"),
-        ({"size_spread": -1}, "size_spread"),
-        ({"segregation": 1.0}, "segregation .* below 1"),
-        ({"heterogeneity": -0.1}, "heterogeneity"),
-        ({"confounding": 1.1}, "confounding .* at most 1"),
-        ({"bias": np.nan}, "bias"),
-        ({"group_shares": [1.0]}, "group_shares has shape"),
-        ({"group_shares": [0.7, 0.7]}, "group_shares sums to 1.4"),
-        ({"base_shares": [[0.5, 0.5]]}, "base_shares has shape"),
-        ({"base_shares": [[-1.0, 2.0], [0.5, 0.5]]}, "base_shares is negative"),
-        ({"random_state": "seed"}, "random_state"),
+        ({"n_units": 0}, ("must-least", "n_units")),
+        ({"n_rows": 0}, ("must-least", "n_rows")),
+        ({"n_cols": 2.5}, ("must-least", "n_cols")),
+        ({"size": 0}, ("must-least", "size")),
+        ({"size_spread": -1}, ("must-least", "size_spread")),
+        ({"segregation": 1.0}, ("is-it-must", "segregation", 1)),
+        ({"heterogeneity": -0.1}, ("must-least", "heterogeneity")),
+        ({"confounding": 1.1}, ("is-it-must", "confounding", 1)),
+        ({"bias": np.nan}, ("drop-fill-such", "bias")),
+        ({"group_shares": [1.0]}, ("shape-needs", "group_shares")),
+        ({"group_shares": [0.7, 0.7]}, ("sums-shares-sum", "group_shares", "1.4")),
+        ({"base_shares": [[0.5, 0.5]]}, ("shape-needs", "base_shares")),
+        ({"base_shares": [[-1.0, 2.0], [0.5, 0.5]]}, ("negative-counts-start", "base_shares")),
+        ({"random_state": "seed"}, ("random-state-whole",)),
     ],
 )
 def test_bad_parameters_are_refused(bad, message):
-    with pytest.raises(DataError, match=message):
+    with raises(DataError, *message):
         synthetic.precincts(**bad)
 
 
 def test_covariate_is_yes_or_no():
-    with pytest.raises(DataError, match="covariate is 'x'"):
+    with raises(DataError, "is-takes", "covariate", "x"):
         synthetic.precincts(5, covariate="x")

@@ -3,6 +3,7 @@ import pandas as pd
 import pyarrow.parquet as pq
 import pytest
 
+from messages import raises
 from sumwise import Tables, synthetic
 from sumwise.errors import DataError
 from sumwise.synthetic.row_model import BLOCK
@@ -31,7 +32,7 @@ def test_take_gives_any_range(data):
     np.testing.assert_array_equal(labels, expected["label"])
     np.testing.assert_array_equal(p, expected["probability"])
     for start, stop in ((-1, 3), (3, 3), (0, len(data) + 1)):
-        with pytest.raises(DataError, match="were asked of"):
+        with raises(DataError, "rows-asked-start"):
             data.take(start, stop)
 
 
@@ -78,11 +79,11 @@ def test_probabilities_of_frames_and_matrices(data):
 
 
 def test_probabilities_refuse_what_they_do_not_know(data):
-    with pytest.raises(DataError, match="lacks 1 of 3 attributes"):
+    with raises(DataError, "frame-lacks-attributes", 1, 3):
         data.probabilities(pd.DataFrame({"f0": [0], "f1": [0]}))
-    with pytest.raises(DataError, match="2 columns for 3"):
+    with raises(DataError, "x-columns-attributes", 2, 3):
         data.probabilities(np.zeros((1, 2)))
-    with pytest.raises(DataError, match="level 3 of 'f1', which has 3"):
+    with raises(DataError, "row-level", 3, "f1"):
         data.probabilities(np.array([[0, 3, 0]]))
 
 
@@ -117,34 +118,34 @@ def test_one_row_of_one_attribute_with_one_level():
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ({"n": 0}, "n is 0"),
-        ({"sizes": []}, "sizes is empty"),
-        ({"sizes": "adkdd"}, "sizes is 'adkdd'"),
-        ({"sizes": [2, 0]}, r"sizes\[1\]"),
-        ({"preset": "criteo"}, "preset is 'criteo'"),
-        ({"main": -1.0}, "main"),
-        ({"higher": np.nan}, "higher"),
-        ({"skew": -1.0}, "skew"),
-        ({"correlation": 1.0}, "correlation .* below 1"),
-        ({"rate": 0.0}, "rate"),
-        ({"joint_parents": -1}, "joint_parents"),
-        ({"sizes": [2, 2], "joint_parents": 1}, "2 attributes allow 0"),
+        ({"n": 0}, ("must-least", "n", 0)),
+        ({"sizes": []}, ("sizes-empty-least",)),
+        ({"sizes": "adkdd"}, ("sizes-number-levels", "adkdd")),
+        ({"sizes": [2, 0]}, ("must-least",)),
+        ({"preset": "criteo"}, ("is-takes", "preset", "criteo")),
+        ({"main": -1.0}, ("must-least", "main")),
+        ({"higher": np.nan}, ("must-least", "higher")),
+        ({"skew": -1.0}, ("must-least", "skew")),
+        ({"correlation": 1.0}, ("correlation-must-below",)),
+        ({"rate": 0.0}, ("must-lie-between", "rate")),
+        ({"joint_parents": -1}, ("must-least", "joint_parents")),
+        ({"sizes": [2, 2], "joint_parents": 1}, ("joint-parents-attributes", 2, 0)),
     ],
 )
 def test_bad_parameters_are_refused(bad, message):
-    with pytest.raises(DataError, match=message):
+    with raises(DataError, *message):
         synthetic.rows(**bad)
 
 
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda d: d.chunks(0), "size is 0"),
-        (lambda d: d.chunks(10, format="csv"), "format is 'csv'"),
-        (lambda d: d.tables(order=0), "order"),
-        (lambda d: d.tables(order=4), "there are 3 attributes"),
+        (lambda d: d.chunks(0), ("must-least", "size", 0)),
+        (lambda d: d.chunks(10, format="csv"), ("is-takes", "format", "csv")),
+        (lambda d: d.tables(order=0), ("must-least", "order")),
+        (lambda d: d.tables(order=4), ("order-attributes-2", 3)),
     ],
 )
 def test_bad_requests_are_refused(data, call, message):
-    with pytest.raises(DataError, match=message):
+    with raises(DataError, *message):
         call(data)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import synthetic
 from sumwise.errors import DataError
 from sumwise.synthetic.shape_bags import SHAPES
@@ -75,16 +76,16 @@ def test_same_seed_same_clouds():
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ({"n_bags": 0}, "n_bags"),
-        ({"bag_size": 1}, "bag_size"),
-        ({"noise": -1}, "noise"),
-        ({"stretch": 1.0}, "stretch is 1.0"),
-        ({"classes": ["teapot"]}, "teapot"),
-        ({"classes": []}, "no classes"),
-        ({"classes": ["box", "box"]}, "classes"),
-        ({"dtype": int}, "dtype"),
+        ({"n_bags": 0}, ("must-least", "n_bags")),
+        ({"bag_size": 1}, ("must-least", "bag_size")),
+        ({"noise": -1}, ("must-least", "noise")),
+        ({"stretch": 1.0}, ("stretch-share-below", "1.0")),
+        ({"classes": ["teapot"]}, ("there-is-no", "teapot")),
+        ({"classes": []}, ("no-classes-some",)),
+        ({"classes": ["box", "box"]}, ("holds-duplicates-first", "classes")),
+        ({"dtype": int}, ("dtype-float-float",)),
     ],
 )
 def test_bad_parameters_are_refused(bad, message):
-    with pytest.raises((DataError, KeyError), match=message):
+    with raises((DataError, KeyError), *message):
         synthetic.shapes(**{"n_bags": 4, "bag_size": 10, **bad})

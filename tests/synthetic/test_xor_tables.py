@@ -1,6 +1,6 @@
 import numpy as np
-import pytest
 
+from messages import raises
 from sumwise import synthetic
 from sumwise.errors import DataError
 
@@ -58,5 +58,5 @@ def test_same_seed_same_rows():
 
 def test_one_row_works_and_none_is_refused():
     assert synthetic.xor(1, random_state=0).tables.n == 1
-    with pytest.raises(DataError, match="n is 0"):
+    with raises(DataError, "must-least", "n", 0):
         synthetic.xor(0)

@@ -2,6 +2,7 @@
 
 import pytest
 
+from messages import raises
 from sumwise import Margins
 from sumwise.errors import DataError
 from sumwise.voting import district_performance
@@ -24,9 +25,9 @@ def test_votes_of_districts_add_up_without_non_voters():
 
 
 def test_plans_that_do_not_cover_the_units_are_refused():
-    with pytest.raises(DataError, match="leaves out 1 of 3 units; first 'w'"):
+    with raises(DataError, "plan-leaves-out", 1, 3, "w"):
         district_performance(M, {"u": 1, "v": 2})
-    with pytest.raises(DataError, match="2 entries for 3 units"):
+    with raises(DataError, "plan-entries-units", 2, 3):
         district_performance(M, [1, 2])
-    with pytest.raises(DataError, match="fewer than two candidates"):
+    with raises(DataError, "fewer-two-candidates"):
         district_performance(Margins([[1, 1]], [[1, 1]], col_names=["X", "NoVote"]), [1])

@@ -3,10 +3,12 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import Contests, Margins
 from sumwise.ecological import EcologicalEM
 from sumwise.errors import DataError, UnknownName
-from sumwise.voting import POLARISED, decisive_groups, polarised_voting, probability_text, voting_patterns
+from sumwise.voting import POLARISED, decisive_groups, polarised_voting, voting_patterns
+from sumwise.voting.candidates_of_choice import probability_text
 from sumwise.voting.polarisation import overlap
 
 
@@ -56,7 +58,7 @@ def test_a_group_is_decisive_where_the_winner_would_change_without_it():
 
 
 def test_fits_must_be_given_by_contest():
-    with pytest.raises(DataError, match="by contest"):
+    with raises(DataError, "fits-contest-such"):
         polarised_voting(EcologicalEM().fit(margins(APART)))
 
 
@@ -81,9 +83,9 @@ def test_outcomes_named_as_no_candidates_are_left_out_of_every_report():
     assert patterns.choice["candidate"].tolist() == ["X", "Y"]
     assert patterns.abstention == ("pct_home",)
     assert decisive_groups(fits["mayor"], abstention="pct_home").attrs["runner-up"] == "X"
-    with pytest.raises(UnknownName, match="not an outcome"):
+    with raises(UnknownName, "abstention-names-not"):
         polarised_voting(fits, abstention="home")
-    with pytest.raises(DataError, match="two candidates"):
+    with raises(DataError, "fewer-two-candidates"):
         decisive_groups(fits["mayor"], abstention=["pct_home", "X"])
 
 

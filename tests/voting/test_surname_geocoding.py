@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from messages import raises, warns
 from sumwise import Margins
 from sumwise.ecological import EcologicalEM, King
 from sumwise.errors import DataError, ModelWarning
@@ -55,7 +56,7 @@ def test_uncertain_groups_widen_intervals_and_other_methods_warn():
         assert (wider > 1.05).all()
         low, high = est.interval(0.95)
         assert low[0, 0] <= 0.85 <= high[0, 0]
-    with pytest.warns(ModelWarning, match="King takes the counts by group as exact"):
+    with warns(ModelWarning, "takes-counts-group", "King"):
         King(n_draws=20).fit(noisy)
     assert m[[3]].row_sd.shape == (1, 2)
     assert m == m[np.arange(len(m))]
@@ -63,17 +64,17 @@ def test_uncertain_groups_widen_intervals_and_other_methods_warn():
 
 def test_bad_tables_and_voters_are_refused():
     _, _, _, names, places, votes = voters()
-    with pytest.raises(DataError, match="different groups"):
+    with raises(DataError, "tables-different-groups"):
         bisg(["x"], [0], names[["b", "a"]], places)
-    with pytest.raises(DataError, match="1 surnames and 2 places"):
+    with raises(DataError, "surnames-places-each", 1, 2):
         bisg(["x"], [0, 1], names, places)
-    with pytest.raises(DataError, match="places that place_table lacks; first 99"):
+    with raises(DataError, "voters-live-places", 99):
         bisg(["x"], [99], names, places)
-    with pytest.raises(DataError, match="negative, missing"):
+    with raises(DataError, "entries-negative-missing"):
         bisg(["x"], [0], -names, places)
-    with pytest.raises(DataError, match="sum to 1"):
+    with raises(DataError, "probabilities-must-least"):
         uncertain_margins([[0.5, 0.4]], [0], votes)
-    with pytest.raises(DataError, match="first 99"):
+    with raises(DataError, "voters-units-dont", 99):
         uncertain_margins([[0.5, 0.5]], [99], votes)
-    with pytest.raises(DataError, match="row_sd has shape"):
+    with raises(DataError, "row-sd-shape"):
         Margins([[1, 1]], [[1, 1]], row_sd=[[0.1]])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise import Margins
 from sumwise.ecological import EcologicalEM
 from sumwise.errors import DataError, UnknownName
@@ -36,12 +37,12 @@ def test_turnout_and_choice_are_near_the_truth_with_intervals():
 
 def test_outcomes_without_a_candidate_can_be_named():
     m = margins(("A", "B", "rest"))
-    with pytest.raises(DataError, match="none counts as not voting"):
+    with raises(DataError, "outcomes-not-voting"):
         turnout(EcologicalEM().fit(m))
     assert turnout(EcologicalEM().fit(m), abstention=["rest"]).abstention == ("rest",)
-    with pytest.raises(UnknownName, match="'nobody'"):
+    with raises(UnknownName, "abstention-names-not", "nobody"):
         turnout(EcologicalEM().fit(m), abstention="nobody")
-    with pytest.raises(DataError, match="all count as not voting"):
+    with raises(DataError, "outcomes-not-voting-leave"):
         turnout(EcologicalEM().fit(m), abstention=["A", "B", "rest"])
 
 

@@ -55,7 +55,7 @@ def declared_rows(source: Any, declaration: Declaration, **options: Any) -> Iter
         raise DataError("A query may type its columns by their rows.", hint="give the file, frame or database itself.")
     if sources.is_sheet(source):
         raise DataError(
-            f"{os.fspath(source)!r} is of a format that is read by what its cells hold: one of them could decide how.",
+            f"{os.fspath(source)!r} is read by what its cells contain: one of them could decide how.",
             hint="write private rows as CSV or Parquet, or give a data frame.",
         )
     with DuckDBEngine(source, tuple(declaration.types), by_row=True, **options) as engine:

@@ -15,7 +15,7 @@ from sumwise.encoding import Encoding
 from sumwise.encoding.rules import Cross, Levels
 from sumwise.encoding.values import canonical, kind_of
 from sumwise.errors import DataError, UnknownName
-from sumwise.frames import check_classes
+from sumwise.frames import check_classes, distinct_texts
 
 MAX_CLASSES = 1000
 FEWEST_ROWS = 100  # in fewer, many columns have a level for every other row by chance
@@ -149,7 +149,8 @@ def _sorted(column: Any, name: str, engine: Any) -> tuple:
     values = {canonical(v) for v in column.drop_null().to_pylist()} - {None}
     if name in engine.categories:
         return engine.categories[name]
-    return tuple(sorted(values))
+    distinct_texts(levels := tuple(sorted(values)), name)
+    return levels
 
 
 def full_encoding(plan: CountPlan, engine: Any, n_rows: int = 0) -> tuple[Encoding, tuple[str, ...]]:
@@ -338,7 +339,7 @@ class EngineSummary:
 
     def _number(self) -> str:
         if self.column.kind not in ("number", "bool"):
-            raise DataError(f"Column {self.column.name!r} holds {self.column.kind}; cut points need numbers.")
+            raise DataError(f"Column {self.column.name!r} contains {self.column.kind}; cut points need numbers.")
         return f"CAST({self.column.sql} AS DOUBLE)"
 
     def _above(self, limit: float = -np.inf) -> str:

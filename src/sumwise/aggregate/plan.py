@@ -226,5 +226,5 @@ def _names(given: Any, what: str) -> tuple[str, ...]:
         raise DataError(f"{what} is empty.", hint="name at least one column.")
     for name in names:
         if not isinstance(name, str) or not name:
-            raise DataError(f"{what} holds {name!r}.", hint="columns are named by text.")
+            raise DataError(f"{what} contains {name!r}.", hint="columns are named by text.")
     return checks.unique(names, what)

@@ -493,7 +493,7 @@ def aggregate_margins(
 def fit_encoding(
     source: Any, spec: Any, label: str | None = None, held_out: Any = None, engine: str = "duckdb", **options: Any
 ) -> Encoding:
-    """Learn an encoding inside an engine, from rows that no frame could hold.
+    """Learn an encoding inside an engine, from more rows than fit into memory.
 
     Parameters
     ----------

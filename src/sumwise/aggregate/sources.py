@@ -214,7 +214,7 @@ def _from_pandas(column: Any, name: str) -> Any:
         return pa.Array.from_pandas(column)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError) as error:
         raise DataError(
-            f"Column {name!r} holds values that no engine can: {error}.", hint="convert it to text."
+            f"Column {name!r} contains values that no engine can: {error}.", hint="convert it to text."
         ) from None
 
 

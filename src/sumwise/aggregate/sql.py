@@ -54,7 +54,7 @@ class Dialect:
             return "TRUE" if value else "FALSE"
         if isinstance(value, str):
             if "\0" in value:
-                raise DataError(f"A value holds a zero character: {value!r}.", hint="no engine can compare it.")
+                raise DataError(f"A value contains a zero character: {value!r}.", hint="no engine can compare it.")
             if self.backslash:
                 return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
             return "'" + value.replace("'", "''") + "'"
@@ -102,7 +102,7 @@ class Column:
     def value(self, dialect: Dialect) -> str:
         """SQL of the value, text where it is neither number nor boolean."""
         if self.kind == "other":
-            raise DataError(f"Column {self.name!r} holds neither text, numbers nor booleans.", hint="convert it first.")
+            raise DataError(f"Column {self.name!r} has neither text, numbers nor booleans.", hint="convert it first.")
         return self.sql if self.plain_text else f"CAST({self.sql} AS {dialect.text})"
 
 
@@ -208,7 +208,7 @@ def _one_condition(column: Column, operation: str, value: Any, dialect: Dialect)
     kind = kind_of(values, column.name)
     if values and kind != column.kind:
         raise DataError(
-            f"A condition compares column {column.name!r}, which holds {column.kind}, with {kind}: {values[0]!r}."
+            f"A condition compares column {column.name!r}, which contains {column.kind}, with {kind}: {values[0]!r}."
         )
     left = column.value(dialect)
     if operation in ("in", "not in"):
@@ -282,7 +282,7 @@ def _code_or_null(code: int) -> str:
 def _cuts(column: Column, rule: Cuts) -> str:
     if column.kind not in ("number", "bool"):
         raise DataError(
-            f"Column {column.name!r} holds {column.kind}; cut points need numbers.", hint="convert it, or use 'levels'."
+            f"Column {column.name!r} has {column.kind}; cut points need numbers.", hint="convert it, or use 'levels'."
         )
     edges = [DUCKDB.literal(float(e)) for e in rule.edges]  # an edge is a double in every engine
     left = f"CAST({column.sql} AS DOUBLE)" if column.floating or column.kind == "bool" else column.sql
@@ -323,7 +323,7 @@ def _looked_up(column: Column, rule: Levels | Target, statement: Statement) -> s
     unseen, missing = _code_or_null(rule.unseen_code), _code_or_null(rule.missing_code)
     if rule.values and column.kind != kind:
         raise DataError(
-            f"Column {column.name!r} holds {column.kind}; its levels are {kind}: {rule.values[0]!r}.",
+            f"Column {column.name!r} contains {column.kind}; its levels are {kind}: {rule.values[0]!r}.",
             hint="convert the column, or the levels.",
         )
     if not rule.values:

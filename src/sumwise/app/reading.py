@@ -75,14 +75,45 @@ MOST_SHOWN = 6  # rows
 def suggestion(
     files: list[str], out: str, family: str | None = None, answers: dict[str, Any] | None = None
 ) -> dict[str, Any]:
-    """Find out what files hold and write the problem file; return it with every column's role, or what is open."""
-    from sumwise.cli.study.initialise import suggest_problem
-    from sumwise.schema import Problem
+    """Find out what files hold and write the problem file; return it with every column's role, or what is open.
 
-    found = suggest_problem(files, out, answers, family, overwrite=True)
-    found.write()
-    facts = {**found.to_dict(), "text": found.text, "sums": [each["sums"] for each in found.read if each.get("sums")]}
-    return facts if found.schema.questions else {**facts, **described(Problem.parse(found.text, Path(out)))}
+    Of a file that leaves questions open, or that is not recognised, the first rows are returned as well, so that a
+    person sees what the questions are about and can give the columns their roles.
+    """
+    from sumwise.cli.study.initialise import suggest_problem
+    from sumwise.schema.problem import Problem
+
+    try:
+        suggested = suggest_problem(files, out, answers, family, overwrite=True)
+    except DataError as error:
+        without_roles = _without_roles(files, out, family)
+        if without_roles is None:
+            raise
+        return {**without_roles, "not_recognised": {"error": error.message, "hint": error.hint or ""}}
+    suggested.write()
+    facts = {
+        **suggested.to_dict(),
+        "text": suggested.text,
+        "sums": [each["sums"] for each in suggested.read if each.get("sums")],
+    }
+    if suggested.schema.questions:
+        without_roles = _without_roles(files, out, family)
+        return {**facts, "columns": [] if without_roles is None else without_roles["columns"]}
+    return {**facts, **described(Problem.parse(suggested.text, Path(out)))}
+
+
+def _without_roles(files: list[str], out: str, family: str | None) -> dict[str, Any] | None:
+    """What the page needs to show one file whose columns have no roles yet; None of a file that is no table."""
+    from sumwise.schema.problem import Problem, value
+
+    if len(files) > 1:
+        return None
+    text = f"family = {value(family or 'ecological')}\n\n[data]\nfile = {value(Path(files[0]).name)}\n"
+    try:
+        facts = described(Problem.parse(text, Path(out)))
+    except SumwiseError:
+        return None
+    return {**facts, "rest": "", "columns": [{**c, "role": "", "also": []} for c in facts["columns"]]}
 
 
 def checked(path: str) -> dict[str, Any]:
@@ -143,11 +174,11 @@ def file_columns(problem: Any, rest: str = "") -> list[dict[str, Any]]:
 
     opening = {k: v for k, v in problem.data.items() if k in OPENING and k not in NOT_OPENING}
     roles: dict[str, list[str]] = {}
-    given = problem.values.get("columns", {})
-    unnamed = "" if rest in given else rest
-    order = {key: i for i, key in enumerate(given)} | {"categorical": -1, "subgroups": len(given)}
-    for key in sorted(given.keys() - {*NOT_COLUMNS}, key=order.__getitem__):
-        for name in given[key] if isinstance(given[key], list) else [given[key]]:
+    columns_of_role = problem.values.get("columns", {})
+    unnamed = "" if rest in columns_of_role else rest
+    order = {key: i for i, key in enumerate(columns_of_role)} | {"categorical": -1, "subgroups": len(columns_of_role)}
+    for key in sorted(columns_of_role.keys() - {*NOT_COLUMNS}, key=order.__getitem__):
+        for name in columns_of_role[key] if isinstance(columns_of_role[key], list) else [columns_of_role[key]]:
             roles.setdefault(name, []).append(key)
     contest = contest_columns(problem)
     shown = []
@@ -192,8 +223,8 @@ def meaning_of(family: str, method: str) -> str:
     first = re.compile(rf'^class {re.escape(method)}\b[^\n]*:\n    r?"""(.*?)\s*(?:"""|$)', re.MULTILINE)
     folder = resources.files("sumwise") / PACKAGES.get(family, family)
     sources = (path for path in folder.iterdir() if path.name.endswith(".py"))
-    found = (first.search(path.read_text("utf-8")) for path in sources)
-    return next((match[1] for match in found if match), "")
+    matches = (first.search(path.read_text("utf-8")) for path in sources)
+    return next((match[1] for match in matches if match), "")
 
 
 def problem_text(values: dict[str, Any], contests: list[dict[str, Any]] = ()) -> str:  # type: ignore[assignment]

@@ -41,7 +41,7 @@ REPORT_POLICY = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsa
 REPORT_POLICY += "form-action 'none'; base-uri 'none'; frame-ancestors 'self'; sandbox allow-scripts allow-downloads "
 REPORT_POLICY += "allow-modals"  # to print; the frame on the page of the app forbids them
 UNREADABLE = (ArithmeticError, AttributeError, LookupError, OSError, RecursionError, TypeError, ValueError)
-FIRST_PICTURE = re.compile(r"<svg xmlns=.*?</svg>", re.DOTALL)
+FIRST_PICTURE = re.compile(r'<div class="(?:narrow|both)">(<svg xmlns=.*?</svg>)', re.DOTALL)
 INK = "<style>svg{color:#1b1b1b}@media(prefers-color-scheme:dark){svg{color:#ececec}}</style>"  # of a picture by itself
 STATIC = {"app.js": "text/javascript; charset=utf-8", "app.css": "text/css; charset=utf-8"}
 KINDS = {
@@ -120,7 +120,7 @@ class App:
 
         async def answer(request: Any) -> Any:
             try:
-                found = await do(request)
+                content = await do(request)
             except SumwiseError as error:
                 body = {"error": error.message, "hint": error.hint or ""}
                 return responses.JSONResponse(body, 404 if "no study" in error.message else 400)
@@ -129,7 +129,7 @@ class App:
                 return responses.JSONResponse(body, 400)
             except ClientDisconnect:
                 return responses.Response(status_code=400)  # nobody reads it
-            return responses.JSONResponse(found) if isinstance(found, dict | list) else found
+            return responses.JSONResponse(content) if isinstance(content, dict | list) else content
 
         return answer
 
@@ -157,11 +157,11 @@ class App:
         shown = path.suffix in (".html", ".json", ".toml", ".log")
         from starlette.responses import FileResponse
 
-        found = FileResponse(
+        response = FileResponse(
             path, media_type=kind, filename=None if shown else path.name
         )  # quoted, in whatever alphabet
-        found.headers["Content-Security-Policy"] = policy
-        return found
+        response.headers["Content-Security-Policy"] = policy
+        return response
 
     async def thumbnail(self, request: Any) -> Any:
         """The first picture of a study's report."""
@@ -170,7 +170,7 @@ class App:
         picture = FIRST_PICTURE.search(page)
         if picture is None:
             raise DataError("This report has no picture.")
-        return _response(picture[0].replace(">", f">{INK}", 1), "image/svg+xml")
+        return _response(picture[1].replace(">", f">{INK}", 1), "image/svg+xml")
 
     async def zip(self, request: Any) -> Any:
         """The result of a study as one archive."""
@@ -179,9 +179,9 @@ class App:
         if result is None:
             raise DataError("This study has no result yet.", hint="run it first.")
         content = await asyncio.to_thread(_zipped, result)
-        found = _response(content, "application/zip")
-        found.headers["Content-Disposition"] = f"attachment; filename*=utf-8''{quote(name, safe='')}.zip"
-        return found
+        response = _response(content, "application/zip")
+        response.headers["Content-Disposition"] = f"attachment; filename*=utf-8''{quote(name, safe='')}.zip"
+        return response
 
     # --- studies
 
@@ -227,11 +227,11 @@ class App:
         """Recognise the files of a study."""
         name, asked = request.path_params["name"], await _body(request)
         folder = self.workspace.study(name)
-        given = [str(folder / f) for f in self.workspace.data_files(name)]
-        if not given:
+        paths = [str(folder / f) for f in self.workspace.data_files(name)]
+        if not paths:
             raise DataError("This study has no files.", hint="drop one on the page.")
         answers = json.dumps(asked.get("answers") or {})
-        return await self._ask("suggest", str(folder / "problem.toml"), str(asked.get("family") or ""), answers, *given)
+        return await self._ask("suggest", str(folder / "problem.toml"), str(asked.get("family") or ""), answers, *paths)
 
     async def problem(self, request: Any) -> Any:
         """Save a problem file, as text or as values, and read the data by it; a bad one is not saved."""
@@ -243,14 +243,14 @@ class App:
         trial = path.with_name(f".problem.{secrets.token_hex(4)}.toml")  # two may save at once
         try:
             write_text(trial, text, private=True)
-            found = await self._ask("check", str(trial))
-            if "error" in found:
-                found["error"] = found["error"].replace(trial.name, path.name)
+            reading = await self._ask("check", str(trial))
+            if "error" in reading:
+                reading["error"] = reading["error"].replace(trial.name, path.name)
             else:
                 write_text(path, text, private=True)
         finally:
             trial.unlink(missing_ok=True)
-        return found
+        return reading
 
     # --- jobs
 
@@ -261,22 +261,22 @@ class App:
         nothing.
         """
         name, asked = request.path_params["name"], await _body(request)
-        found = {}
+        reading = {}
         if "values" in asked:
             self._read_first.add(name)
             try:
-                found = await self._save(name, asked)
+                reading = await self._save(name, asked)
             finally:
                 self._read_first.discard(name)
-        if "error" in found:
-            return found
+        if "error" in reading:
+            return reading
         if not (self.workspace.study(name) / "problem.toml").exists():
             raise DataError("There is no problem file yet.", hint="let the files be recognised first.")
-        flags = ["--replace", "--restart"]
+        flags = ["--replace", "--restart", *(["--edition", "court"] if asked.get("court") else [])]
         if not asked.get("restart"):
             flags.append("--resume")  # goes on only where neither problem nor data have changed since
         job = self.jobs.start(name, "fit", ["fit", "problem.toml", "--out", "result", *flags])
-        return job | {"reading": found} if found else job
+        return job | {"reading": reading} if reading else job
 
     async def tables(self, request: Any) -> Any:
         """Count the rows of a study's file into tables."""
@@ -414,12 +414,12 @@ async def _body(request: Any) -> dict[str, Any]:
         if len(raw) > MOST_JSON:
             raise DataError("The request is too large.")
     try:
-        found = json.loads(raw or b"{}")
+        body = json.loads(raw or b"{}")
     except (ValueError, RecursionError):
         raise DataError("The request is not valid JSON.") from None
-    if not isinstance(found, dict):
+    if not isinstance(body, dict):
         raise DataError("The request is not a JSON object.")
-    return found
+    return body
 
 
 async def _child(command: list[str], folder: Path) -> dict[str, Any]:

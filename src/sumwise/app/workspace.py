@@ -36,8 +36,8 @@ class Workspace:
         """Studies, the latest first."""
         if self.single:
             return [self.folder.name]
-        found = [p for p in self.folder.iterdir() if p.is_dir() and not p.is_symlink() and NAME.fullmatch(p.name)]
-        return [p.name for p in sorted(found, key=lambda p: -p.stat().st_mtime)]
+        folders = [p for p in self.folder.iterdir() if p.is_dir() and not p.is_symlink() and NAME.fullmatch(p.name)]
+        return [p.name for p in sorted(folders, key=lambda p: -p.stat().st_mtime)]
 
     def study(self, name: str) -> Path:
         """The folder of a study; an error where there is none."""
@@ -144,5 +144,5 @@ def read_json(path: Path) -> Any:
 
 def read_object(path: Path) -> dict[str, Any]:
     """The JSON object of a file; an empty one where the file holds none."""
-    found = read_json(path)
-    return found if isinstance(found, dict) else {}
+    content = read_json(path)
+    return content if isinstance(content, dict) else {}

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from sumwise.plots.style import MOST_LINES
 from sumwise.report.rounding import cell, finding_digits, span
 from sumwise.report.summary import plain
 
 WIDTH = 32  # characters of a bar
-MOST_ROWS = 40
 BOUND, INTERVAL, ESTIMATE, OPEN = "·", "─", "●", "/"
 DRAWN = ("intervals", "subgroups")  # pictures of shares, whose numbers are the table
 
@@ -38,7 +38,7 @@ def estimates_table(summary: Mapping[str, Any]) -> tuple[list[str], list[list[st
     level = next((f["level"] for f in summary["findings"] if f.get("level")), 0.95)
     shares = picture is not None or all(f["kind"] == "share" for f in summary["findings"])
     label = "finding" if picture is None else picture["numbers"].get("label", "share of the group")
-    return columns_of(level, label, shares), rows[:MOST_ROWS]
+    return columns_of(level, label, shares), rows[:MOST_LINES]
 
 
 def columns_of(level: float, label: str = "share of the group", shares: bool = True) -> list[str]:
@@ -72,12 +72,13 @@ def share_rows(numbers: Mapping[str, Any]) -> list[list[str]]:
         names = [f"{g}: {o}" for g in numbers["groups"] for o in numbers["outcomes"]]
     columns = [_flat(numbers.get(key), size) for key in ("share", "low", "high", "lower_bound", "upper_bound")]
     withheld = _flat(numbers.get("withheld"), size)
+    widths = (columns[2] - columns[1])[np.isfinite(columns[0])]
+    digits = finding_digits({"kind": "share", "low": 0.0, "high": float(np.max(widths, initial=0.0))})  # of all rows
     out = []
     for name, share, low, high, least, most, no_finding in zip(names, *columns, withheld):
         if not np.isfinite(share):
             out.append([name, "", "", ""])
             continue
-        digits = finding_digits({"kind": "share", "low": low, "high": high})
         if no_finding == 1 or numbers.get("bounds_only"):
             ends = (least, most) if np.isfinite(least) else (low, high)
             words = "no finding" if no_finding == 1 else ""

@@ -103,7 +103,7 @@ def draw(script: Script) -> Any:
 
     plt.close("all")
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), plt.rc_context():  # a script may set a style
             warnings.simplefilter("error")
             runpy.run_path(str(script.path), run_name="__main__")
     except Exception as error:

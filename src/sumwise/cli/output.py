@@ -19,9 +19,7 @@ MAX_LINE = 10_000  # characters of a table's line outside of a terminal
 Json = Annotated[bool, typer.Option("--json", help="Write the result as JSON, for scripts.", show_default=False)]
 """The option ``--json`` that every command takes."""
 
-Quiet = Annotated[
-    bool, typer.Option("--quiet", help="Write nothing but the result and what went wrong.", show_default=False)
-]
+Quiet = Annotated[bool, typer.Option("--quiet", help="Write only the result and errors.", show_default=False)]
 """The option ``--quiet`` that every command takes."""
 
 FIRST, BETWEEN = 2.0, 10.0  # seconds after which a stage says how long it has run, first and again
@@ -214,7 +212,8 @@ class Stages:
 
         self._end()
         if not self.quiet:
-            write_estimates(columns_of(numbers["level"]), share_rows(numbers), stderr=True)
+            columns = columns_of(numbers["level"], numbers.get("label", "share of the group"))
+            write_estimates(columns, share_rows(numbers), stderr=True)
 
     def _end(self) -> None:
         if self._watch is not None:

@@ -124,7 +124,7 @@ class Counts:
         if not holders:
             listed = ", ".join(" x ".join(k) for k in [*self.edges, *self.cliques][:6])
             raise UnknownName(
-                f"No table holds {' x '.join(attributes)}.", hint=f"there are {listed or ', '.join(self.nodes)}."
+                f"No table contains {' x '.join(attributes)}.", hint=f"there are {listed or ', '.join(self.nodes)}."
             )
         key, tables = min(holders, key=lambda item: len(item[0]))
         table = tables[key]
@@ -151,7 +151,7 @@ class Counts:
 
 @dataclass(frozen=True, repr=False)
 class CountsFit(Fit):
-    """The most likely counts, and the proof: what `map_counts` returns.
+    """The most likely counts and their duality gap: what `map_counts` returns.
 
     Beyond `Fit` (``objective`` is eq. 2.7 at the counts, ``gap`` a bound on its distance to the optimum):
 

@@ -11,6 +11,7 @@ import numpy as np
 from sumwise import checks
 from sumwise.collective.counts import Counts
 from sumwise.display import facts_text, finding_html
+from sumwise.draws import Draws
 from sumwise.errors import DataError
 from sumwise.estimate import Estimate
 
@@ -65,16 +66,15 @@ class CountsSample:
         level = checks.fraction(level, "level")
         if not self.functions:
             raise DataError("No functions were recorded.", hint="give functions to sample_counts; or node_interval.")
-        return _quantiles({k: v.reshape(-1, 1) for k, v in self.functions.items()}, level)
+        drawn = np.column_stack([values.ravel() for values in self.functions.values()])
+        return Draws(drawn, [list(self.functions)], ["function"], "count").estimate(level)
 
     def node_interval(self, attribute: str, level: float = 0.95) -> Estimate:
         """Return means and central intervals of one node's counts."""
         level = checks.fraction(level, "level")
         checks.known(attribute, self.nodes, "attribute")
         drawn = self.nodes[attribute].reshape(-1, self.nodes[attribute].shape[-1])
-        low, high = np.quantile(drawn, [(1 - level) / 2, (1 + level) / 2], axis=0)
-        states = range(drawn.shape[1])
-        return Estimate(drawn.mean(axis=0), low, high, level, labels=[states], axes=[attribute], name="count")
+        return Draws(drawn, [range(drawn.shape[1])], [attribute], "count").estimate(level)
 
     def _repr_html_(self) -> str:
         chains, draws = next(iter(self.nodes.values())).shape[:2]
@@ -87,10 +87,3 @@ class CountsSample:
         draws = next(iter(self.nodes.values())).shape[:2]
         facts = {"method": self.method, "n": self.n, "chains": draws[0], "draws": draws[1]}
         return facts_text("CountsSample", {**facts, "least effective size of a node": float(np.min(sizes))})
-
-
-def _quantiles(drawn, level):
-    names = list(drawn)
-    values = np.array([v.mean() for v in drawn.values()])
-    ends = np.array([np.quantile(v, [(1 - level) / 2, (1 + level) / 2]) for v in drawn.values()])
-    return Estimate(values, ends[:, 0], ends[:, 1], level, labels=[names], axes=["function"], name="count")

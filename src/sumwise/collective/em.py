@@ -120,7 +120,7 @@ class CollectiveEM(Estimator):
     array([0.5, 1. , 1. , 0.8])
     """
 
-    _learned = "domain_: is Domain; sizes_: float s; theta_: float *; fit_: is Fit"
+    _learned = "domain_: is Domain; sizes_: float s; theta_: float *; fit_: is Fit; nodes_, edges_: is list"
 
     parameters: Any = None
     e_step: str = "dual"

@@ -91,7 +91,7 @@ class GraphModel(PopulationModel):
         fits = [i for i, c in enumerate(self.cliques) if set(names) <= set(c)]
         if not fits:
             raise DataError(
-                f"No clique of the junction tree holds {' x '.join(names)}.",
+                f"No clique of the junction tree contains {' x '.join(names)}.",
                 hint="add these attributes as a clique of the model.",
             )
         return min(fits, key=lambda i: self.domain.size(self.cliques[i]))

@@ -77,7 +77,7 @@ class LogLinear:
         if self.start is not None:
             start = np.asarray(self.start, dtype=float)
             if start.shape != (n_states,) or np.isnan(start).any() or not start.max() > -np.inf:
-                raise DataError(f"start has shape {start.shape}; it must hold {n_states} log-probabilities.")
+                raise DataError(f"start has shape {start.shape}; it must contain {n_states} log-probabilities.")
             object.__setattr__(self, "start", checks.frozen(start - log_sum_exp(start)))
 
     @property

@@ -93,7 +93,7 @@ def process_counts(
     tol: float = 1e-4,
     max_iter: int = 500,
 ) -> ProcessCounts:
-    """Find counts together with a smooth field of how popular places are: one likelihood.
+    """Estimate counts together with a smooth field of the popularity of places, in one likelihood.
 
     Sun (2019, section 1.1) smooths counts by a Gaussian process first and fits a collective model to the smooth counts
     then, and leaves it to future work to train both end to end. Here an individual's log-potential of place l at time t

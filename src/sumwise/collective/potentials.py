@@ -82,7 +82,7 @@ def _read(value: Any, name: tuple[str, ...], shape: tuple[int, ...]) -> Any:
     tensor = type(value).__module__.split(".")[0] == "torch"
     array = value.detach().cpu().numpy() if tensor else np.asarray(value)
     if array.dtype.kind not in "iuf":
-        raise DataError(f"{what} has dtype {array.dtype}; it must hold numbers.")
+        raise DataError(f"{what} has dtype {array.dtype}; it must contain numbers.")
     array = array.astype(float)
     if array.shape != shape and not (array.ndim == len(shape) + 1 and array.shape[1:] == shape):
         raise DataError(
@@ -118,7 +118,7 @@ def _read_sparse(value: Any, what: str, shape: tuple[int, ...]) -> Any:
     coo = sparse.coo_array(value)
     coo.sum_duplicates()
     if np.isnan(coo.data).any() or (coo.data == np.inf).any():
-        raise DataError(f"{what} holds NaN or +inf.", hint="leave out forbidden moves.")
+        raise DataError(f"{what} contains NaN or +inf.", hint="leave out forbidden moves.")
     for axis, index in enumerate((coo.row, coo.col)):
         closed = np.setdiff1d(np.arange(shape[axis]), index)
         if len(closed):

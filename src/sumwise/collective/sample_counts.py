@@ -207,7 +207,7 @@ def _check_kinds(seen: Observed, model: Any) -> None:
     for table, counts in exact:
         if (counts != np.floor(counts)).any():
             raise DataError(
-                f"The exact table over {title(table.attributes)} holds fractions; whole individuals are sampled.",
+                f"The exact table over {title(table.attributes)} contains fractions; whole individuals are sampled.",
                 hint="round the counts, or state their noise.",
             )
 

@@ -112,21 +112,3 @@ def _names(texts: np.ndarray, index: np.ndarray, size: int) -> tuple[str, ...]:
     first = np.full(size, -1)
     first[index[::-1]] = np.arange(len(index))[::-1]
     return tuple(str(texts[i]) for i in first)
-
-
-def published_ei_scores() -> pd.DataFrame:
-    """Published scores of 16 methods on the merged contests.
-
-    Returns
-    -------
-    pandas.DataFrame
-        8,106 rows: dataset, district, R, C, method, run, EI_V (``50 * sum |estimate - true| / N``), MAE_V, MAE_p,
-        runtime_s (on their machine). ``_inv``: rows and columns swapped; ``_sym``: symmetric.
-
-    Examples
-    --------
-    >>> from sumwise import datasets
-    >>> datasets.published_ei_scores().shape
-    (8106, 10)
-    """
-    return read_csv("published_ei_scores", text=["run"])

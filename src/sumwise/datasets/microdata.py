@@ -17,7 +17,6 @@ ADULT_COLUMNS = [
     *("age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation", "relationship"),
     *("race", "sex", "capital_gain", "capital_loss", "hours_per_week", "native_country", "income"),
 ]
-NUMBERS = ["age", "fnlwgt", "educational-num", "capital-gain", "capital-loss", "hours-per-week"]
 
 
 @dataclass(frozen=True)
@@ -138,38 +137,20 @@ def _pums(name: str) -> Microdata:
     return Microdata(name, frame, bag="PUMA", weight="PWGTP", dictionary=read_document(name, 1))
 
 
-def adult_raw() -> Microdata:
-    """UCI Adult, both parts together, 48,842 rows with names; ``?`` is missing.
-
-    Returns
-    -------
-    Microdata
-        ``bag`` is ``occupation`` (``native-country`` and ``education`` are natural bags too), ``weight`` is
-        ``fnlwgt``, the survey weight; the label is ``income``.
-
-    Examples
-    --------
-    >>> from sumwise import datasets
-    >>> datasets.adult_raw().frame.shape
-    (48842, 15)
-    """
-    frame = _read_parquet("adult_raw", 0)
-    frame = frame.mask(frame == "?")
-    for column in NUMBERS:
-        frame[column] = pd.to_numeric(frame[column])
-    return Microdata("adult_raw", frame, bag="occupation", weight="fnlwgt")
-
-
 def franco_variants() -> list[str]:
-    """Names of the 20 published bag assignments that :func:`franco` takes.
+    """Return the names of the 20 published bag assignments that `franco` takes.
 
     Examples
     --------
-    >>> from sumwise import datasets
-    >>> datasets.franco_variants()[12:14]
+    >>> from sumwise.datasets.microdata import franco_variants
+    >>> franco_variants()[12:14]
     ['naive-large-equal-None-cluster-None-None', 'naive-large-not-equal-None-cluster-None-None']
     """
-    return [PurePosixPath(file.path).stem.removeprefix("adult-") for file in entry("franco").files[1:]]
+    return [
+        PurePosixPath(file.path).stem.removeprefix("adult-")
+        for file in entry("franco").files
+        if file.columns == ("bag",)
+    ]
 
 
 def franco(variant: str = "naive-large-equal-None-cluster-None-None") -> LabelledBags:
@@ -178,7 +159,7 @@ def franco(variant: str = "naive-large-equal-None-cluster-None-None") -> Labelle
     Parameters
     ----------
     variant : str
-        One of :func:`franco_variants`, or a beginning that only one of them has (``"naive-large-equal"``).
+        One of 20 names, or the beginning of one of them (``"naive-large-equal"``); an unknown name lists them all.
         In a *naive* variant the bags are independent of everything, in a *simple* one they depend on the
         label, in an *intermediate* one on a cluster of the features, in a *hard* one on both.
 
@@ -205,24 +186,6 @@ def franco(variant: str = "naive-large-equal-None-cluster-None-None") -> Labelle
     features = [str(c) for c in frame.columns if c != "y"]
     frame["bag"] = _read_parquet("franco", 1 + names.index(matches[0]))["bag"].to_numpy()
     return labelled_bags(frame, "bag", features, frame["y"])
-
-
-def franco_published() -> pd.DataFrame:
-    """Published accuracies of five methods over 30 seeds on the variants (Franco et al. 2024).
-
-    Returns
-    -------
-    pandas.DataFrame
-        43,200 x 11: dataset, model (mm, lmm, amm, kdd-lr, dllp), loss, split_method, n_splits,
-        validation_size_perc, exec, metric, accuracy_test, f1_test, best_hyperparams.
-
-    Examples
-    --------
-    >>> from sumwise import datasets
-    >>> datasets.franco_published().shape
-    (43200, 11)
-    """
-    return _read_parquet("franco_published", 0)
 
 
 def _read_parquet(name: str, number: int) -> Any:

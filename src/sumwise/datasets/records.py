@@ -17,7 +17,7 @@ from sumwise.margins import Margins
 
 @dataclass(frozen=True)
 class Election:
-    """Margins per unit, and the true cells where they are known.
+    """Margins per unit, and the true cells if they are known.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class Contest(Election):
     Examples
     --------
     >>> from sumwise import Margins
-    >>> from sumwise.datasets import Contest
+    >>> from sumwise.datasets.records import Contest
     >>> Contest("toy", Margins([[3, 1]], [[2, 2]]), dataset="NZ_2002").election
     'New Zealand 2002'
     """
@@ -110,7 +110,7 @@ class LabelledBags:
     Examples
     --------
     >>> import pandas as pd
-    >>> from sumwise.datasets import Microdata
+    >>> from sumwise.datasets.records import Microdata
     >>> people = pd.DataFrame({"area": ["s", "r", "s"], "age": [31, 40, 25], "sex": ["f", "m", "m"]})
     >>> labelled = Microdata("toy", people, bag="area").hide("sex", ["age"])
     >>> labelled.counts
@@ -145,7 +145,7 @@ class Split:
     --------
     >>> import numpy as np
     >>> from sumwise import Bags
-    >>> from sumwise.datasets import Split
+    >>> from sumwise.datasets.records import Split
     >>> bags = Bags.from_arrays([np.zeros((2, 1)), np.ones((3, 1))])
     >>> Split(bags[[0]], np.array([0]), bags[[1]], np.array([1]), classes=("low", "high")).classes
     ('low', 'high')
@@ -180,7 +180,7 @@ class Microdata:
     Examples
     --------
     >>> import pandas as pd
-    >>> from sumwise.datasets import Microdata
+    >>> from sumwise.datasets.records import Microdata
     >>> people = pd.DataFrame({"area": ["s", "r", "s"], "age": [31, 40, 25], "sex": ["f", "m", "m"]})
     >>> Microdata("toy", people, bag="area").hide("sex", ["age"]).bags.ids
     array(['r', 's'], dtype='<U1')

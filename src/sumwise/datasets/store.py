@@ -122,31 +122,12 @@ def catalogue() -> pd.DataFrame:
     return pd.DataFrame.from_records(records)
 
 
-def present(name: str) -> bool:
-    """Tell whether every file of a set is on this machine: for tests that skip where it is not.
-
-    Parameters
-    ----------
-    name : str
-        The set, as in :func:`catalogue`.
-
-    Examples
-    --------
-    >>> from sumwise import datasets
-    >>> datasets.present("sencc")
-    Traceback (most recent call last):
-        ...
-    sumwise.errors.UnknownName: There is no data set 'sencc'. Hint: the sets are ...
-    """
-    return entry(name).present
-
-
 def folders() -> list[Path]:
     """The folders that are searched, in this order; those that don't exist are listed too.
 
     Examples
     --------
-    >>> from sumwise.datasets import folders
+    >>> from sumwise.datasets.store import folders
     >>> folders()[-1].name
     'data'
     """
@@ -174,7 +155,7 @@ def verified(name: str, number: int = 0) -> tuple[File, Path]:
         raise DataError(
             f"The data set {e.name!r} needs the file {file.path!r}, which is in none of: {looked}. "
             f"The public original: {e.source} (licence: {e.licence}). Expected sha256: {file.sha256}.",
-            hint=f"put the file there, or set {VARIABLE} to the folder that holds {file.path!r}.",
+            hint=f"put the file there, or set {VARIABLE} to the folder that contains {file.path!r}.",
         )
     actual = _digest(path)
     if actual != file.sha256:

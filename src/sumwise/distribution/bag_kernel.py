@@ -11,6 +11,7 @@ from scipy.spatial.distance import cdist
 
 from sumwise import checks
 from sumwise.bags import Bags
+from sumwise.distribution.bandwidth import N_SAMPLED
 from sumwise.distribution.columns import ROUNDING, Columns, check_bags
 from sumwise.distribution.embedding import Embedding, fresh
 from sumwise.distribution.fourier import FourierEmbedding
@@ -21,8 +22,6 @@ from sumwise.estimator import Estimator
 from sumwise.features import name_columns
 from sumwise.inference.canonical import content_sorted
 from sumwise.inference.kernels.shapes import check_shapes
-
-N_PAIRS = 500  # bags among which the median distance is taken
 
 
 class BagKernel(Estimator):
@@ -171,7 +170,7 @@ class BagKernel(Estimator):
         """Median distances between bags, part by part, or of the mean."""
         if not self.has_width:
             return np.ones(1)
-        some = np.unique(np.linspace(0, len(kept) - 1, N_PAIRS).astype(np.int64))
+        some = np.unique(np.linspace(0, len(kept) - 1, N_SAMPLED).astype(np.int64))
         part = kept[some]
         distances = self.distances(part, part)
         if self.combine == "product":

@@ -55,7 +55,7 @@ class BagOfWords(Embedding):
     [0.33, 0.67]
     """
 
-    _learned = "columns_.numeric: len d; words_?: float m d; width_?: number"
+    _learned = "columns_.numeric: len d; words_?d: float m d; width_?: number"
 
     n_words: int = 100
     counts: str = "hard"

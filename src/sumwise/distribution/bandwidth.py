@@ -11,7 +11,7 @@ from sumwise.bags import Bags
 from sumwise.distribution.columns import Columns
 from sumwise.errors import DataError, ModelWarning
 
-N_ROWS = 1500  # 1.1 million pairs
+N_SAMPLED = 1500  # rows, or bags, between which the median distance is taken: 1.1 million pairs
 
 
 def sample_rows(bags: Bags, n: int, *, rng: np.random.Generator) -> np.ndarray:
@@ -59,7 +59,7 @@ def median_distance_per_column(bags: Bags, columns: Columns, *, rng: np.random.G
 
 
 def _sampled_numbers(bags: Bags, columns: Columns, rng: np.random.Generator) -> np.ndarray:
-    pairs = np.column_stack(_sample(bags, N_ROWS, rng))
+    pairs = np.column_stack(_sample(bags, N_SAMPLED, rng))
     drawn = np.unique(pairs, axis=0)[:, 0].astype(np.int64)  # an individual drawn twice is no pair of equal ones
     return columns.numbers(bags.values[drawn])
 

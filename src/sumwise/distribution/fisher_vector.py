@@ -55,7 +55,7 @@ class FisherVector(Embedding):
     (20, 44)
     """
 
-    _learned = "columns_.numeric: len d; shares_?: float m; means_?, deviations_?: float m d"
+    _learned = "columns_.numeric: len d; shares_?d: float m; means_?d, deviations_?d: float m d"
 
     n_components: int = 32
     power: bool = True

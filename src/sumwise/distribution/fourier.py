@@ -18,10 +18,11 @@ from sumwise.distribution.kernels.frequencies import ALIASES, KINDS, draw_freque
 from sumwise.distribution.kernels.segments import segment_moments
 from sumwise.errors import DataError
 from sumwise.inference.kernels.shapes import HINT, check_shapes
+from sumwise.learned import check_part
 
 MOST_COLUMNS = 10  # whose correlations are taken
 NARROW_BAG = 0.01  # standard deviations, relative to that of all rows, below which bags are equally narrow
-CONSTANT = 1e-9  # the same of columns that are constant in a bag but for rounding
+CONSTANT = np.sqrt(np.finfo(float).eps)  # the same of columns that are constant in a bag but for rounding
 N_SCALING = 100  # bags from which the spread of Fourier features is taken
 
 
@@ -84,8 +85,8 @@ class FourierEmbedding(Embedding):
     """
 
     _learned = (
-        "columns_.numeric: len d; frequencies_?: float d f; amplitudes_?: float f; "
-        "moment_mean_?, moment_scale_?: float r; moment_range_?: float 2 r; chains_?: int * 2"
+        "columns_.numeric: len d; frequencies_??: float d f; amplitudes_?d: float f; "
+        "moment_mean_??, moment_scale_??: float r; moment_range_??: float 2 r; chains_?d: int * 2"
     )
 
     n_frequencies: int = 64
@@ -214,6 +215,8 @@ class FourierEmbedding(Embedding):
         if drawn.dtype.kind not in "iu" or drawn[:, 1].tolist() != [halvings for _, halvings in chains]:
             raise DataError("The model's parts don't fit together: chains_ are not those of the widths.", HINT)
         check_shapes({"amplitudes_": (self.amplitudes_, (sum(drawn[:, 0].tolist()),))})
+        if "fastfood_" not in vars(self):
+            check_part("frequencies_", vars(self).get("frequencies_"), "float * *", {})
 
     def _mean_features(self, bags: Bags, chain: int, part: slice, doublings: int, width: float) -> np.ndarray:
         """Return mean cosines and sines of one chain of widths, (n_bags, doublings + 1, 2, m)."""

@@ -14,21 +14,19 @@ from scipy.stats import t as student
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel
-from sumwise.distribution.kernels.inducing import pick_inducing, sparse_process
+from sumwise.distribution.kernels.inducing import POOL, pick_inducing, sparse_process
 from sumwise.distribution.kernels.marginal_likelihood import marginal_likelihood_path, marginal_likelihoods
 from sumwise.distribution.regressor import BagRegressor, check_reference, warn_beyond
 from sumwise.distribution.wasserstein import fresh_kernel
 from sumwise.errors import DataError
 from sumwise.fit import Fit
+from sumwise.inference.averaging import NEGLIGIBLE, evidence_weights
 from sumwise.learned import check_part
 
 SPATIAL_SHARES = (0.1, 0.3, 1.0, 3.0)  # amplitudes of the spatial kernel relative to that of the bags
 ROWS = (1.0, 4.0, 16.0, 64.0, 256.0, 1024.0)  # c and m that are tried, relative to the smallest bag
-N_SIZES = 300  # bags on which they are tried
 SPATIAL_LENGTHS = (0.1, 0.3, 1.0)  # lengths relative to the median distance of places
-MAX_BAGS_INTEGRATED = 200  # bags up to which the spread accounts for uncertain widths and noise
-MIN_WEIGHT = 0.01  # settings with less than this share of the weight of the best are left out
-N_CANDIDATES = 4  # times the inducing bags: how many bags, drawn at random, these are picked from
+FEW_BAGS = 200  # on which c and m are tried, and up to which the spread accounts for uncertain widths and noise
 
 
 @dataclass(eq=False, repr=False)
@@ -93,7 +91,8 @@ class BagGaussianProcess(BagRegressor):
 
     _learned = (
         "kernel_: is BagKernel; kernel_.n_features_in_: size g; level_, scale_: float K; "
-        "factor_: float * *; dual_: float m K; noise_: number"
+        "factor_: float * *; dual_: float m K; noise_: number; "
+        "rows_, spatial_: is tuple; settings_: is list; response_range_: real 2 K"
     )
 
     places_: np.ndarray | None = field(init=False)
@@ -157,7 +156,7 @@ class BagGaussianProcess(BagRegressor):
         else:
             self._learn_all(kept, centred, inflation)
         self.n_bags_, self.settings_ = len(y), []
-        if len(y) <= MAX_BAGS_INTEGRATED and not self.n_inducing_:
+        if len(y) <= FEW_BAGS and not self.n_inducing_:
             self.settings_ = self._weigh_settings(centred, inflation, [t[0] for t in tried])
         history = {"gamma": [t[0] for t in tried], "log_evidence": [t[1] for t in tried]}
         self.fit_ = Fit(self.dual_, -self.log_evidence_, None, len(tried), True, history)
@@ -189,25 +188,21 @@ class BagGaussianProcess(BagRegressor):
         """Return widths and noise levels that the data support, each with its weight and what prediction needs."""
         grams = {gamma: self._kernel(self.reference_, self.places_, gamma) for gamma in gammas}
         found = {gamma: marginal_likelihoods(gram, centred, inflation) for gamma, gram in grams.items()}
-        top = max(logs.max() for _, logs in found.values())
-        kept = [
-            (float(np.exp(log - top)), gamma, float(noise))
-            for gamma, (levels, logs) in found.items()
-            for noise, log in zip(levels, logs)
-            if np.exp(log - top) >= MIN_WEIGHT
-        ]
-        total = sum(weight for weight, _, _ in kept)
+        pairs = [(gamma, float(noise)) for gamma, (levels, _) in found.items() for noise in levels]
+        weights = evidence_weights(np.concatenate([logs for _, logs in found.values()]))
+        matter = weights >= NEGLIGIBLE * weights.max()
         settings = []
-        for weight, gamma, noise in kept:
+        for k in np.flatnonzero(matter):
+            gamma, noise = pairs[k]
             factor, dual, scale = _condition(grams[gamma].copy(), noise * inflation, centred)
             parts = {"gamma": gamma, "noise": noise, "factor": factor, "dual": dual, "scale": scale}
-            settings.append({"weight": weight / total, **parts})
+            settings.append({"weight": float(weights[k] / weights[matter].sum()), **parts})
         return settings
 
     def _learn_inducing(self, kept: Any, centred: np.ndarray, inflation: np.ndarray, rng: np.random.Generator) -> None:
         """Condition on inducing bags; the noise is chosen again, by the bound on all bags."""
         places = self.places_
-        pool = np.sort(rng.permutation(len(centred))[: N_CANDIDATES * int(self.n_inducing)])
+        pool = np.sort(rng.permutation(len(centred))[: POOL * int(self.n_inducing)])
         self.reference_, self.reference_places_ = kept[pool], None if places is None else places[pool]
         gram = self._kernel(self.reference_, self.reference_places_)
         picked = pick_inducing(gram, int(self.n_inducing))
@@ -247,7 +242,7 @@ class BagGaussianProcess(BagRegressor):
         self, distances: np.ndarray, centred: np.ndarray, sizes: np.ndarray, noise: np.ndarray
     ) -> tuple[float, float]:
         """Return c and m of the noise by evidence on some bags, evenly spread."""
-        some = np.unique(np.linspace(0, len(sizes) - 1, N_SIZES).astype(np.int64))
+        some = np.unique(np.linspace(0, len(sizes) - 1, FEW_BAGS).astype(np.int64))
         gram = self.kernel_.similarities(distances[:, some[:, None], some], self.kernel_.gamma_)
         least = float(sizes.min())
         pairs = [(0.0, 0.0), *((c * least, m * least) for c in ROWS for m in (0.0, *ROWS) if m <= c)]

@@ -12,16 +12,14 @@ import numpy as np
 from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.distribution.bag_kernel import BagKernel
-from sumwise.distribution.kernels.inducing import pick_inducing
+from sumwise.distribution.kernels.inducing import POOL, pick_inducing
 from sumwise.distribution.kernels.ridge import Path, gram_path, ridge_path
 from sumwise.distribution.kernels.segments import BLOCK
-from sumwise.distribution.penalty import choose_penalty, held_out_errors
+from sumwise.distribution.penalty import held_out_errors, middle_penalty, penalties_and_weights
 from sumwise.distribution.regressor import BagRegressor, check_reference, warn_remote
 from sumwise.distribution.wasserstein import fresh_kernel
 from sumwise.errors import ModelWarning
 from sumwise.fit import Fit
-
-N_CANDIDATES = 2  # times the landmarks: how many bags, drawn at random, these are picked from
 
 
 @dataclass(eq=False, repr=False)
@@ -35,7 +33,8 @@ class BagKernelRidge(BagRegressor):
     ----------
     kernel : BagKernel, default WassersteinKernel(spread=True, extra_slices=10)
     penalty : "loo" or float, default "loo"
-        Relative to the largest eigenvalue of the centred Gram matrix.
+        Relative to the largest eigenvalue of the centred Gram matrix. "loo" averages over penalties, per output, with
+        weights by the likelihood of their leave-one-out errors.
     widths : sequence of float, default (0.01, 0.03, 0.1, 0.3, 1, 3)
         Multiples of the kernel's gamma that are tried; ``(1,)`` takes the kernel as it is.
     n_tuning : int, default 500
@@ -54,6 +53,7 @@ class BagKernelRidge(BagRegressor):
         Fitted, with the chosen ``gamma_``.
     dual_, intercept_ : arrays of shape (n_bags or n_landmarks, n_outputs), (n_outputs,)
     penalty_ : array of shape (n_outputs,)
+        Where it is an average, the geometric mean.
     residuals_ : array of shape (n_bags, n_outputs)
         Leave-one-out errors, each at the settings that are best for all other bags (at the widths chosen, where not all
         bags took part in that); behind `predict_interval`.
@@ -86,7 +86,8 @@ class BagKernelRidge(BagRegressor):
 
     _learned = (
         "kernel_: is BagKernel; kernel_.n_features_in_: size g; dual_: float m K; "
-        "intercept_, penalty_: float K; residuals_: real n K; loo_error_: real K"
+        "intercept_, penalty_: float K; residuals_: real n K; loo_error_: real K; "
+        "limit_, least_eigenvalue_: is float; response_range_: real 2 K"
     )
 
     kernel: BagKernel | None = None
@@ -113,11 +114,11 @@ class BagKernelRidge(BagRegressor):
         kin = groups, weights
         whole = tried[int(np.argmin(history["error"]))] if tried else None
         path = self._learn_landmarks(kept, y, kin, rng) if many else self._learn_gram(kept, y, kin, whole)
-        chosen = choose_penalty(path, self.penalty)
-        self.penalty_ = chosen / path.top
+        penalties, shares = penalties_and_weights(path, self.penalty)
+        self.penalty_ = middle_penalty(path, penalties, shares)
         paths = [path] if many or not tried else [each for each, _ in tried]
         self.residuals_ = checks.frozen(held_out_errors(paths, self.penalty, np.maximum(y.var(axis=0), 1e-300)))
-        self.loo_error_ = np.average(path.leave_one_out(chosen) ** 2, axis=0, weights=weights)
+        self.loo_error_ = np.average(path.leave_one_out(penalties, shares) ** 2, axis=0, weights=weights)
         self.fit_ = Fit(self.dual_, float(self.loo_error_.mean()), None, len(history["gamma"]), True, history)
 
     def _tune(
@@ -160,16 +161,15 @@ class BagKernelRidge(BagRegressor):
                 ModelWarning,
                 stacklevel=4,
             )
-        chosen = choose_penalty(path, self.penalty)
         self.reference_ = kept
-        self.dual_ = path.root[:, None] * np.column_stack([path.dual(p)[:, k] for k, p in enumerate(chosen)])
+        self.dual_ = path.root[:, None] * path.dual(*penalties_and_weights(path, self.penalty))
         self.intercept_ = path.level - path.mean @ self.dual_
         return path
 
     def _learn_landmarks(self, kept: Any, y: np.ndarray, beside: tuple, rng: np.random.Generator) -> Path:
         """Nystroem: ridge on k(x, landmarks) K^(-1/2), in blocks of bags."""
         groups, weights = beside
-        pool = kept[np.sort(rng.permutation(len(y))[: N_CANDIDATES * int(self.n_landmarks)])]
+        pool = kept[np.sort(rng.permutation(len(y))[: POOL * int(self.n_landmarks)])]
         self.reference_ = pool[pick_inducing(self.kernel_.compare(pool, pool), int(self.n_landmarks))]
         squares, vectors = np.linalg.eigh(self._similar(self.reference_))
         self.least_eigenvalue_ = float(squares[0] / squares[-1])
@@ -178,8 +178,7 @@ class BagKernelRidge(BagRegressor):
         step = max(1, BLOCK // len(root))
         features = np.vstack([self._similar(kept[i : i + step]) @ root for i in range(0, len(y), step)])
         path = ridge_path(features, y, weights, groups=groups)
-        chosen = choose_penalty(path, self.penalty)
-        coefficients = np.column_stack([path.coefficients(features, p)[:, k] for k, p in enumerate(chosen)])
+        coefficients = path.coefficients(features, *penalties_and_weights(path, self.penalty))
         self.dual_ = root @ coefficients
         self.intercept_ = path.level - path.mean @ coefficients
         return path

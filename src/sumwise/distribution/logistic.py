@@ -95,7 +95,8 @@ class BagLogistic(Estimator):
 
     _learned = (
         "n_features_in_, embedding_.n_features_in_: size g; classes_: len K; embedding_: is Embedding; "
-        "mean_: float q; scale_: number; coef_: float q K; intercept_: float K; fit_: is Fit"
+        "mean_: float q; scale_: number; coef_: float q K; intercept_: float K; fit_: is Fit; "
+        "shares_given_: is bool; penalty_: is float; tried_: is dict"
     )
 
     __metadata_request__fit: ClassVar = AS_X
@@ -217,7 +218,7 @@ class BagLogistic(Estimator):
             raise DataError(f"y has shape {array.shape}.", hint="classes are one label per bag.")
         if self.target == "auto" and array.dtype.kind == "f" and (array != np.floor(array)).any():
             raise DataError(
-                "y holds fractions that are not shares in [0, 1].",
+                "y contains fractions that are not shares in [0, 1].",
                 hint="use BagRidge for numbers, or target='classes' if they are labels.",
             )
         self.classes_, codes = class_codes(array)

@@ -50,7 +50,7 @@ class MomentEmbedding(Embedding):
     (20, 25)
     """
 
-    _learned = "mean_?, spread_?: float m; range_?: real 2 m; columns_.numeric: len d"
+    _learned = "columns_.numeric: len d; mean_?d, spread_?d: float m; range_?d: real 2 m"
 
     order: int = 4
     cross: bool = True

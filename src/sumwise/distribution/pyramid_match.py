@@ -14,7 +14,7 @@ from sumwise.distribution.bag_kernel import BagKernel
 
 @dataclass(eq=False, repr=False)
 class PyramidMatchKernel(BagKernel):
-    """Matches of rows at ever coarser cells, a match counting less the coarser the cell at which it is first made.
+    """Overlap of histograms from fine to coarse cells; rows that match only in coarse cells count less.
 
     Columns are treated one by one and averaged; a categorical column's levels are cells that never merge.
 
@@ -49,7 +49,7 @@ class PyramidMatchKernel(BagKernel):
            [0.125, 0.125, 1.   ]])
     """
 
-    _learned = "columns_.numeric: len d; low_?, high_?: float d"
+    _learned = "columns_.numeric: len d; low_?d, high_?d: float d; levels_?: number"
 
     has_width = False
 

@@ -259,7 +259,10 @@ class BagRegressor(RegressorMixin, Estimator):
     True
     """
 
-    _learned = "n_features_in_: size g; n_outputs_: size K; response_range_?: real 2 K; fit_: is Fit"
+    _learned = (
+        "n_features_in_: size g; n_outputs_: size K; response_range_?: real 2 K; fit_: is Fit; "
+        "flat_?, counts_?: is bool"
+    )
 
     __metadata_request__fit: ClassVar = AS_X
     __metadata_request__predict: ClassVar = AS_X

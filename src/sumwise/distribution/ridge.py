@@ -12,7 +12,7 @@ from sumwise.bags import Bags
 from sumwise.distribution.embedding import Embedding, fresh
 from sumwise.distribution.fourier import FourierEmbedding
 from sumwise.distribution.kernels.ridge import Path, ridge_path
-from sumwise.distribution.penalty import choose_penalty, held_out_errors
+from sumwise.distribution.penalty import held_out_errors, middle_penalty, penalties_and_weights
 from sumwise.distribution.regressor import BagRegressor, warn_remote
 from sumwise.fit import Fit
 
@@ -26,8 +26,8 @@ class BagRidge(BagRegressor):
     embedding : Embedding, default FourierEmbedding(moments=True)
         How a bag becomes a vector.
     penalty : "loo" or float, default "loo"
-        Weight of the squared coefficients, relative to the largest squared singular value of the features. "loo" takes
-        the one with the least leave-one-out error, per output, from one decomposition.
+        Weight of the squared coefficients, relative to the largest squared singular value of the features. "loo"
+        averages over penalties, per output, with weights by the likelihood of their leave-one-out errors.
     random_state : int, numpy.random.Generator or None, default 0
         For the embedding, where it draws.
 
@@ -37,7 +37,7 @@ class BagRidge(BagRegressor):
         Fitted.
     coef_, intercept_ : arrays of shape (dimension, n_outputs), (n_outputs,)
     penalty_ : array of shape (n_outputs,)
-        Relative, as the parameter.
+        Relative, as the parameter; where it is an average, the geometric mean.
     residuals_ : array of shape (n_bags, n_outputs)
         Leave-one-out errors, each at the settings that are best for all other bags; behind `predict_interval`.
     loo_error_ : array of shape (n_outputs,)
@@ -70,7 +70,7 @@ class BagRidge(BagRegressor):
     _learned = (
         "embedding_: is Embedding; embedding_.n_features_in_: size g; coef_: float q K; "
         "intercept_, penalty_: float K; used_: int<q u; mean_: float u; axes_: float u *; "
-        "residuals_: real n K; loo_error_: real K"
+        "residuals_: real n K; loo_error_: real K; limit_, least_: is float; response_range_: real 2 K"
     )
 
     embedding: Embedding | None = None
@@ -83,22 +83,21 @@ class BagRidge(BagRegressor):
         features = self.embedding_.fit(bags).vectors(bags)
         paths, used, errors = self._choose(features, y, groups, weights)
         path = paths[int(np.argmin(errors["error"]))]
-        chosen = choose_penalty(path, self.penalty)
+        penalties, shares = penalties_and_weights(path, self.penalty)
         self.coef_ = np.zeros((features.shape[1], y.shape[1]))
-        for k, penalty in enumerate(chosen):
-            self.coef_[used, k] = path.coefficients(features[:, used], penalty)[:, k]
+        self.coef_[used] = path.coefficients(features[:, used], penalties, shares)
         self.intercept_ = path.level - path.mean @ self.coef_[used]
         self.used_ = used
         self.mean_ = path.mean
-        self.least_ = float(chosen.min())
+        self.penalty_ = middle_penalty(path, penalties, shares)
+        self.least_ = float(self.penalty_.min()) * path.top
         self.axes_ = path.axes(features[:, used], self.least_)
         # Bags that are alike differ by rounding, relative to their features or to the unit of standardised columns.
         size = max(float((features[:, used] ** 2).sum(axis=1).max()), float(self.embedding_.standardize))
         rounding = np.finfo(float).eps * size / self.least_
         self.limit_ = max(float(path.leverages(self.least_).max()), rounding)
-        self.penalty_ = chosen / path.top
         self.residuals_ = checks.frozen(held_out_errors(paths, self.penalty, np.maximum(y.var(axis=0), 1e-300)))
-        self.loo_error_ = np.average(path.leave_one_out(chosen) ** 2, axis=0, weights=weights)
+        self.loo_error_ = np.average(path.leave_one_out(penalties, shares) ** 2, axis=0, weights=weights)
         self.fit_ = Fit(self.coef_, float(self.loo_error_.mean()), None, len(errors["error"]), True, errors)
 
     def _choose(

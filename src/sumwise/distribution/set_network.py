@@ -15,7 +15,6 @@ from sumwise.extras import require
 from sumwise.inference.networks.pooling import POOLS
 
 ACTIVATIONS = ("silu", "elu", "relu", "tanh")
-ATTENTION_WIDTH = 32  # of the layer that scores a row's weight
 
 
 @dataclass(frozen=True)
@@ -108,8 +107,8 @@ def fresh_weights(plan: Plan, rng: np.random.Generator) -> dict[str, np.ndarray]
         layer("embedding", (*plan.phi, *plan.local)[-1], plan.embedding)
     if plan.pool == "attention":
         n_in = (*plan.phi, *plan.local)[-1]
-        layer("attention", n_in, ATTENTION_WIDTH)
-        weights["attention.score"] = np.zeros((ATTENTION_WIDTH, 1))  # begins as a mean
+        layer("attention", n_in, n_in)
+        weights["attention.score"] = np.zeros((n_in, 1))  # begins as a mean
     if plan.normalise:
         weights["pool.scale"], weights["pool.bias"] = np.ones(plan.pool_width), np.zeros(plan.pool_width)
     widths = [plan.pool_width, *plan.rho, plan.n_outputs]

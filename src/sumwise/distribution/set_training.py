@@ -21,7 +21,6 @@ from sumwise.progress import Progress
 
 ROWS_AT_ONCE = 65_536  # of a batch that only predicts
 ROWS_PER_STEP = 20_000  # of a batch that learns, by default
-RESIDENT = 2**33  # bytes of rows that are kept on a GPU as a whole
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ class RowSource:
         self.torch = require("torch")
         self.bags, self.columns, self.device = bags, columns, device
         self.resident = None
-        if device.type != "cpu" and bags.values.size * 4 <= RESIDENT:
+        if device.type == "cuda" and bags.values.size * 8 <= self.torch.cuda.mem_get_info(device)[0]:  # half of it
             self.resident = self._tensor(slice(None))
 
     def take(self, which: np.ndarray, rng: np.random.Generator | None = None, max_rows: int | None = None):

@@ -80,7 +80,7 @@ class BagStacking(BagRegressor):
     True
     """
 
-    _learned = "constant_?: real *; held_out_, residuals_: real n *"
+    _learned = "constant_?: real K; held_out_, residuals_: real n *; left_out_, weights_, models_: is dict"
 
     __metadata_request__predict_proba: ClassVar = AS_X
 

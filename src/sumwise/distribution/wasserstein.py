@@ -59,8 +59,8 @@ class WassersteinKernel(BagKernel):
         to two bags.
     GaussianKernel : The mean over pairs of rows of ``exp(-|x - x'|^2 / (2 width^2))``: the inner product of mean
         embeddings.
-    PyramidMatchKernel : Matches of rows at ever coarser cells, a match counting less the coarser the cell at which it
-        is first made.
+    PyramidMatchKernel : Overlap of histograms from fine to coarse cells; rows that match only in coarse cells count
+        less.
 
     Examples
     --------
@@ -73,7 +73,7 @@ class WassersteinKernel(BagKernel):
            [0.29, 0.37, 1.  ]])
     """
 
-    _learned = "columns_.numeric: len d; directions_?: float d *"
+    _learned = "columns_.numeric: len d; directions_?: float d *; n_extra_?: number"
 
     order: int = 2
     n_quantiles: int | None = 100

@@ -10,7 +10,7 @@ from sumwise.ecological.king import King
 from sumwise.ecological.multinomial_dirichlet import MultinomialDirichlet
 from sumwise.ecological.segregation_indices import segregation
 from sumwise.ecological.unit_influence import influence
-from sumwise.ecological.validation import Validation, error_index, validate
+from sumwise.ecological.validation import error_index, validate
 
 __all__ = [
     "Bounds",
@@ -18,7 +18,6 @@ __all__ = [
     "Goodman",
     "King",
     "MultinomialDirichlet",
-    "Validation",
     "aggregation_bias_test",
     "doubts",
     "error_index",

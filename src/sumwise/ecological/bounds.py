@@ -68,3 +68,7 @@ class Bounds(EcologicalEstimator):
 
     def _interval(self, _level: float, /) -> tuple[np.ndarray, np.ndarray]:
         return self.lower_bound_.copy(), self.upper_bound_.copy()
+
+    def _unit_interval(self, margins: Margins, _level: float, /) -> tuple[np.ndarray, np.ndarray]:
+        low, high = (np.where(margins.rows[:, :, None] > 0, end, np.nan) for end in (self.lower_, self.upper_))
+        return low, high

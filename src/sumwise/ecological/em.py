@@ -154,7 +154,7 @@ class EcologicalEM(EcologicalEstimator):
 
     _learned = (
         "common_shares_, standard_errors_?, error_scale_?, error_shift_?: real R C; "
-        "error_weights_?: float e; error_covariances_?: float e a a"
+        "error_weights_?: float e; error_covariances_?: float e a a; overdispersion_?, slope_deviation_?: is float"
     )
 
     uses_row_sd = True

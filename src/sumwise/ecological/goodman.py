@@ -80,7 +80,7 @@ class Goodman(EcologicalEstimator):
 
     _learned = (
         "residual_covariance_: real C C; freedom_by_group_: real R; unidentified_: bool R; "
-        "standard_errors_: real R C; group_correlation_: real R R"
+        "standard_errors_: real R C; group_correlation_: real R R; freedom_: number; outside_: is list"
     )
 
     weighting: str = "size"

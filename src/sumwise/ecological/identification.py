@@ -10,7 +10,7 @@ from sumwise.ecological.kernels import ROUNDING
 from sumwise.errors import DataError, ModelWarning
 from sumwise.margins import Margins
 
-HINT = "Bounds() holds whatever the model."
+HINT = "Bounds() is valid for any model."
 EXPECTED = 20.0  # votes by units of similar composition, where none is no chance
 COPIED = 50  # people of a unit whose counts all equal those of another by more than chance
 UNKNOWN = 0.5  # standard error of a share that units can't identify: intervals are about as wide as the bounds
@@ -18,7 +18,7 @@ LIKE, SOME, COMPARED = 0.1, 0.05, 60  # L1 distance of compositions; part of uni
 
 
 def doubts(margins: Margins) -> list[str]:
-    """Return, in words, why the data alone don't determine the cells; empty where nothing stands out.
+    """Return, in words, why the data alone don't determine the cells; empty if nothing stands out.
 
     Parameters
     ----------

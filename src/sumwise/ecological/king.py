@@ -115,7 +115,7 @@ class King(EcologicalEstimator):
 
     _learned = (
         "phi_?: float h; phi_covariance_?: float h h; draws_: float m R C; unit_interval_?: real n 2; "
-        "unidentified_: bool R"
+        "unidentified_: bool R; effective_draws_?: is float"
     )
 
     erho: float = 0.5
@@ -132,7 +132,7 @@ class King(EcologicalEstimator):
         self._check()
         check_identified(margins)
         if self.strategy == "iterated" or (margins.n_rows, margins.n_cols) == (2, 2):
-            hint = "lower n_draws, or use EcologicalEM(), which holds no draws of units."
+            hint = "lower n_draws, or use EcologicalEM(), which keeps no draws of units."
             checks.allocation("King", (self.n_draws, margins.n_units), hint=hint)
         rng = checks.generator(self.random_state)
         if (margins.n_rows, margins.n_cols) == (2, 2):

@@ -46,7 +46,7 @@ class MultinomialDirichlet(EcologicalEstimator):
         Draws per chain at which to give up.
     thin : int >= 1, default 2
         Sweeps per draw.
-    r_hat : float, default 1.05
+    r_hat : float, default 1.01
     random_state : int, Generator or None, default 0
         Draws follow the order of groups and outcomes; another order gives another approximation.
 
@@ -74,7 +74,7 @@ class MultinomialDirichlet(EcologicalEstimator):
     array([254., 246.])
     """
 
-    _learned = "draws_: float m R C; r_hat_, effective_size_: real R C; concentrations_: float R C"
+    _learned = "draws_: float m R C; r_hat_, effective_size_: real R C; concentrations_: float R C; converged_: is bool"
 
     shape: float = 8.0
     rate: float = 2.0
@@ -82,7 +82,7 @@ class MultinomialDirichlet(EcologicalEstimator):
     n_draws: int = 300
     max_draws: int = 6000
     thin: int = 2
-    r_hat: float = 1.05
+    r_hat: float = 1.01
     random_state: int = 0
 
     def fit(self, margins: Margins, y: Any = None) -> MultinomialDirichlet:
@@ -124,7 +124,7 @@ class MultinomialDirichlet(EcologicalEstimator):
         checks.at_least(self.max_draws, "max_draws", self.n_draws)
         checks.at_least(self.thin, "thin", 1)
         if not self.r_hat > 1:
-            raise DataError(f"r_hat is {self.r_hat}; it must be above 1.", hint="1.05 is strict, 1.1 is usual.")
+            raise DataError(f"r_hat is {self.r_hat}; it must be above 1.", hint="1.01 is strict, 1.1 is lenient.")
 
     def _start(
         self, margins: Margins, rows: np.ndarray, cols: np.ndarray, rng: np.random.Generator

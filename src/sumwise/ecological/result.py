@@ -51,7 +51,8 @@ class EcologicalEstimator(Estimator):
 
     _learned = (
         "shares_, total_, lower_bound_, upper_bound_: real R C; cells_: real n R C; row_names_: len R; "
-        "col_names_: len C; n_units_: size n; group_sizes_: float R; fit_: is Fit"
+        "col_names_: len C; n_units_: size n; group_sizes_: float R; fit_: is Fit; "
+        "denominator_?: is str; dispersion_?: is float"
     )
 
     uses_row_sd = False
@@ -145,8 +146,19 @@ class EcologicalEstimator(Estimator):
                 f"The fit is of {len(self.cells_)} units; these margins have {len(margins)}.",
                 hint="give the margins that were fitted.",
             )
+        return self._unit_interval(margins, level)
+
+    def _unit_interval(self, margins: Margins, level: float, /) -> tuple[np.ndarray, np.ndarray]:
         cells, sd, tau = self._unit_parts(margins)
         return unit_intervals(margins, cells, sd, self.dispersion_, level, tau)
+
+    def unit_shares(self, margins: Margins) -> np.ndarray:
+        """Return the row shares of every unit (n_units, R, C) that reproduce its totals: what `unit_interval` contains.
+
+        They are `cells_`, unless a method has the same shares in every unit (`Goodman`), which totals may contradict.
+        """
+        self._fitted("cells_")
+        return self._unit_parts(margins)[0]
 
     def _unit_parts(self, _margins: Margins, /) -> tuple[np.ndarray, np.ndarray, float]:
         """Row shares of units that reproduce their columns, standard deviations of overall shares and of slopes."""

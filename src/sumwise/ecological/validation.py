@@ -20,7 +20,7 @@ from sumwise.frames import by_names, column_names, in_one_order
 
 DEFINITIONS = (
     "Error index: half the sum of absolute differences between estimated and true cells, in percent of all people. "
-    "Coverage: the share of cells whose interval holds the truth."
+    "Coverage: the share of cells whose interval contains the truth."
 )
 
 

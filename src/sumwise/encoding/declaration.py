@@ -48,7 +48,7 @@ class PrivateLevels:
 
 @dataclass(frozen=True)
 class Declaration:
-    """What is known of private rows before anybody looks at them: types, levels or cut points, and bounds.
+    """What is known of private rows before they are read: types, levels or cut points, and bounds.
 
     Rows are read by it alone, one by one: a value that is not of the declared type is missing, a level that is not
     declared is another level, and a row without a person, label or weight is left out. A line of a CSV file is a row: a

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Encoding:
-    """How raw columns became levels: one rule per attribute.
+    """How raw columns become levels: one rule per attribute.
 
     Parameters
     ----------

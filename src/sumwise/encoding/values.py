@@ -91,7 +91,7 @@ def factorized(values: Any) -> tuple[np.ndarray, list]:
     try:
         codes, uniques = pd.factorize(values, use_na_sentinel=True)
     except TypeError as error:
-        raise DataError(f"Column {values.name!r} holds values that can't be levels: {error}.") from None
+        raise DataError(f"Column {values.name!r} contains values that can't be levels: {error}.") from None
     plain = [canonical(v) for v in uniques]
     if None in plain:  # NaN inside an object column
         keep = np.cumsum([v is not None for v in plain]) - 1
@@ -155,11 +155,11 @@ def numbers_of(values: Any, name: str) -> np.ndarray:
     import pandas as pd
 
     if pd.api.types.is_datetime64_any_dtype(values.dtype):
-        raise DataError(f"Column {name!r} holds dates; cut points need numbers.", hint="turn dates into days first.")
+        raise DataError(f"Column {name!r} contains dates; cut points need numbers.", hint="turn dates into days first.")
     if pd.api.types.is_timedelta64_dtype(values.dtype):
-        raise DataError(f"Column {name!r} holds durations; cut points need numbers.", hint="turn them into seconds.")
+        raise DataError(f"Column {name!r} contains durations; cut points need numbers.", hint="turn them into seconds.")
     if pd.api.types.is_complex_dtype(values.dtype):
-        raise DataError(f"Column {name!r} holds complex numbers.", hint="cut points need real ones.")
+        raise DataError(f"Column {name!r} contains complex numbers.", hint="cut points need real ones.")
     numeric: Any = pd.to_numeric(values, errors="coerce")
     checks.nowhere(
         (numeric.isna() & ~values.isna()).to_numpy(),

@@ -19,7 +19,7 @@ from sumwise.flows.rasters import is_raster, read_raster
 from sumwise.frames import is_frame, to_pandas
 from sumwise.noise import Exact, Gaussian, NegativeBinomial, Noise, Poisson
 from sumwise.tables import Tables
-from sumwise.time_order import time_scale
+from sumwise.time_order import TimeScale, time_scale
 
 ABSENT = ("unobserved", "zero", "raise")
 RELATIVE_SIZE = 1e5  # individuals that stand for relative abundance
@@ -258,14 +258,14 @@ def times_in_order(column: Any, given: Any = None) -> list:
         return checks.listing(given, "times")
     listed = column.unique().tolist()
     texts = all(isinstance(t, str) for t in listed)
-    scale = time_scale([t.strip() for t in listed]) if texts else None
+    scale = time_scale([t.strip() for t in listed]) if texts else _scale_of_compact_dates(listed)
     if scale is not None:
         order = sorted(range(len(listed)), key=scale.position.__getitem__)
         _warn_of_turn(listed, order, scale.recurs and column.iloc[-1] != listed[order[-1]])
         at = [scale.position[k] for k in order]
         filled = _regular(at, given is not None, [listed[k] for k in order])
         known = dict(zip(at, (listed[k] for k in order)))
-        return [known[v] if v in known else scale.called(v) for v in filled]
+        return [known[v] if v in known else type(listed[0])(scale.called(v)) for v in filled]
     order = sorted(range(len(listed)), key=listed.__getitem__)
     seen = [listed[k] for k in order]
     if len(seen) > 2 and pd.api.types.is_numeric_dtype(column):  # two may as well be back to front
@@ -283,6 +283,13 @@ def times_in_order(column: Any, given: Any = None) -> list:
             stacklevel=5,
         )
     return _regular(seen, given is not None, seen)
+
+
+def _scale_of_compact_dates(listed: list) -> TimeScale | None:
+    """The scale of whole numbers that are dates, such as 20211231; of all other numbers, the numbers are one."""
+    whole = all(isinstance(t, int) and not isinstance(t, bool) for t in listed)
+    scale = time_scale([str(t) for t in listed]) if whole else None
+    return None if scale is None or scale.recurs else scale
 
 
 def _warn_of_turn(listed: list, order: list[int], recurs: bool) -> None:
@@ -365,7 +372,7 @@ def _from_xarray(data: Any, places: Places | None, columns: Columns) -> tuple[An
     if not hasattr(data, "to_series") and len(data.data_vars) == 1:
         data = next(iter(data.data_vars.values()))
     if not hasattr(data, "to_series"):
-        raise DataError("The xarray object holds several variables.", hint="give one of them: data['abundance'].")
+        raise DataError("The xarray object contains several variables.", hint="give one of them: data['abundance'].")
     if columns.time not in data.dims:
         grid = ("lon", "longitude", "lat", "latitude", "x", "y", "place")
         likely = next((d for d in data.dims if str(d).lower() not in grid), data.dims[0])

@@ -33,7 +33,7 @@ MANY_SD, LEAST_CHANGE = 5.0, 0.05  # between the least and the largest total bef
 
 @dataclass(eq=False, repr=False)
 class FlowModel(FlowExchange):
-    """Flows of a population between places, from counts over time: who went where, by which routes, and where next.
+    """Flows of a population between places, from counts over time: who went where, along which routes, and where next.
 
     Learns how individuals move from the counts alone, or from `Tracks` of some of them as well, or takes a given
     `Movement`. Every estimate is the mean of one posterior of movement and flows, and every interval a pair of its
@@ -224,9 +224,9 @@ class FlowModel(FlowExchange):
         if float(probability.reindex(CHANGING).sum()) < 0.5:
             return None
         caution = (
-            "Movement appears to change over a year that repeats. Intervals of flows and of those who stay are then too "
-            "narrow, and those of sums over the year most of all: in simulated years, 90% intervals covered about three "
-            "quarters and two thirds."
+            "Movement appears to change over a year that repeats. Intervals of flows and of those who stay are then "
+            "too narrow, and those of sums over the year most of all: in simulated years, 90% intervals covered about "
+            "three quarters and two thirds."
         )
         warnings.warn(f"{caution} Hint: give tracks, or a sample of moves.", ModelWarning, stacklevel=3)
         return caution

@@ -45,7 +45,9 @@ class FlowResults(Estimator):
 
     _learned = (
         "places_: is Places; places_.names: len L; counts_: count T L; nodes_: float T L; "
-        "weights_: float *; times_: len T; fit_: is Fit"
+        "weights_: float *; times_: len T; fit_: is Fit; read_as_: is dict; data_key_, answer_: is str; "
+        "relative_: is bool; n_: number; moves_, movements_, steps_, posterior_, move_cells_: is list; "
+        "scores_: is DataFrame"
     )
 
     movement: Any

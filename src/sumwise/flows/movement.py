@@ -30,8 +30,8 @@ class Movement:
 
     See Also
     --------
-    FlowModel : Flows of a population between places, from counts over time: who went where, by which routes, and where
-        next.
+    FlowModel : Flows of a population between places, from counts over time: who went where, along which routes, and
+        where next.
 
     Examples
     --------

@@ -12,6 +12,9 @@ from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.extras import require
 from sumwise.flows.places import Places
+from sumwise.io.parsers.raster import from_table
+from sumwise.io.sandbox import parse
+from sumwise.io.sizes import decoded_limit, machine_memory
 
 
 def read_raster(path: str | PathLike, block: int = 1) -> tuple[list, Places, np.ndarray]:
@@ -46,44 +49,33 @@ def read_raster(path: str | PathLike, block: int = 1) -> tuple[list, Places, np.
     >>> flow = FlowModel().fit("abundance_2023.tif")  # doctest: +SKIP
     """
     checks.at_least(block, "block", 1)
-    rasterio = require("rasterio")
+    require("rasterio")
     if not Path(fspath(path)).is_file():
         raise DataError(f"There is no file {fspath(path)!r}.")
-    try:
-        with rasterio.open(fspath(path)) as file:
-            bands = file.read(masked=True).astype(float).filled(np.nan)
-            crs, transform, called = file.crs, file.transform, file.descriptions
-    except rasterio.errors.RasterioIOError as error:
-        raise DataError(f"{fspath(path)!r} is not a raster that can be read: {error}") from None
-    if crs is None:
+    most = int(min(decoded_limit(path), machine_memory()))
+    table = parse("sumwise.io.parsers.raster", path, 2 * most, block=int(block), most_bytes=most)
+    sums, there, facts = from_table(table)
+    if facts["crs"] is None:
         raise DataError(f"{fspath(path)!r} has no coordinate reference system.", hint="write one, with gdal_edit say.")
-    if (bands < 0).any():
-        raise DataError(f"{int((bands < 0).sum())} cells have negative abundance.", hint="is this a map of trends?")
-    times = list(called) if all(called) and len(set(called)) == len(called) else list(range(1, len(bands) + 1))
-    sums, seen = _blocks(np.nan_to_num(bands), block), _blocks((~np.isnan(bands)).astype(float), block)
+    if facts["negative"]:
+        raise DataError(f"{facts['negative']} cells have negative abundance.", hint="is this a map of trends?")
+    called = facts["times"]
+    times = called if all(called) and len(set(called)) == len(called) else list(range(1, len(sums) + 1))
     used = sums.sum(axis=0) > 0
     if not used.any():
-        raise DataError(f"{fspath(path)!r} has no abundance in any of its {len(bands)} bands.")
+        raise DataError(f"{fspath(path)!r} has no abundance in any of its {len(sums)} bands.")
     rows, columns = np.nonzero(used)
     right, down = (columns + 0.5) * block, (rows + 0.5) * block
-    x = transform.a * right + transform.b * down + transform.c
-    y = transform.d * right + transform.e * down + transform.f
+    along, across, left, down_along, down_across, top = facts["transform"]
+    x, y = along * right + across * down + left, down_along * right + down_across * down + top
     names = [f"row {r + 1}, column {c + 1}" for r, c in zip(rows.tolist(), columns.tolist())]
-    if crs.is_geographic:
+    if facts["geographic"]:
         places = Places(lon=x, lat=y, names=names)
     else:
-        places = Places.from_projected(x, y, crs.to_wkt(), names=names)
-    return times, places, np.where(seen > 0, sums, np.nan)[:, used]
+        places = Places.from_projected(x, y, facts["crs"], names=names)
+    return times, places, np.where(there, sums, np.nan)[:, used]
 
 
 def is_raster(given: Any) -> bool:
     """Whether this is the path of a GeoTIFF."""
     return isinstance(given, (str, PathLike)) and Path(fspath(given)).suffix.lower() in (".tif", ".tiff")
-
-
-def _blocks(bands: np.ndarray, block: int) -> np.ndarray:
-    """Sums of blocks of cells; those at the right and at the bottom may be smaller."""
-    room = [(0, 0), *((0, -n % block) for n in bands.shape[1:])]
-    padded = np.pad(bands, room)
-    t, height, width = padded.shape
-    return padded.reshape(t, height // block, block, width // block, block).sum(axis=(2, 4))

@@ -11,6 +11,8 @@ from sumwise import checks
 from sumwise.draws import Draws, mixture
 from sumwise.errors import DataError
 
+NEGLIGIBLE = 1e-2  # weight, relative to the greatest, of what an average leaves out
+
 __all__ = ["average_draws", "average_weights"]
 
 
@@ -56,12 +58,25 @@ def average_weights(log_likelihoods: Any, log_prior: Any = None, dispersion: flo
             f"Each of the {len(evidence)} candidates says that some held-out unit is impossible.",
             hint="the model can't have produced these units; check the data for entries that contradict each other.",
         )
-    weights = np.exp(evidence - evidence.max())
-    return weights / weights.sum()
+    return evidence_weights(evidence)
+
+
+def evidence_weights(evidence: np.ndarray, axis: int = 0) -> np.ndarray:
+    """Return the weights of candidates, along an axis, by the logarithms of their likelihoods times their priors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.inference.averaging import evidence_weights
+    >>> evidence_weights(np.log([1.0, 3.0])).round(3)
+    array([0.25, 0.75])
+    """
+    weights = np.exp(evidence - evidence.max(axis=axis, keepdims=True))
+    return weights / weights.sum(axis=axis, keepdims=True)
 
 
 def average_draws(candidates: Sequence[Draws], weights: Any) -> Draws:
-    """Return the draws of the average of candidates: a mixture, which has the spread between them too.
+    """Return draws of the average of candidates: a mixture, whose variance includes that between them.
 
     Parameters
     ----------

@@ -24,7 +24,7 @@ __all__ = ["Checkpoint", "fingerprint"]
 
 
 class Checkpoint:
-    """Where a long computation keeps its state, to resume from there after an interruption.
+    """The saved state of a long computation, from which it resumes after an interruption.
 
     Each save replaces the file in one step, so that a process killed at any moment leaves the last whole
     state. A state holds whatever :func:`sumwise.save` can save, random generators included.
@@ -112,7 +112,7 @@ class Checkpoint:
             return None
         held = self._read()
         if not isinstance(held, dict) or set(held) != {"key", "state"} or not isinstance(held["state"], dict):
-            raise DataError(f"{str(self.path)!r} holds no state.", hint="remove it and start again.")
+            raise DataError(f"{str(self.path)!r} contains no state.", hint="remove it and start again.")
         if held["key"] != self.key:
             raise DataError(
                 f"The checkpoint {str(self.path)!r} was written for other data or parameters "

@@ -98,7 +98,7 @@ def encoded(obj: Any, where: str, layout: bool = True) -> tuple[Any, list]:
     try:
         tree = encoder.encode(obj, where)
     except RecursionError as error:
-        raise DataError(f"{where} holds itself, or is nested too deeply to be saved.") from error
+        raise DataError(f"{where} contains itself, or is nested too deeply to be saved.") from error
     return tree, encoder.arrays
 
 

@@ -20,7 +20,7 @@ from sumwise.tables import Tables
 
 @dataclass(eq=False, repr=False)
 class BestPair(TablesClassifier):
-    """Logistic regression with two features and their interaction, from the one table that holds them (B2f).
+    """Logistic regression with two features and their interaction, from the table of the two (B2f).
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class BestPair(TablesClassifier):
     --------
     MaxEntClassifier : Learn P(label | features) of individuals from contingency tables alone, by the maximum entropy
         model.
-    NaiveBayesTables : Naive Bayes from tables: every feature speaks for itself, as if the others weren't there.
+    NaiveBayesTables : Naive Bayes from tables: features are taken as independent given the class.
 
     Examples
     --------
@@ -51,7 +51,7 @@ class BestPair(TablesClassifier):
     True
     """
 
-    _learned = "theta_: float k p"
+    _learned = "theta_: float k p; pair_: is tuple; ranking_: is DataFrame"
 
     penalty: float = 1.0
     pair: Any = None

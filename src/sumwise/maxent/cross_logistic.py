@@ -15,14 +15,11 @@ from sumwise.maxent.hashed_crosses import arranged_domain, crossed_features
 from sumwise.maxent.kernels.loglinear import Crossed, Layout, class_scores, layout
 from sumwise.maxent.kernels.table_logistic import cell_design, fit_softmax
 from sumwise.maxent.max_ent import MaxEntClassifier
-from sumwise.maxent.penalties import penalties_by_order, usual_penalties
+from sumwise.maxent.penalties import FIXED, penalties_by_order, usual_penalties
 from sumwise.maxent.tables_classifier import TablesClassifier
 from sumwise.tables import Tables
 
 MOST_ROWS = 10**9  # that are drawn, unless as many are asked for
-
-
-NO_PARAMETER = 1e9  # penalty that keeps what has no parameter at zero
 
 
 class CrossLogistic(TablesClassifier):
@@ -62,7 +59,7 @@ class CrossLogistic(TablesClassifier):
         penalty = penalties_by_order(lay, given, "penalty_theta")
         counts = np.eye(len(self.classes_))[y]
         design = cell_design(lay, codes)
-        penalty[~lay.own_places()] = NO_PARAMETER
+        penalty[~lay.own_places()] = FIXED
         self.theta_, self.offsets_, _, self.n_iter_ = fit_softmax(design, counts, np.maximum(penalty, 1e-9))
         self.theta_[:, ~lay.own_places()] = 0.0
         self.terms_ = [schema.names(term) for t, term in enumerate(lay.terms) if t not in lay.bare]
@@ -136,7 +133,7 @@ class SampledLogistic(CrossLogistic):
 
 
 def skyline(tables: Tables, frame: Any, labels: Any, penalty_theta: Any = None) -> CrossLogistic:
-    """Fit the same logistic regression to the rows themselves: what a model could reach that sees them.
+    """Fit the same logistic regression to the rows themselves, as an upper bound for models of tables.
 
     For evaluation only: with tables alone there are no rows to fit.
 

@@ -14,6 +14,7 @@ from sumwise.maxent.kernels import contrastive_device as steps
 from sumwise.maxent.kernels import gibbs_device
 from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.loglinear import Layout
+from sumwise.maxent.redundancy import Redundancy
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
 from sumwise.maxent.training import MEMORY, StepOptions, TrainingState
 
@@ -100,27 +101,29 @@ class DeviceState:
         torch = require("torch", extra="torch")
 
         def put(array: Any) -> Any:
-            return torch.as_tensor(np.ascontiguousarray(array), device=engine.device)
+            return torch.as_tensor(np.ascontiguousarray(array, dtype=np.float32), device=engine.device)
 
         def stacked(pair: Any) -> Any:
-            return put(np.concatenate([pair[0][None], pair[1]]).astype(np.float32))
+            return put(np.concatenate([pair[0][None], pair[1]]))
 
+        self.put, self.stacked, self.redundancy = put, stacked, Redundancy(stats, options.penalties)
         data = stacked(stats.data)
         self.problem = steps.Problem(
             stats.layout, data, stacked(stats.seen), stacked(options.penalties),
             data.clamp(min=0.0) + 1.0 + stacked(stats.noise),
-            put(stats.shares.astype(np.float32)), stats.n,
+            put(stats.shares), stats.n,
         )  # fmt: skip
         now, mean = start.parameters, start.mean
-        offsets = (put(p.offsets.astype(np.float32)) for p in (now, mean))
+        offsets = (put(p.offsets) for p in (now, mean))
         running = [stacked(m) for m in start.running]
         parts = (stacked(now), next(offsets), stacked(mean), next(offsets), stacked(start.usual), running)
         self.tensors = steps.State(*parts)
 
     def pull(self, state: TrainingState) -> None:
-        """Bring parameters, means and moments here, into a training state."""
+        """Bring parameters, means and moments here, into a training state; send back parameters with less penalty."""
         t = self.tensors
-        state.parameters = Parameters(*_rows(t.params), _here(t.offsets))
+        state.parameters = self.redundancy.cheapest(Parameters(*_rows(t.params), _here(t.offsets)))
+        t.params, t.offsets = self.stacked(state.parameters), self.put(state.parameters.offsets)
         state.mean = Parameters(*_rows(t.mean), _here(t.mean_offsets))
         state.running = [Moments(*_rows(r)) for r in t.running]
         state.usual = Moments(*_rows(t.usual))

@@ -20,7 +20,7 @@ from sumwise.maxent import bootstrap, engines, queries
 from sumwise.maxent.calibration import fit_calibration
 from sumwise.maxent.engines import Parameters
 from sumwise.maxent.export import coefficient_frame, logistic_weights
-from sumwise.maxent.fitted_model import LogLinearModel, Schema, check_terms, layout_of
+from sumwise.maxent.fitted_model import DRAWS, LogLinearModel, Schema, check_terms, layout_of
 from sumwise.maxent.hashed_crosses import arranged_domain
 from sumwise.maxent.kernels.loglinear import log_sum
 from sumwise.maxent.options import SolverOptions, changed_options, options_of
@@ -90,8 +90,8 @@ class MaxEntClassifier(TablesClassifier):
 
     See Also
     --------
-    NaiveBayesTables : Naive Bayes from tables: every feature speaks for itself, as if the others weren't there.
-    BestPair : Logistic regression with two features and their interaction, from the one table that holds them (B2f).
+    NaiveBayesTables : Naive Bayes from tables: features are taken as independent given the class.
+    BestPair : Logistic regression with two features and their interaction, from the table of the two (B2f).
 
     Examples
     --------
@@ -103,7 +103,10 @@ class MaxEntClassifier(TablesClassifier):
     array([0.1, 0.9])
     """
 
-    _learned = "theta_: float k p; mu_: float p"
+    _learned = (
+        "theta_: float k p; mu_: float p; listed_, terms_, blocks_: is list; engine_: is str; chains_?: is dict; "
+        "fit_: is Fit"
+    )
 
     calibration_: np.ndarray
 
@@ -174,7 +177,7 @@ class MaxEntClassifier(TablesClassifier):
         """
         if y is not None:
             raise DataError(
-                f"fit takes tables, whose label sums hold the labels; a {type(y).__name__} was given too.",
+                f"fit takes tables, whose label sums contain the labels; a {type(y).__name__} was given too.",
                 hint="give held_out=(frame, labels) to score individuals while training.",
             )
         settings = self._settings()
@@ -541,9 +544,7 @@ class MaxEntClassifier(TablesClassifier):
             return log_sum(logs, axis=1)
         return logs[np.arange(len(logs)), model.schema.label_codes(labels, len(logs))]
 
-    def expected(
-        self, attributes: Any, level: float = 0.95, n: int = queries.DRAWS, random_state: Any = None
-    ) -> Estimate:
+    def expected(self, attributes: Any, level: float = 0.95, n: int = DRAWS, random_state: Any = None) -> Estimate:
         """Expected counts of any table over features and the label; with intervals after `bootstrap`.
 
         Intervals account for the sampling of individuals, the noise of tables, shrinkage, and the error of the rows
@@ -566,7 +567,7 @@ class MaxEntClassifier(TablesClassifier):
         return self.expected_tables([attributes], level, n, random_state)[0]
 
     def expected_tables(
-        self, attributes: Any, level: float = 0.95, n: int = queries.DRAWS, random_state: Any = None
+        self, attributes: Any, level: float = 0.95, n: int = DRAWS, random_state: Any = None
     ) -> list[Estimate]:
         """Expected counts of several tables, all from the same draws; see `expected`.
 
@@ -595,9 +596,7 @@ class MaxEntClassifier(TablesClassifier):
         wanted = checks.listing(attributes, "attributes")
         return queries.expected_tables(self._distribution(), wanted, level, n, self._rng(random_state), replicates)
 
-    def held_out_score(
-        self, tables: Tables, n: int = queries.DRAWS, level: float = 0.95, random_state: Any = None
-    ) -> Estimate:
+    def held_out_score(self, tables: Tables, n: int = DRAWS, level: float = 0.95, random_state: Any = None) -> Estimate:
         """NLLH on other tables of the same population, without rows.
 
         The label's part of the log-likelihood is linear in the tables and exact. The normaliser is the mean of

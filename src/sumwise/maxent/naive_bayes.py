@@ -19,7 +19,7 @@ from sumwise.tables import Tables
 
 @dataclass(eq=False, repr=False)
 class NaiveBayesTables(TablesClassifier):
-    """Naive Bayes from tables: every feature speaks for itself, as if the others weren't there.
+    """Naive Bayes from tables: features are taken as independent given the class.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class NaiveBayesTables(TablesClassifier):
     --------
     MaxEntClassifier : Learn P(label | features) of individuals from contingency tables alone, by the maximum entropy
         model.
-    BestPair : Logistic regression with two features and their interaction, from the one table that holds them (B2f).
+    BestPair : Logistic regression with two features and their interaction, from the table of the two (B2f).
 
     Examples
     --------

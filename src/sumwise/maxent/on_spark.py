@@ -21,7 +21,6 @@ from sumwise.spark import broken_workers, one_sum, spark_session
 
 SWEEPS_PER_GATHERING = 20  # sweeps between two gatherings: what a lost executor costs at most
 MAX_KEPT_BYTES = 2**30  # bytes of parameters that executors keep until then, in case a partition must be swept again
-SPARSE = 0.25  # share of cells in use below which only those are sent
 
 
 class Sums(NamedTuple):
@@ -40,9 +39,9 @@ class Sums(NamedTuple):
 
 
 def summed(dense: np.ndarray) -> Sums:
-    """Sums to send: of the cells in use, where they are few."""
+    """Sums to send: of the cells in use, where these and their numbers take less."""
     used = np.flatnonzero(dense[:, 0])
-    return Sums(dense[used], used) if len(used) < SPARSE * len(dense) else Sums(dense)
+    return Sums(dense[used], used) if len(used) * (dense.shape[1] + 1) < dense.size else Sums(dense)
 
 
 def merge(first: dict[int, Sums], second: dict[int, Sums], n_cells: int) -> dict[int, Sums]:
@@ -57,7 +56,7 @@ def _add(a: Sums, b: Sums, n_cells: int) -> Sums:
     if a.cells is None or b.cells is None:
         return Sums(a.dense(n_cells) + b.dense(n_cells))
     cells = np.union1d(a.cells, b.cells)
-    if len(cells) >= SPARSE * n_cells:
+    if len(cells) * (a.values.shape[1] + 1) >= n_cells * a.values.shape[1]:
         return Sums(a.dense(n_cells) + b.dense(n_cells))
     values = np.zeros((len(cells), a.values.shape[1]))
     for part in (a, b):

@@ -15,7 +15,7 @@ FEWEST_CHAINS = 64
 
 @dataclass(frozen=True)
 class SolverOptions:
-    """How `MaxEntClassifier` is trained; the defaults suit nearly everybody.
+    """How `MaxEntClassifier` is trained; the defaults suit most data.
 
     Parameters
     ----------

@@ -14,10 +14,12 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.errors import DataError
+from sumwise.maxent.engines import STRONG
 from sumwise.maxent.kernels.contrastive import Moments
 from sumwise.maxent.kernels.loglinear import Layout
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
 
+FIXED = 1e12  # penalty of parameters that are left out: no count reaches it, and doubles hold it
 PER_OTHER = 3.0  # penalty of pairs, for each attribute that one is paired with
 LEAST = 0.02  # of a cell's count under independence is left to it, whatever the noise says
 LEAST_OWN = 1e-3  # of a cell's counts are informative about its theta
@@ -27,7 +29,6 @@ OWN_RANGE = 1.0, 10.0  # of penalties of mu that are estimated from a table itse
 ROUNDS = 50  # of weighing the moments anew
 EDGE = 0.01  # rates of labels are kept this far from 0 and 1
 LARGE = 100  # levels beyond which an attribute is large
-TIED = 0.6  # mutual information over the smaller entropy, from which two large attributes share one effect
 
 
 def penalties_of(
@@ -127,20 +128,24 @@ def sampling_counts(stats: SufficientStatistics) -> np.ndarray:
     Each table is drawn towards the product of its margins by the factor of James and Stein: not at all where it is far
     from that product for its noise, all the way where noise explains the difference.
     """
-    lay, n = stats.layout, stats.n
-    margins = _margins(stats)
-    out = np.empty(lay.n_params)
-    for t, term in enumerate(lay.terms):
+    independent, out = independent_counts(stats), np.empty(stats.layout.n_params)
+    for t in range(len(stats.layout.terms)):
         part = stats.part(t)
-        even = _independent(margins, term, n)
-        kept = lay.sparse_cells(t)
-        if kept is not None:
-            even = np.append(even[kept], max(n - float(even[kept].sum()), 1.0))
+        even = independent[part]
         counts, noise, seen = stats.data.counts[part], stats.noise.counts[part], stats.seen.counts[part]
         far = float(np.sum(seen * (counts - even) ** 2))
         near = 1.0 if far <= 0 else max(0.0, 1.0 - float(np.sum(seen * noise)) / far)
         out[part] = np.maximum(np.where(seen > 0, even + near * (counts - even), even), LEAST * even)
     return out
+
+
+def independent_counts(stats: SufficientStatistics) -> np.ndarray:
+    """Counts (P,) of all cells if the attributes were independent, all above zero."""
+    margins, parts = _margins(stats), []
+    for t, term in enumerate(stats.layout.terms):
+        even, listed = _independent(margins, term, stats.n), stats.layout.sparse_cells(t)
+        parts.append(even if listed is None else np.append(even[listed], max(stats.n - even[listed].sum(), 1.0)))
+    return np.concatenate(parts)
 
 
 def association_penalty(stats: SufficientStatistics) -> np.ndarray:
@@ -278,7 +283,7 @@ def tied_groups(stats: SufficientStatistics) -> list[set[int]]:
     """Groups of two or more large attributes that nearly determine each other."""
     lay, groups = stats.layout, {a: {a} for a, size in enumerate(stats.layout.sizes) if size > LARGE}
     for t, term in enumerate(lay.terms):
-        if len(term) == 2 and all(a in groups for a in term) and stats.association(t) > TIED:
+        if len(term) == 2 and all(a in groups for a in term) and stats.association(t) > STRONG:
             joined = groups[term[0]] | groups[term[1]]
             for a in joined:
                 groups[a] = joined

@@ -11,9 +11,9 @@ from scipy.special import ndtri
 from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.estimate import Estimate
-from sumwise.maxent.bootstrap import ROWS, quantile, standing_rows
+from sumwise.maxent.bootstrap import quantile, standing_rows
 from sumwise.maxent.engines import Parameters
-from sumwise.maxent.fitted_model import LogLinearModel
+from sumwise.maxent.fitted_model import DRAWS, LogLinearModel
 from sumwise.maxent.hashed_crosses import arranged
 from sumwise.maxent.kernels.loglinear import log_sum, term_scores
 from sumwise.maxent.sufficient_statistics import parts_of, sufficient_statistics
@@ -22,8 +22,6 @@ from sumwise.tables import Tables
 
 if TYPE_CHECKING:
     import pandas as pd
-
-DRAWS = 20_000
 
 
 def sample_rows(model: LogLinearModel, n: int, rng: np.random.Generator) -> pd.DataFrame:
@@ -68,7 +66,7 @@ def expected_tables(
     standing = None
     if replicates is not None:
         if model.enumerable:
-            rows, weights = standing_rows(model, model.draw(ROWS, rng)[0])
+            rows, weights = standing_rows(model, model.draw(DRAWS, rng)[0])
         else:
             rows, weights = source[0], np.full(n, 1.0 / n)
         # How far log p(x, y) of rows moves under each replicate's parameters, (n, K) each

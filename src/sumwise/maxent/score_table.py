@@ -16,12 +16,11 @@ from scipy.special import expit, logit
 from sumwise.encoding import Encoding
 from sumwise.encoding.rules import Cuts
 from sumwise.errors import DataError
-from sumwise.maxent.fitted_model import LogLinearModel
+from sumwise.maxent.fitted_model import DRAWS, LogLinearModel
 from sumwise.tables import Tables
 
 ATTRIBUTE, COLUMN = "probability", "probability_1"  # the latter as in `to_sql`
 QUANTILES = 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.98, 0.995  # of the model's own predictions
-DRAWS = 20_000  # of the model, for these
 MAX_LOG_ODDS = 20.0  # log-odds of cut points; beyond, probabilities are 0 or 1 but for rounding
 # Of the normal priors around 1 and 0. Slopes by exact tables of scores were 0.68 to 1.11 at epsilon 0.1 (six data sets)
 SLOPE_SD, SHIFT_SD = 0.15, 0.1

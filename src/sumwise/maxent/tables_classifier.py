@@ -47,7 +47,10 @@ class TablesClassifier(Estimator):
     True
     """
 
-    _learned = "domain_: is Domain; encoding_?: is Encoding; classes_: len K; offsets_: float K"
+    _learned = (
+        "domain_: is Domain; encoding_?: is Encoding; classes_: len K; offsets_: float K; "
+        "releases_: is list; n_: number"
+    )
 
     def fit(self, tables: Tables) -> TablesClassifier:
         """Learn from tables with label sums."""

@@ -38,7 +38,8 @@ from sumwise.maxent.linear_discriminant import linear_discriminant
 from sumwise.maxent.noisy_count_fit import noisy_count_fit
 from sumwise.maxent.noisy_label_fit import fit_on_rows, n_rows, noisy_label_fit, own_penalties
 from sumwise.maxent.options import FEWEST_CHAINS, SolverOptions
-from sumwise.maxent.penalties import FREE, noise_ratio, penalties_of
+from sumwise.maxent.penalties import FIXED, FREE, noise_ratio, penalties_of
+from sumwise.maxent.redundancy import Redundancy
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
 from sumwise.maxent.training import StepOptions, TrainingState, by_lbfgs, by_steps, penalty_gradient, start
 from sumwise.progress import Progress
@@ -49,7 +50,6 @@ FOLLOW = 40, 200  # steps at least and at most for the model of x to follow what
 FEWER, FEW_CHAINS = 5, 1000  # chains move at first: one in so many, but so many at least
 ROUND = 50  # steps after which training looks whether parameters still move
 MU_PACE = 5.0  # steps of mu are longer than those of theta (section 3.5, figure 3)
-FIXED = 1e12  # penalty of parameters that are left out
 SECONDS = 1.0  # at least, between two checkpoints
 
 
@@ -272,7 +272,8 @@ def rescaled(problem: Problem, now: Parameters, rows: tuple[np.ndarray, np.ndarr
     rows: level codes and shares that stand for x.
     """
     scale, now = effect_scale(problem.stats, now, rows, problem.penalties.sums)
-    return problem.at(scale), now
+    problem = problem.at(scale)
+    return problem, Redundancy(problem.stats, problem.penalties).cheapest(now)
 
 
 def _rows_of(model: LogLinearModel, n: int) -> tuple[np.ndarray, np.ndarray]:
@@ -294,7 +295,10 @@ def train_by_steps(
     """Steps on expected moments: persistent contrastive divergence where an engine samples them."""
     state = start(problem.stats)
     if begin is not None:
-        state.parameters = begin.parameters.copy()
+        state.parameters, state.usual = (
+            begin.parameters.copy(),
+            Moments(*(np.maximum(m, 0.0) for m in problem.stats.data)),
+        )
     scorer = None if held_out is None else _scorer(problem, held_out)
     kept = Checkpoint(settings.checkpoint, key=settings.key, every=10, seconds=SECONDS)
     with closing(_engine(problem, settings, begin.chains if begin else None, fewer=begin is None)) as engine:
@@ -333,7 +337,7 @@ def _rounds(
             engine.expand()
             tested = _tested(problem, settings, engine, state.mean, state.n_iter)
             agrees, scaled = enough(stats, tested, tol), problem.scale
-            if (agrees or last) and scalable(problem, settings):
+            if state.tests == 0 and scalable(problem, settings):
                 problem, state.mean = rescaled(problem, state.mean, _chain_rows(stats, engine.named()["codes"]))
                 how = replace(how, penalties=problem.penalties, scale=problem.scale)
                 if last and problem.scale != scaled:

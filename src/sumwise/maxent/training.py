@@ -18,6 +18,9 @@ from sumwise.maxent.kernels.contrastive import (
     misfit,
     steps,
 )
+from sumwise.maxent.kernels.loglinear import project
+from sumwise.maxent.penalties import independent_counts
+from sumwise.maxent.redundancy import Redundancy
 from sumwise.maxent.sufficient_statistics import SufficientStatistics
 
 MEMORY = 0.9  # of the running mean of the moments that steps are scaled by: of ten sweeps, while cells still empty fast
@@ -94,7 +97,9 @@ def start(stats: SufficientStatistics) -> TrainingState:
     log_shares = np.log(stats.shares)
     parameters = Parameters(mu, np.zeros((n_scores, lay.n_params)), log_shares - log_shares[0])
     zero = Moments(np.zeros(lay.n_params), np.zeros((n_scores, lay.n_params)))
-    usual = Moments(*(np.maximum(m, 0.0) for m in stats.data))
+    shares = stats.shares[1:] if n_scores == 1 else stats.shares
+    counts = project(lay, independent_counts(stats)[: lay.n_cells])
+    usual = Moments(counts, shares[:, None] * counts)
     return TrainingState(parameters, parameters.copy(), [zero, zero], usual, parameters.copy())
 
 
@@ -108,6 +113,7 @@ def by_steps(
     held_out: Callable[[Parameters], float] | None = None,
 ) -> None:
     """Go on from `state` until `until` steps are made, with `after(state)` after each."""
+    redundancy = Redundancy(stats, options.penalties)
     while state.n_iter < until:
         halves = engine.moments(state.parameters)
         model = Moments(*(0.5 * (a + b) for a, b in zip(*halves)))
@@ -115,6 +121,8 @@ def by_steps(
         grads = [_gradient(stats, half, pull) for half in halves]
         _move(stats, options, state, _gradient(stats, model, pull))
         _move_offsets(stats, state.parameters.offsets, model, options.step_theta)
+        if options.step_theta > 0:
+            state.parameters = redundancy.cheapest(state.parameters)
         _remember(state, model, grads)
         state.history["misfit"].append(observed_misfit(stats, *state.running))
         state.history["moment_error"].append(moment_error(stats, model))

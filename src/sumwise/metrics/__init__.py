@@ -1,35 +1,7 @@
 """Scores against truth."""
 
-from sumwise.metrics.intervals import (
-    auc_interval,
-    conformal_half_width,
-    difference_interval,
-    mean_error_interval,
-    r_squared_interval,
-    wilson_interval,
-)
+from sumwise.metrics.intervals import difference_interval
 from sumwise.metrics.labels import auc, calibration, nllh
-from sumwise.metrics.shares import (
-    bag_calibration,
-    majority_hits,
-    pair_order,
-    share_scores,
-    weighted_rmse,
-)
+from sumwise.metrics.shares import bag_calibration, share_scores
 
-__all__ = [
-    "auc",
-    "auc_interval",
-    "bag_calibration",
-    "calibration",
-    "conformal_half_width",
-    "difference_interval",
-    "majority_hits",
-    "mean_error_interval",
-    "nllh",
-    "pair_order",
-    "r_squared_interval",
-    "share_scores",
-    "weighted_rmse",
-    "wilson_interval",
-]
+__all__ = ["auc", "bag_calibration", "calibration", "difference_interval", "nllh", "share_scores"]

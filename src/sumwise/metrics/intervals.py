@@ -12,20 +12,20 @@ from sumwise.metrics.labels import auc
 
 
 def conformal_half_width(errors: Any, level: float = 0.95) -> float:
-    """Half the width of an interval around a prediction that would have held a share `level` of these errors.
+    """Half the width of an interval around a prediction that covers a share `level` of these errors.
 
-    The split-conformal quantile of absolute held-out errors: a new prediction plus or minus this width holds the
+    The split-conformal quantile of absolute held-out errors: a new prediction plus or minus this width covers the
     truth with probability `level` if the new unit is exchangeable with those behind the errors.
 
     Parameters
     ----------
     errors : array
-        Held-out errors; their sign plays no part.
+        Held-out errors; their sign does not matter.
     level : float in (0, 1), default 0.95
 
     Examples
     --------
-    >>> from sumwise.metrics import conformal_half_width
+    >>> from sumwise.metrics.intervals import conformal_half_width
     >>> conformal_half_width([-1.0, 2.0, 0.5, 4.0], level=0.5)
     2.0
     """
@@ -46,7 +46,7 @@ def wilson_interval(successes: float, n: float, level: float = 0.95) -> tuple[fl
 
     Examples
     --------
-    >>> from sumwise.metrics import wilson_interval
+    >>> from sumwise.metrics.intervals import wilson_interval
     >>> [round(x, 3) for x in wilson_interval(8, 10)]
     [0.49, 0.943]
     """
@@ -73,7 +73,7 @@ def auc_interval(labels: Any, probabilities: Any, level: float = 0.95) -> tuple[
 
     Examples
     --------
-    >>> from sumwise.metrics import auc_interval
+    >>> from sumwise.metrics.intervals import auc_interval
     >>> [round(x, 3) for x in auc_interval([0, 0, 0, 1, 1, 1], [0.1, 0.2, 0.4, 0.3, 0.8, 0.9])]
     [0.401, 0.989]
     """
@@ -107,12 +107,12 @@ def mean_error_interval(errors: Any, level: float = 0.95) -> tuple[float, float]
     Parameters
     ----------
     errors : array of shape (n,)
-        Held-out errors; their sign plays no part.
+        Held-out errors; their sign does not matter.
     level : float in (0, 1), default 0.95
 
     Examples
     --------
-    >>> from sumwise.metrics import mean_error_interval
+    >>> from sumwise.metrics.intervals import mean_error_interval
     >>> [round(x, 3) for x in mean_error_interval([-1.0, 2.0, 0.5, 1.5] * 10)]
     [1.081, 1.445]
     """
@@ -134,7 +134,7 @@ def r_squared_interval(actual: Any, predicted: Any, level: float = 0.95) -> tupl
 
     Examples
     --------
-    >>> from sumwise.metrics import r_squared_interval
+    >>> from sumwise.metrics.intervals import r_squared_interval
     >>> [round(x, 2) for x in r_squared_interval([1, 2, 3, 4, 5, 6], [1.5, 1.8, 3.2, 3.7, 5.4, 5.5])]
     [0.92, 0.97]
     """
@@ -159,7 +159,7 @@ def _student_half_width(values: np.ndarray, level: float) -> float:
 
 
 def difference_interval(first: Any, last: Any, bounds: bool = False) -> tuple[np.ndarray, np.ndarray]:
-    """Interval of last less first, where the errors of the two are independent (Zou and Donner 2008).
+    """Interval of the difference last - first of estimates with independent errors (Zou and Donner 2008).
 
     The distance from an estimate to an end of its interval stands in for a multiple of its standard error on that
     side, so the intervals needn't be symmetric: of estimates a and b, the lower end is

@@ -1,4 +1,4 @@
-"""Scores of predicted shares: of groups (Sun et al. 2017, Table III), of bags, and beside polls."""
+"""Scores of predicted shares: of groups (Sun et al. 2017, Table III) and of bags."""
 
 from __future__ import annotations
 
@@ -14,44 +14,45 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def majority_hits(predicted: Any, reference: Any) -> int:
-    """In how many groups the prediction sees the right majority: on the same side of one half as the reference.
-
-    A share of exactly one half is on neither side.
+def share_scores(predicted: Any, reference: Any, weights: Any = None) -> dict[str, Any]:
+    """Compare predicted shares of groups with a reference such as a poll.
 
     Parameters
     ----------
-    predicted, reference : arrays of shape (n_groups,)
-        Two-party shares.
+    predicted, reference : (n_groups,) array in [0, 1]
+        Two-party shares by group.
+    weights : (n_groups,) array, optional
+        Sizes of the groups; equal by default.
+
+    Returns
+    -------
+    dict
+        ``groups``, their number; ``majority``, the number of groups with the right majority (a share of exactly one
+        half has none); ``order``, the share of pairs of groups in the right order (a predicted tie counts half, pairs
+        that tie in the reference are left out); ``rmse``, the weighted root mean squared error.
 
     Examples
     --------
     Men and women of 2016, predicted and polled (Sun et al. 2017, Table II):
 
-    >>> from sumwise.metrics import majority_hits
-    >>> majority_hits([0.41, 0.45], [0.44, 0.57])
+    >>> from sumwise.metrics import share_scores
+    >>> share_scores([0.41, 0.45], [0.44, 0.57])["majority"]
     1
     """
     p, r = _shares(predicted, reference)
-    return int((np.sign(p - 0.5) == np.sign(r - 0.5)).sum())
+    w = np.ones(len(p)) if weights is None else checks.counts(weights, "weights", ndim=1)
+    checks.same_length(predicted=p, weights=w)
+    if not w.any():
+        raise DataError(f"All {len(w)} weights are zero.", hint="give the sizes of the groups.")
+    return {
+        "groups": len(p),
+        "majority": int((np.sign(p - 0.5) == np.sign(r - 0.5)).sum()),
+        "order": _pairs_in_order(p, r),
+        "rmse": float(np.sqrt(w @ (p - r) ** 2 / w.sum())),
+    }
 
 
-def pair_order(predicted: Any, reference: Any) -> float:
-    """Share of pairs of groups that the prediction puts in the reference's order; a tie in the prediction counts half.
-
-    Pairs that tie in the reference are left out.
-
-    Parameters
-    ----------
-    predicted, reference : arrays of shape (n_groups,)
-
-    Examples
-    --------
-    >>> from sumwise.metrics import pair_order
-    >>> pair_order([0.44, 0.34, 0.71, 0.60], [0.47, 0.46, 0.53, 0.61])
-    0.8333333333333334
-    """
-    p, r = _shares(predicted, reference)
+def _pairs_in_order(p: np.ndarray, r: np.ndarray) -> float:
     i, j = np.triu_indices(len(p), 1)
     order = np.sign(r[i] - r[j])
     if not order.any():
@@ -60,60 +61,13 @@ def pair_order(predicted: Any, reference: Any) -> float:
     return float(right[order != 0].mean())
 
 
-def weighted_rmse(predicted: Any, reference: Any, weights: Any = None) -> float:
-    """Root of the weighted mean of squared differences.
-
-    Parameters
-    ----------
-    predicted, reference : arrays of shape (n_groups,)
-    weights : array of shape (n_groups,), optional
-        Sizes of the groups; default all equal.
-
-    Examples
-    --------
-    >>> from sumwise.metrics import weighted_rmse
-    >>> round(weighted_rmse([0.41, 0.45], [0.44, 0.57], [48, 52]), 2)
-    0.09
-    """
-    p, r = _shares(predicted, reference)
-    w = np.ones(len(p)) if weights is None else checks.counts(weights, "weights", ndim=1)
-    checks.same_length(predicted=p, weights=w)
-    if not w.any():
-        raise DataError(f"All {len(w)} weights are zero.", hint="give the sizes of the groups.")
-    return float(np.sqrt(w @ (p - r) ** 2 / w.sum()))
-
-
-def share_scores(predicted: Any, reference: Any, weights: Any = None) -> dict[str, Any]:
-    """The three scores together, with the number of groups.
-
-    Parameters
-    ----------
-    predicted, reference : (n_groups,) array in [0, 1]
-        Shares by group.
-    weights : (n_groups,) array, optional
-        How much each group counts; equally by default.
-
-    Examples
-    --------
-    >>> from sumwise.metrics import share_scores
-    >>> share_scores([0.41, 0.45], [0.44, 0.57])["majority"]
-    1
-    """
-    return {
-        "groups": len(np.atleast_1d(reference)),
-        "majority": majority_hits(predicted, reference),
-        "order": pair_order(predicted, reference),
-        "rmse": weighted_rmse(predicted, reference, weights),
-    }
-
-
 def _shares(predicted: Any, reference: Any) -> tuple[np.ndarray, np.ndarray]:
     out = []
     for name, given in (("predicted", predicted), ("reference", reference)):
         array = checks.finite(given, name, ndim=1)
         if ((array < 0) | (array > 1)).any():
             far = array[np.argmax(np.abs(array - 0.5))]
-            raise DataError(f"{name} holds {far:g}; shares lie between 0 and 1.", hint="divide per cents by 100.")
+            raise DataError(f"{name} contains {far:g}; shares lie between 0 and 1.", hint="divide per cents by 100.")
         out.append(array)
     checks.same_length(predicted=out[0], reference=out[1])
     if not len(out[0]):
@@ -127,7 +81,7 @@ def bag_calibration(bags: Bags, counts: Any, probabilities: Any, bins: int = 10)
     Parameters
     ----------
     bags : Bags
-        Best such that the classifier was not fitted to.
+        Bags that the classifier was not fitted to.
     counts : array of shape (n_bags,)
         Members of class 1 among the rows.
     probabilities : array of shape (n_rows,) or (n_rows, 2)

@@ -9,8 +9,8 @@ import numpy as np
 
 from sumwise.bags import Bags
 from sumwise.plots.grouped_rows import grouped_rows, rows_height
+from sumwise.plots.style import FAINT, MOST_LINES
 
-MOST_FEATURES = 8
 THIRDS = ("lowest third", "middle third", "highest third")
 ENDS = (0.1, 0.5, 0.9)  # quantiles of the samples
 
@@ -65,7 +65,7 @@ def bag_contrast_numbers(bags: Bags, y: Any, classes: Sequence[Any] | None = Non
             centre = (w * x).sum() / max(w.sum(), 1e-300)
             moments.append((centre, np.sqrt((w * (x - centre) ** 2).sum() / max(w.sum(), 1e-300))))
         scores.append(np.ptp(np.array(moments), axis=0).max())
-    chosen = used[np.argsort(-np.array(scores), kind="stable")][:MOST_FEATURES]
+    chosen = used[np.argsort(-np.array(scores), kind="stable")][: MOST_LINES // len(names)]
     out = np.full((len(chosen), len(names), len(ENDS)), np.nan)
     for k, f in enumerate(chosen):
         for g in range(len(names)):
@@ -101,7 +101,8 @@ def plot_bag_contrast(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     Parameters
     ----------
     numbers : mapping
-        ``features``, ``groups``, ``middle``, ``low``, ``high``.
+        ``features``, ``groups``, ``middle``, ``low``, ``high``. ``withheld``: the differences are no finding, so that
+        they are drawn in grey with hollow dots.
     ax : matplotlib axes, optional
 
     Returns
@@ -125,9 +126,13 @@ def plot_bag_contrast(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     features, groups = list(numbers["features"]), list(numbers["groups"])
     ax = axes_or_new(ax, 6.5, rows_height(len(features), len(groups)))
     y, colours = grouped_rows(ax, features, groups)
-    shown = colours.ravel().tolist()
-    ax.hlines(y.ravel(), low.ravel(), high.ravel(), color=shown, linewidth=2.5)
-    dots = ax.scatter(middle.ravel(), y.ravel(), c=shown, s=38, zorder=3)
+    withheld = bool(numbers.get("withheld"))
+    shown = [FAINT] * y.size if withheld else colours.ravel().tolist()
+    ax.hlines(y.ravel(), low.ravel(), high.ravel(), color=shown, linewidth=1 if withheld else 2.5)
+    filled = {"facecolors": "none", "edgecolors": FAINT} if withheld else {"c": shown}
+    dots = ax.scatter(middle.ravel(), y.ravel(), s=38, zorder=3, **filled)
+    for text in ax.texts if withheld else ():
+        text.set_color(FAINT)
     named = [f"{f}, {g}" for f in features for g in groups]
     rows = zip(named, middle.ravel(), low.ravel(), high.ravel())
     tips(dots, [f"{name}: median {m:.2f}, 80% of samples from {a:.2f} to {b:.2f}" for name, m, a, b in rows])

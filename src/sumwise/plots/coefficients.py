@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from sumwise.plots.style import ESTIMATE, INTERVAL
-
-MOST_BARS = 20
+from sumwise.plots.style import ESTIMATE, INTERVAL, MOST_LINES
 
 
 def plot_coefficients(frame: Any, ax: Any = None) -> Any:
@@ -37,7 +35,7 @@ def plot_coefficients(frame: Any, ax: Any = None) -> Any:
     from sumwise.plots.labels import axes_or_new, short, tips
 
     size = frame["coefficient"].abs().to_numpy()
-    shown = frame.iloc[np.argsort(-size, kind="stable")[:MOST_BARS]]
+    shown = frame.iloc[np.argsort(-size, kind="stable")[:MOST_LINES]]
     ax = axes_or_new(ax, 6.5, 0.9 + 0.3 * len(shown))
     classes = frame["class"].unique().tolist() if "class" in frame else []
     words = [c for c in shown.columns if c != "coefficient" and (c != "class" or len(classes) > 1)]

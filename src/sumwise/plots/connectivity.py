@@ -56,8 +56,7 @@ def default_regions(model: Any) -> dict[str, list]:
         others = [a for k, a in enumerate(names) if k not in set(order.tolist())]
         return {**out, "other places": others} if others else out
     where = places.positions
-    middle = np.quantile(where, 0.5, axis=0, weights=weight, method="inverted_cdf")
-    east, north = where[:, 0] > middle[0], where[:, 1] > middle[1]
+    east, north = (_upper_half(values, weight) for values in where.T)
     words = ("south", "north"), ("west", "east")
     out = {}
     for high in (True, False):
@@ -66,6 +65,14 @@ def default_regions(model: Any) -> dict[str, list]:
             if len(in_region):
                 out[f"{words[0][high]}-{words[1][right]}"] = [names[k] for k in in_region]
     return out
+
+
+def _upper_half(values: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Which places lie above the cut between coordinates that has most nearly half of the individuals below it."""
+    cuts = np.unique(values)[:-1]
+    below = [weight[values <= cut].sum() for cut in cuts]
+    best = int(np.argmin(np.abs(np.array(below) - weight.sum() / 2))) if len(cuts) else 0
+    return values > (cuts[best] if len(cuts) else np.inf)
 
 
 def plot_connectivity(numbers: Mapping[str, Any], ax: Any = None) -> Any:
@@ -93,7 +100,7 @@ def plot_connectivity(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     'region of arrival'
     """
 
-    from sumwise.plots.labels import NARROW_FIGURE, axes_or_new, short
+    from sumwise.plots.labels import NARROW_FIGURE, axes_or_new, short, turn_where_long
 
     shares = np.asarray(numbers["shares"], dtype=float)
     names = [short(r, 18) for r in numbers["regions"]]
@@ -104,7 +111,8 @@ def plot_connectivity(numbers: Mapping[str, Any], ax: Any = None) -> Any:
         colour = "white" if shares[i, j] > 0.55 else "#111111"
         ax.text(j + 0.5, i + 0.5, f"{100 * shares[i, j]:.0f}{sign}", ha="center", va="center", color=colour)
     places = np.arange(len(names)) + 0.5
-    ax.set_xticks(places, names, rotation=30, ha="right")
+    ax.set_xticks(places, names)
+    turn_where_long(ax, names)
     ax.set_yticks(places, names)
     ax.invert_yaxis()
     across = "region of arrival" if sign else "region of arrival (shares in %)"

@@ -12,6 +12,8 @@ from sumwise.estimate import Estimate
 from sumwise.margins import Margins
 from sumwise.tables import Tables
 
+MOST_WRITTEN = 60  # cells whose values fit into them
+
 
 def plot_containers(data: Any, ax: Any = None, **options: Any) -> Any:
     """Draw a container: what its ``plot()`` calls.
@@ -49,7 +51,7 @@ def plot_containers(data: Any, ax: Any = None, **options: Any) -> Any:
 
 
 def plot_estimate(estimate: Estimate, ax: Any = None) -> Any:
-    """Draw an `Estimate`: its values as dots with intervals, and the bounds behind them where it has any.
+    """Draw an `Estimate`: its values as dots with intervals, over the bounds if it has any.
 
     Parameters
     ----------
@@ -110,11 +112,13 @@ def _bags(bags: Bags, ax: Any, x: Any = 0, y: Any = None) -> Any:
     full = bags.drop_empty()
     means = np.add.reduceat(full.values * full.weights[:, None], full.offsets[:-1], axis=0)
     means = means / np.add.reduceat(full.weights, full.offsets[:-1])[:, None]
-    across = full.sizes if y is None else means[:, names.index(y) if y in names else int(y)]
+    second = None if y is None else names.index(y) if y in names else int(y)
+    across = full.sizes if second is None else means[:, second]
     dots = ax.scatter(means[:, first], across, s=20, alpha=0.7)
     tips(dots, [f"bag {b}: mean {m:.4g}" for b, m in zip(full.ids, means[:, first])])
     ax.set(
-        xlabel=f"mean of {names[first]} in a bag", ylabel="rows of the bag" if y is None else f"mean of {y} in a bag"
+        xlabel=f"mean of {names[first]} in a bag",
+        ylabel="rows of the bag" if second is None else f"mean of {names[second]} in a bag",
     )
     return ax
 
@@ -132,15 +136,22 @@ def _tables(tables: Tables, ax: Any, table: int = 0) -> Any:
 def heat_map(values: np.ndarray, rows: Any, columns: Any, names: tuple[str, str, str], ax: Any = None) -> Any:
     """Draw a matrix with its rows downwards; `names` are those of the rows, the columns and the values."""
 
-    from sumwise.plots.labels import axes_or_new, short
+    from sumwise.plots.labels import axes_or_new, short, turn_where_long
 
     ax = axes_or_new(ax, 7, 5)
     cells = ax.pcolormesh(values, cmap="Blues", edgecolors="white", linewidth=0.3)
-    for axis, labels, turn in ((ax.yaxis, rows, 0), (ax.xaxis, columns, 45)):
+    for axis, labels in ((ax.yaxis, rows), (ax.xaxis, columns)):
         every = max(1, len(labels) // 30)
         places = np.arange(0, len(labels), every)
-        axis.set_ticks(places + 0.5, [short(labels[k], 18) for k in places], rotation=turn)
+        axis.set_ticks(places + 0.5, [short(labels[k], 18) for k in places])
+    turn_where_long(ax, [label.get_text() for label in ax.get_xticklabels()])
     ax.set(xlabel=names[1], ylabel=names[0])
     ax.invert_yaxis()
+    if values.size <= MOST_WRITTEN:
+        middle = (np.nanmin(values) + np.nanmax(values)) / 2
+        for (r, c), value in np.ndenumerate(values):
+            if np.isfinite(value):
+                colour = "white" if value > middle else "#111111"
+                ax.text(c + 0.5, r + 0.5, f"{value:,.4g}", ha="center", va="center", color=colour)
     ax.figure.colorbar(cells, ax=ax, label=names[2])
     return ax

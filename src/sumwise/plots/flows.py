@@ -73,12 +73,12 @@ def flow_numbers(fit: Any, edge: tuple[str, str], positions: Any, least: float =
     """
     where = np.asarray(positions, dtype=float)
     moves, counts = mean_moves(fit.edges[edge], where)
-    seen = counts >= least
+    with_arrow = counts >= least
     return {
         "positions": where,
-        "starts": where[seen],
-        "moves": moves[seen],
-        "counts": counts[seen],
+        "starts": where[with_arrow],
+        "moves": moves[with_arrow],
+        "counts": counts[with_arrow],
         "title": f"{edge[0]} to {edge[1]}",
     }
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from sumwise.plots.labels import distinct
-from sumwise.plots.style import FAINT, PALETTE, colours_of
+from sumwise.plots.style import FAINT, MOST_COLOURS, colours_of
 
 ROW, GAP, HEAD = 0.24, 0.2, 1.0  # inches of a row, between groups, and of the axis with its labels
 NARROW = 0.75  # of a step between groups, for the rows of one
@@ -46,7 +46,7 @@ def grouped_rows(ax: Any, groups: Sequence[Any], outcomes: Sequence[Any]) -> tup
     y = -np.arange(n_groups)[:, None] - (np.arange(n_outcomes) - (n_outcomes - 1) / 2) * step
     colours = colours_of(outcomes)
     names = distinct(outcomes, 22)
-    labelled = range(1 if n_outcomes < len(PALETTE) else n_groups) if n_outcomes > 1 else ()
+    labelled = range(1 if n_outcomes <= MOST_COLOURS else n_groups) if n_outcomes > 1 else ()
     for k in labelled:
         for height, name, colour in zip(y[k], names, colours):
             place = {"xytext": (4, 0), "textcoords": "offset points", "va": "center"}

@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
 
+from sumwise.plots.style import MOST_COLOURS
+
 _MOST: ContextVar[int] = ContextVar("most characters of a name", default=1000)
 _LINES: ContextVar[int] = ContextVar("lines of a name", default=1)
 NARROW_FIGURE = 6.0  # inches: figures below are drawn for phones
@@ -180,7 +182,9 @@ def fitted(*values: Any, pad: float = 0.04, least: tuple[float, float] | None = 
 
 
 def share_ends(*values: Any, pad: float = 0.015) -> tuple[float, float]:
-    """The ends of an axis of shares: 0 and 1, or close to the values where they lie within two fifths of that.
+    """The ends of an axis of shares: 0 and 1, or close to the values if they lie within two fifths of that.
+
+    Values that `percent` writes alike are no reason to come closer: the axis would show rounding errors.
 
     Examples
     --------
@@ -191,7 +195,7 @@ def share_ends(*values: Any, pad: float = 0.015) -> tuple[float, float]:
     (0.9, 0.95)
     """
     low, high = fitted(*values, pad=0.0)
-    near = 0 < high - low < 0.4
+    near = percent(low) != percent(high) and high - low < 0.4
     return fitted([low, high], pad=3 * pad) if near else fitted([low, high], least=(0, 1), pad=pad)
 
 
@@ -218,6 +222,69 @@ def _tick(value: float, ticks: Sequence[float]) -> str:
     percents = [100 * float(tick) for tick in ticks]
     digits = next((d for d in range(4) if all(abs(p - round(p, d)) < 1e-6 for p in percents)), 4)
     return f"{100 * value:.{digits}f}%".replace("-", "\u2212")
+
+
+def turn_where_long(ax: Any, names: Sequence[str]) -> None:
+    """Turn the names below columns of width 1 if the longest is wider than its column.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from sumwise.plots.labels import turn_where_long
+    >>> ax = plt.subplots()[1]
+    >>> _ = ax.set_xticks([0.5, 1.5], ["no", "yes"])
+    >>> turn_where_long(ax, ["no", "yes"])
+    >>> ax.get_xticklabels()[0].get_rotation()
+    0.0
+    """
+    labels = ax.get_xticklabels()
+    column = 0.75 * 72 * float(ax.figure.get_size_inches()[0]) / max(len(names), 1)  # points; the axes take 0.75
+    if max(map(len, names), default=0) * 0.6 * labels[0].get_fontsize() > column:
+        for label in labels:
+            label.set(rotation=30, ha="right", rotation_mode="anchor")
+
+
+def name_lines(ax: Any, names: Sequence[str], ends: Sequence[float]) -> None:
+    """Write the names of the lines of a figure next to their right ends, in their colours; of many, a legend.
+
+    Parameters
+    ----------
+    ax : matplotlib axes
+        With one line per name, and its limits set.
+    names : sequence of str
+    ends : sequence of float
+        The heights of the right ends of the lines.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from sumwise.plots.labels import name_lines
+    >>> ax = plt.subplots()[1]
+    >>> _ = ax.plot([0, 1], [0, 1]), ax.plot([0, 1], [0, 2])
+    >>> name_lines(ax, ["a", "b"], [1, 2])
+    >>> [text.get_text() for text in ax.texts]
+    ['a', 'b']
+    """
+    import numpy as np
+
+    if len(names) > MOST_COLOURS:
+        for line, name in zip(ax.lines, names):
+            line.set_label(short(name, 30))
+        legend_above(ax)
+        return
+    low, high = ax.get_ylim()
+    letter = float(ax.xaxis.label.get_fontsize())
+    step = 1.3 * letter * (high - low) / (0.75 * 72 * float(ax.figure.get_size_inches()[1]))  # of a line of text
+    order = np.argsort(ends, kind="stable")
+    places = np.array(ends, dtype=float)[order]
+    for k in range(1, len(places)):
+        places[k] = max(places[k], places[k - 1] + step)
+    for k in reversed(range(len(places))):  # not above the picture
+        places[k] = min(places[k], high - step * (len(places) - 1 - k))
+    style: dict[str, Any] = {"xytext": (5, 0), "textcoords": "offset points", "va": "center"}
+    shown = distinct(names, 24)
+    for k, height in zip(order, places):
+        ax.annotate(shown[k], (1.0, height), xycoords=("axes fraction", "data"), color=ax.lines[k].get_color(), **style)
 
 
 def legend_above(ax: Any, **options: Any) -> Any:

@@ -59,10 +59,10 @@ class MapFrame:
         self.kept_free = np.empty((0, 2))  # points where no name may be written
         self.bar: tuple[np.ndarray, float, str] | None = None  # where the scale bar begins and ends, and its length
         self.names = [str(name) for name in numbers.get("names", ())]
-        given = rings(outlines) if outlines is not None else numbers.get("outlines")
-        if given is None:
-            given = land(np.asarray(numbers["positions"], dtype=float).reshape(-1, 2)) if self.lonlat else ()
-        for ring in given:
+        outline_rings = rings(outlines) if outlines is not None else numbers.get("outlines")
+        if outline_rings is None:
+            outline_rings = land(np.asarray(numbers["positions"], dtype=float).reshape(-1, 2)) if self.lonlat else ()
+        for ring in outline_rings:
             self.ax.plot(
                 *self.points(ring).T, color="0.4", linewidth=0.6, linestyle="-", zorder=2.5
             )  # above the places
@@ -110,8 +110,8 @@ class MapFrame:
     def _name_places(self, shrink: float) -> None:
         """The names of few places beside them, where they touch neither a place nor another name."""
         (left, right), (low, high) = self.ax.get_xlim(), self.ax.get_ylim()
-        wide, tall = self.ax.figure.get_size_inches() * 72 * 0.62  # about the points that the map itself has
-        scale = min(wide / ((right - left) * shrink), tall / (high - low))
+        map_width, map_height = self.ax.figure.get_size_inches() * 72 * 0.62  # about the points that the map itself has
+        scale = min(map_width / ((right - left) * shrink), map_height / (high - low))
         at, free = ((given - [left, low]) * [scale * shrink, scale] for given in (self.places, self.kept_free))
         letter = float(self.ax.yaxis.get_label().get_fontsize())
         taken = np.vstack([np.hstack([at - 4, at + 4]), np.hstack([free - 2, free + 2])])  # left, low, right, high

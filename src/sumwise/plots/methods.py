@@ -49,7 +49,7 @@ MARKERS = "osD^vP*X"
 
 
 def plot_methods(numbers: Mapping[str, Any], ax: Any = None) -> Any:
-    """Draw what `method_numbers` returns: a line per share, a mark per method.
+    """Draw what `method_numbers` returns: a line per share below the name of its group, a mark per method.
 
     Parameters
     ----------
@@ -76,13 +76,17 @@ def plot_methods(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     'share of the group'
     """
 
-    from sumwise.plots.labels import axes_or_new, legend_above, line_names, percent, percent_axes, share_ends, tips
+    from sumwise.plots.labels import axes_or_new, distinct, legend_above, percent, percent_axes, share_ends, tips
 
     shares = np.asarray(numbers["shares"], dtype=float)
     shares = shares.reshape(len(shares), -1)
     low, high = (np.asarray(numbers[k], dtype=float).ravel() for k in ("low", "high"))
-    ax = axes_or_new(ax, 6, 0.8 + 0.3 * low.size)
-    y = np.arange(low.size)[::-1]
+    headings = [] if numbers.get("labels") else distinct(numbers["groups"], 40)
+    each = low.size // max(len(headings), 1)  # lines of a group
+    rows = np.arange(low.size) + (np.arange(low.size) // each + 1 if headings else 0)
+    n_rows = low.size + len(headings)
+    y = n_rows - 1 - rows
+    ax = axes_or_new(ax, 6, 0.8 + 0.3 * n_rows)
     shown = f"{100 * numbers['level']:g}% interval"
     ax.hlines(y, low, high, color=BOUNDS, alpha=0.7, linewidth=9, label=shown)
     names = numbers.get("labels") or [f"{g}: {o}" for g in numbers["groups"] for o in numbers["outcomes"]]
@@ -91,8 +95,13 @@ def plot_methods(numbers: Mapping[str, Any], ax: Any = None) -> Any:
         look = {"color": colour, "markersize": 7, "markerfacecolor": colour if k == 0 else "none"}
         (dots,) = ax.plot(values, y, marker, label=name, **look)
         tips(dots, [f"{name}, {label}: {percent(v)}" for label, v in zip(names, values)])
-    ax.set(yticks=y, yticklabels=line_names(numbers), xlabel="share of the group")
-    ax.set(xlim=share_ends(shares, low, high, pad=0.02), ylim=(-0.7, low.size - 0.3))  # markers whole
+    shown = distinct(numbers.get("labels") or numbers["outcomes"], 40) * max(len(headings), 1)
+    above = n_rows - 1 - np.arange(len(headings)) * (each + 1)
+    ax.set(yticks=[*y, *above], yticklabels=[*shown, *headings], xlabel="share of the group")
+    for label in ax.get_yticklabels()[low.size :]:
+        label.set_fontweight("bold")
+    ax.tick_params(axis="y", length=0)
+    ax.set(xlim=share_ends(shares, low, high, pad=0.02), ylim=(-0.7, n_rows - 0.3))  # markers whole
     percent_axes(ax.xaxis)
     legend_above(ax)
     return ax

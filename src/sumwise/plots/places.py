@@ -40,10 +40,10 @@ def uncertainty_numbers(model: Any, time: Any, level: float = 0.95) -> dict[str,
     'width of the 95% interval (individuals)'
     """
     n = len(model.places_)
-    seen = np.flatnonzero(model.nodes_[model.times_.index(time)] >= 0.5)
-    intervals = model.interval({str(k): {time: np.eye(n)[k]} for k in seen}, level=level)
+    occupied = np.flatnonzero(model.nodes_[model.times_.index(time)] >= 0.5)
+    intervals = model.interval({str(k): {time: np.eye(n)[k]} for k in occupied}, level=level)
     values = np.full(n, np.nan)
-    values[seen] = intervals.high - intervals.low
+    values[occupied] = intervals.high - intervals.low
     label = f"width of the {100 * level:g}% interval (individuals)"
     return {**places_on_map(model), "values": values, "label": label, "title": f"Uncertainty at {time}"}
 
@@ -75,18 +75,18 @@ def plot_places(numbers: Mapping[str, Any], outlines: Any = None, projection: An
     """
     frame = MapFrame(numbers, outlines, projection, ax)
     values = np.asarray(numbers["values"], dtype=float)
-    seen = np.isfinite(values)
-    frame.ax.scatter(*frame.places[~seen].T, s=24, facecolors="none", edgecolors="0.7", zorder=1)
-    if seen.any():
+    known = np.isfinite(values)
+    frame.ax.scatter(*frame.places[~known].T, s=24, facecolors="none", edgecolors="0.7", zorder=1)
+    if known.any():
         shown = frame.ax.scatter(
-            *frame.places[seen].T,
+            *frame.places[known].T,
             s=40,
-            c=values[seen],
+            c=values[known],
             cmap="cividis_r",
             linewidths=0.6,
             edgecolors=FAINT,
             zorder=2,
         )
-        tips(shown, [f"{v:,.3g}" for v in values[seen]])
+        tips(shown, [f"{v:,.3g}" for v in values[known]])
         frame.colours(shown, str(numbers["label"]))
     return frame.finish(numbers["title"])

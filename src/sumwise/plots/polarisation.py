@@ -12,7 +12,7 @@ from sumwise.plots.labels import axes_or_new, tips
 
 
 def polarisation_numbers(findings: Any) -> dict[str, Any]:
-    """Return how far every group is from everybody else, per outcome, with intervals.
+    """Return the difference between every group and all others, per outcome, with intervals.
 
     Parameters
     ----------

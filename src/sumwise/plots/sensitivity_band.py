@@ -28,14 +28,16 @@ def plot_sensitivity_band(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     >>> len(plot_sensitivity_band(numbers).lines)
     1
     """
-    from sumwise.plots.labels import axes_or_new, legend_above, percent_axes, short
+    from sumwise.plots.labels import axes_or_new, name_lines, percent_axes
 
     ax = axes_or_new(ax, 5.5, 4.2)
     parts = np.asarray(numbers["parts"], dtype=float)
-    for group, choice, shares in zip(numbers["groups"], numbers["choices"], numbers["shares"]):
-        ax.plot(parts, np.asarray(shares, dtype=float), label=short(f"{group}: {choice}", 30))
-    ax.set(xlabel="part of the difference that lies between places", ylim=(0, 1))
+    every = [np.asarray(shares, dtype=float) for shares in numbers["shares"]]
+    for shares in every:
+        ax.plot(parts, shares)
+    ax.set(xlabel="part of the difference that lies between places", xlim=(parts[0], parts[-1]), ylim=(0, 1))
     ax.set_ylabel("share for the first choice")
     percent_axes(ax.xaxis, ax.yaxis)
-    legend_above(ax)
+    names = [f"{group}: {choice}" for group, choice in zip(numbers["groups"], numbers["choices"])]
+    name_lines(ax, names, [float(shares[-1]) for shares in every])
     return ax

@@ -41,7 +41,7 @@ def plot_share_heatmap(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     'group'
     """
 
-    from sumwise.plots.labels import NARROW_FIGURE, axes_or_new, distinct, percent, tips
+    from sumwise.plots.labels import NARROW_FIGURE, axes_or_new, distinct, percent, tips, turn_where_long
 
     share, names = np.asarray(numbers["share"], dtype=float), [numbers["groups"], numbers["outcomes"]]
     labels = ["group", "outcome"]
@@ -57,7 +57,9 @@ def plot_share_heatmap(numbers: Mapping[str, Any], ax: Any = None) -> Any:
             text = ax.text(c + 0.5, r + 0.5, f"{100 * value:.0f}", ha="center", va="center", color=colour)
             group, outcome = (c, r) if labels[0] == "outcome" else (r, c)
             tips(text, [f"{numbers['groups'][group]}: {numbers['outcomes'][outcome]} {percent(value)}"])
-    ax.set_xticks(np.arange(share.shape[1]) + 0.5, distinct(names[1], 18), rotation=45, ha="right")
+    below = distinct(names[1], 18)
+    ax.set_xticks(np.arange(share.shape[1]) + 0.5, below)
+    turn_where_long(ax, below)
     ax.set_yticks(np.arange(share.shape[0]) + 0.5, distinct(names[0], 22))
     ax.set(xlabel=labels[1], ylabel=labels[0])
     ax.invert_yaxis()

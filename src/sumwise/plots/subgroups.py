@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from sumwise.plots.style import ESTIMATE, FAINT, INTERVAL
+from sumwise.plots.style import ESTIMATE, FAINT, INTERVAL, MOST_LINES
 
 NEGATIVE = re.compile(r"(?<![\w-])-(?=\d)")  # the hyphen of a number, which is set as a minus sign
 
 
 def subgroup_numbers(
-    frame: Any, level: float = 0.95, most: int = 40, two: bool | str = False, withheld: Collection[str] = ()
+    frame: Any, level: float = 0.95, most: int = MOST_LINES, two: bool | str = False, withheld: Collection[str] = ()
 ) -> dict[str, Any]:
     """Return shares of subgroups with intervals, ready to be drawn as lines below a heading for each group.
 
@@ -23,7 +23,7 @@ def subgroup_numbers(
     frame : pandas.DataFrame
         ``group``, ``level``, ``people``, ``class``, ``share``, ``low``, ``high``, and perhaps ``truth``.
     level : float in (0, 1), default 0.95
-    most : int, default 40
+    most : int, default 24
         Lines; the largest subgroups are kept.
     two : bool or str, default False
         Whether there are two classes, of which the second is shown, or the class that is named.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -48,21 +49,21 @@ def unit_shapes(geojson: Mapping[str, Any], units: Sequence[Any], key: str | Seq
             "The map is not a FeatureCollection.", hint="GeoJSON has features with properties and geometry."
         )
     keys = [key] if isinstance(key, str) else list(key)
-    wanted, found = set(map(str, units)), dict[str, list]()
+    wanted, rings_of_unit = set(map(str, units)), dict[str, list]()
     seen: list[str] = []
     for number, feature in enumerate(features, start=1):
         words = " / ".join(_property(feature, name, number) for name in keys)
         seen.append(words)
         if words in wanted:
-            found.setdefault(words, []).extend(_rings(feature.get("geometry"), number))
-    lacking = [str(unit) for unit in units if str(unit) not in found]
+            rings_of_unit.setdefault(words, []).extend(_rings(feature.get("geometry"), number))
+    lacking = [str(unit) for unit in units if str(unit) not in rings_of_unit]
     if lacking:
         raise DataError(
             f"{len(lacking)} of {len(units)} units have no shape in the map: {', '.join(map(repr, lacking[:5]))}"
             f"{', ...' if lacking[5:] else ''}.",
             hint=f"the map has {', '.join(map(repr, seen[:3]))}; check the property that is named by key.",
         )
-    return [found[str(unit)] for unit in units]
+    return [rings_of_unit[str(unit)] for unit in units]
 
 
 def _property(feature: Any, name: str, number: int) -> str:
@@ -111,7 +112,7 @@ def _thinned(ring: np.ndarray) -> list[list[float]]:
 def map_numbers(
     est: Any, margins: Margins, shapes: Sequence, group: Any, outcome: Any, what: str = "share", level: float = 0.95
 ) -> dict[str, Any]:
-    """Return what a map of units shows: a share in every unit, how uncertain it is, or what the fit leaves.
+    """Return what a map of units shows: a share in every unit, its uncertainty, or its residual.
 
     Parameters
     ----------
@@ -152,14 +153,14 @@ def map_numbers(
         raise DataError(f"There are {len(shapes)} shapes for {len(margins)} units.", hint="use unit_shapes.")
     r, c = rows.index(str(group)), cols.index(str(outcome))
     if what == "share":
-        values, label = est.cells_[:, r, c], f"share of {people_who(group, cols, c)}"
+        values, label = est.unit_shares(margins)[:, r, c], f"share of {people_who(group, cols, c)}"
     elif what == "uncertainty":
         low, high = est.unit_interval(margins, level)
         values, label = high[:, r, c] - low[:, r, c], f"width of the {100 * level:g}% interval of that share"
     else:
         with np.errstate(divide="ignore", invalid="ignore"):
             values = margins.col_shares[:, c] - margins.row_shares @ est.shares_[:, c]
-        label = f"share of {outcome}: observed less expected"
+        label = f"share of {outcome}: observed less expected (points)"
     empty = margins.rows[:, r] <= 0 if what != "residual" else margins.totals <= 0
     return {
         "shapes": [list(shape) for shape in shapes],
@@ -174,7 +175,7 @@ COLOURS = {"share": "cividis", "uncertainty": "Greys", "residual": "PuOr"}
 
 
 def plot_unit_map(numbers: Mapping[str, Any], ax: Any = None) -> Any:
-    """Draw what `map_numbers` returns: every unit in the colour of its number, grey where it has none.
+    """Draw what `map_numbers` returns: every unit in the colour of its number, grey if it has none.
 
     Parameters
     ----------
@@ -201,8 +202,9 @@ def plot_unit_map(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     import matplotlib.pyplot as plt
     from matplotlib.collections import PathCollection
     from matplotlib.path import Path
+    from matplotlib.ticker import MaxNLocator
 
-    from sumwise.plots.labels import axes_or_new, tips
+    from sumwise.plots.labels import axes_or_new, percent, tips
 
     ax = axes_or_new(ax, 6.4, 5.2)
     paths = [Path.make_compound_path(*(Path(np.asarray(ring, dtype=float)) for ring in s)) for s in numbers["shapes"]]
@@ -222,7 +224,10 @@ def plot_unit_map(numbers: Mapping[str, Any], ax: Any = None) -> Any:
     middle = np.clip((low[1] + high[1]) / 2, -80, 80) if degrees else 0.0
     ax.set_aspect(1.0 / np.cos(np.radians(middle)))
     ax.set_axis_off()
-    shown = [f"{u}: {v:.3f}" if np.isfinite(v) else f"{u}: nobody" for u, v in zip(numbers["units"], values)]
+    shown = [f"{u}: {percent(v)}" if np.isfinite(v) else f"{u}: nobody" for u, v in zip(numbers["units"], values)]
     tips(drawn, shown)
-    ax.figure.colorbar(drawn, ax=ax, label=str(numbers["label"]), shrink=0.7)
+    label = textwrap.fill(str(numbers["label"]), 34)
+    written = (lambda v, _: f"{100 * v:+.3g}") if numbers["what"] == "residual" else (lambda v, _: f"{100 * v:.3g}%")
+    bar = {"shrink": 0.8, "location": "bottom", "ticks": MaxNLocator(5), "format": written}
+    ax.figure.colorbar(drawn, ax=ax, label=label, **bar)
     return ax

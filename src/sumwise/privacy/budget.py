@@ -20,7 +20,7 @@ ROUNDING_SLACK = 1e-9  # rounding of sums of shares; far below anything that mat
 
 
 class Budget:
-    """A privacy budget: releases spend it, and what would overdraw it is refused.
+    """A privacy budget: releases spend it, and can't overdraw it.
 
     Parameters
     ----------

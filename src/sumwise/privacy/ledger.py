@@ -107,7 +107,7 @@ def read(path: Path) -> LedgerContents:
     try:
         data = read_json(path, object_pairs_hook=_without_duplicates, parse_constant=_no_constant)
         if not isinstance(data, dict) or not NEEDED <= set(data) <= {*NEEDED, "id"}:
-            raise ValueError("it must hold epsilon, delta and entries")
+            raise ValueError("it must contain epsilon, delta and entries")
         if not isinstance(data["entries"], list):
             raise ValueError("entries must be a list")
         if not isinstance(data.get("id", ""), str):
@@ -307,4 +307,4 @@ def _without_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"it holds {name}")
+    raise ValueError(f"it contains {name}")

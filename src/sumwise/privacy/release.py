@@ -203,7 +203,7 @@ def plan_release(
     *,
     public_levels: Any = False,
 ) -> ReleasePlan:
-    """Work out what :func:`release` would do, without spending or drawing anything.
+    """Compute what :func:`release` would do, without spending or drawing anything.
 
     Parameters
     ----------

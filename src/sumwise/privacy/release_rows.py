@@ -52,7 +52,7 @@ def release_rows(
     what: str = "release_rows",
     **options: Any,
 ) -> Tables:
-    """Count rows into tables and release them, by what was declared before anybody looked at the rows.
+    """Count rows into tables and release them, by a declaration made before the rows were read.
 
     Types, levels, bounds and the number of tables are declared or learned under the budget, which is charged once, for
     everything, before any noise is drawn. No row decides whether the work succeeds.

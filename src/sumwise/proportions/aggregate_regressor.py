@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -14,12 +13,15 @@ from sklearn.utils.metadata_routing import UNUSED
 
 from sumwise import checks
 from sumwise.bags import Bags, as_bags
+from sumwise.draws import lower_tail
 from sumwise.errors import DataError, ModelWarning
 from sumwise.estimator import Estimator
 from sumwise.features import Features, centre_and_scale, name_columns
 from sumwise.fit import Fit, warn_not_converged
+from sumwise.inference import average_weights
+from sumwise.inference.canonical import content_sorted
 from sumwise.noise import Exact, Gaussian, Geometric, Laplace, Noise
-from sumwise.proportions.aggregate_network import SumData, added_by, train_networks
+from sumwise.proportions.averaged import GROUPS, held_out_groups
 from sumwise.proportions.identification import warn_of_few_bags
 from sumwise.proportions.kernels.aggregate_likelihood import SumFit, gaussian_sums, independent_sums, poisson_sums
 
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 MULTIPLES = 10.0 ** np.arange(3.0, -2.1, -1.0)  # of the prior precision, tried for Poisson counts
-FOLDS = 5
 
 
 @dataclass(eq=False, repr=False)
@@ -47,15 +48,9 @@ class AggregateRegressor(RegressorMixin, Estimator):
         What is given of each bag.
     penalty : float, array of shape (n_columns,) or "auto", default "auto"
         Prior precision of the coefficients. ``"auto"``: alike per deviation of their feature, with the precision that
-        maximises the marginal likelihood of the sums; for counts the one that predicts held-out bags best.
+        maximises the marginal likelihood of the sums; for counts averaged by the likelihood of held-out bags.
     noise : Noise, optional
         On what is given: `Gaussian`, `Laplace` or `Geometric`; the last two by their variance.
-    hidden : tuple of int, default ()
-        Widths of the hidden layers of five networks (extra ``torch``) whose mean is added to the linear part, for
-        responses that are not linear in the features. Held-out bags choose how long they are trained, down to
-        not at all.
-    random_state : int, Generator or None, default 0
-        Seed of the networks.
 
     Attributes
     ----------
@@ -66,9 +61,6 @@ class AggregateRegressor(RegressorMixin, Estimator):
         penalty takes from large coefficients; `intervals` does.
     variance_ : float, of one response around its mean; of counts how many times the Poisson variance the sums have.
     penalty_ : array of shape (n_columns,)
-    networks_ : list of the weights of each network; empty without ``hidden``, and where held-out bags prefer none.
-    n_steps_, gain_ : with ``hidden``, training steps, and by how much they lowered the squared error of held-out sums,
-        in variances of a sum.
     fit_ : Fit
 
     See Also
@@ -92,7 +84,7 @@ class AggregateRegressor(RegressorMixin, Estimator):
         "features_: is Features; features_.names: len d; features_.columns: len g; "
         "n_features_in_: size g; coef_: float d; intercept_, variance_: number; "
         "covariance_, alone_covariance_: float d+1 d+1; alone_: float d+1; unknown_: float d+1 *; "
-        "penalty_: float *"
+        "penalty_: float *; degrees_of_freedom_, freedom_: is float; networks_: is list"
     )
 
     likelihood: str = "gaussian"
@@ -100,8 +92,6 @@ class AggregateRegressor(RegressorMixin, Estimator):
     statistic: str = "sum"
     penalty: Any = "auto"
     noise: Noise | None = None
-    hidden: tuple = ()
-    random_state: Any = 0
 
     __metadata_request__fit: ClassVar = {"bags": UNUSED}  # it is X, and not routed
     __metadata_request__score: ClassVar = {"bags": UNUSED}
@@ -129,6 +119,7 @@ class AggregateRegressor(RegressorMixin, Estimator):
         checks.choice(self.statistic, "statistic", ("sum", "mean"))
         bags, y, weights = self._weighted(as_bags(bags), y, members, sample_weight)
         bags, totals, noise = self._totals(bags, y)
+        rank = np.argsort(content_sorted(bags, [totals])[1])
         self.features_ = Features.learn(bags)
         name_columns(self, bags)
         values = np.asarray(self.features_.matrix(bags), dtype=np.float64)
@@ -136,44 +127,18 @@ class AggregateRegressor(RegressorMixin, Estimator):
         if not noise.any():
             kept = _without_implied(totals, matrix, bags.ids)
             totals, matrix, noise, weights = totals[kept], matrix[kept], noise[kept], weights[kept]
+            rank = np.argsort(np.argsort(rank[kept]))
         if self.likelihood == "gaussian":
             _check_varied(totals, matrix)
         centre, scale = centre_and_scale(people)
-        found, prior = self._solved((people - centre) / scale, scale, (totals, matrix, noise), relative, weights)
+        observed = totals, matrix, noise
+        found, prior = self._solved((people - centre) / scale, scale, observed, relative, weights, rank)
         self._store(found, prior, centre, scale)
         self.freedom_ = float(weights.sum() - 1.0 - values.shape[1])
-        self.networks_ = []
-        if len(checks.listing(self.hidden, "hidden", "give the widths of its layers, as in (64,).")):
-            data = SumData((people - centre) / scale, matrix, totals, noise, relative, weights, self.likelihood)
-            self._add_networks(data, prior, centre, scale)
         warn_of_few_bags(len(bags), values.shape[1])
         if not found.converged:
             warn_not_converged(found.n_iter, np.nan, 1e-6, hint="give a penalty above 0.", stacklevel=2)
         return self
-
-    def _add_networks(self, data: SumData, prior, centre, scale) -> None:
-        """Train networks beside the linear part, which is fitted anew without the bags that are held out."""
-        hidden = tuple(int(checks.at_least(width, "a width in hidden", 1)) for width in self.hidden)
-        solve = partial(poisson_sums, errors=False)
-        if self.likelihood == "gaussian":
-            solve = partial(gaussian_sums, fixed=True)
-
-        def linear(kept: np.ndarray) -> np.ndarray:
-            part = (data.totals[kept], data.matrix[kept], data.noise[kept])
-            theta = solve(data.values, *part, prior, data.relative, weights=data.weights[kept]).theta
-            return data.values @ theta[:-1] + theta[-1]
-
-        seed = int(checks.generator(self.random_state).integers(2**31))
-        variance = max(self.variance_, 1e-300)
-        self.networks_, self.n_steps_, self.gain_ = train_networks(data, variance, linear, hidden, seed)
-        self.centre_, self.scale_ = centre, scale
-
-    def _linear_and_networks(self, values: np.ndarray) -> np.ndarray:
-        """The response of each row, or the logarithm of its mean."""
-        linear = values @ self.coef_ + self.intercept_
-        if not self.networks_:
-            return linear
-        return linear + added_by(self.networks_, (values - self.centre_) / self.scale_)
 
     @staticmethod
     def _weighted(bags: Bags, y: Any, members: Any, sample_weight: Any) -> tuple[Bags, Any, np.ndarray]:
@@ -211,7 +176,9 @@ class AggregateRegressor(RegressorMixin, Estimator):
             raise DataError(f"noise is {self.noise!r}.", hint="Gaussian, Laplace or Geometric.")
         return float(self.noise.variance(0.0))
 
-    def _solved(self, values, scale, observed: tuple[Any, Any, Any], relative, weights) -> tuple[SumFit, np.ndarray]:
+    def _solved(
+        self, values, scale, observed: tuple[Any, Any, Any], relative, weights, rank: np.ndarray
+    ) -> tuple[SumFit, np.ndarray]:
         """The fit in standardised features, and the prior precision used there."""
         d = values.shape[1]
         if not isinstance(self.penalty, str):
@@ -224,7 +191,7 @@ class AggregateRegressor(RegressorMixin, Estimator):
             return gaussian_sums(values, *observed, prior, relative, fixed=True, weights=weights), prior
         checks.choice(self.penalty, "penalty", ("auto",))
         if self.likelihood == "poisson":
-            return self._by_held_out(values, observed, relative, weights)
+            return self._by_held_out(values, observed, relative, weights, rank)
         totals, matrix, _ = observed
         sizes = np.asarray(matrix.sum(axis=1)).ravel()
         unit = max(float(np.var(totals / sizes) * np.median(sizes)), 1e-300)  # about a response's variance
@@ -232,25 +199,30 @@ class AggregateRegressor(RegressorMixin, Estimator):
         found = gaussian_sums(values, *observed, start, relative, weights=weights)
         return found, found.precision * start
 
-    def _by_held_out(self, values, observed: tuple[Any, Any, Any], relative, weights) -> tuple[SumFit, np.ndarray]:
-        """Counts: the prior precision under which held-out sums have the least deviance."""
-        totals, matrix, noise = observed
+    def _by_held_out(
+        self, values, observed: tuple[Any, Any, Any], relative, weights, rank: np.ndarray
+    ) -> tuple[SumFit, np.ndarray]:
+        """Counts: the prior precision averaged, as a logarithm, by the likelihood of held-out sums."""
+        totals, matrix, _ = observed
         d, n = values.shape[1], len(totals)
-        folds = np.arange(n) % min(FOLDS, n)
-        losses: list[float] = []
+        folds = held_out_groups(n, GROUPS)[rank]
+        held_out, squares = np.empty((len(MULTIPLES), n)), np.empty((len(MULTIPLES), n))
         starts: list = [None] * (int(folds.max()) + 1)
-        for multiple in MULTIPLES:
-            prior, loss = np.full(d, multiple * max(d, 1)), 0.0
+        for k, multiple in enumerate(MULTIPLES):
+            prior = np.full(d, multiple * max(d, 1))
             for fold in range(folds.max() + 1):
                 train, test = folds != fold, folds == fold
-                part = (totals[train], matrix[train], noise[train])
-                found = poisson_sums(values, *part, prior, relative, starts[fold], weights=weights[train], errors=False)
-                theta = starts[fold] = found.theta
+                part = tuple(each[train] for each in observed)
+                fit = poisson_sums(values, *part, prior, relative, starts[fold], weights=weights[train], errors=False)
+                theta = starts[fold] = fit.theta
                 means = np.asarray(matrix[test] @ np.exp(np.clip(values @ theta[:-1] + theta[-1], -700, 50)))
-                loss += float(weights[test] @ (means - totals[test] * np.log(np.maximum(means, 1e-300))))
-            losses.append(loss)
-        self.penalty_search_ = {"multiples": MULTIPLES.copy(), "losses": np.array(losses)}
-        prior = np.full(d, MULTIPLES[int(np.argmin(losses))] * max(d, 1))
+                means = np.maximum(means, 1e-300)
+                held_out[k, test] = weights[test] * (totals[test] * np.log(means) - means)
+                squares[k, test] = weights[test] * (totals[test] - means) ** 2 / means
+        best = squares[int(np.argmax(held_out.sum(axis=1)))]
+        shares = average_weights(held_out, dispersion=max(1.0, float(best.sum() / weights.sum())))
+        self.penalty_search_ = {"multiples": MULTIPLES.copy(), "weights": shares}
+        prior = np.full(d, float(np.exp(shares @ np.log(MULTIPLES))) * max(d, 1))
         return poisson_sums(values, *observed, prior, relative, weights=weights), prior
 
     def _store(self, found: SumFit, prior, centre, scale) -> None:
@@ -275,8 +247,9 @@ class AggregateRegressor(RegressorMixin, Estimator):
     def intervals(self, level: float = 0.95) -> pd.DataFrame:
         """One row per coefficient, and the intercept last, with an interval that accounts for shrinkage.
 
-        ``coefficient`` is the fitted one, which the penalty shrinks. The interval lies around the coefficient that the
-        sums alone suggest, so that it holds the truth as often as it says, and may leave the fitted one out. It is
+        ``coefficient`` is the fitted one, which the penalty shrinks. The interval has its probability under the
+        distribution around the coefficient that the sums alone suggest; where the fitted one lies in a tail of that, it
+        begins or ends there, so that it contains the coefficient and covers the truth as often as it says. It is
         missing where the sums leave a coefficient open (each level of a category, whose levels add up to the
         intercept), and for all where there are fewer than two bags per coefficient: no interval would be valid.
 
@@ -287,12 +260,13 @@ class AggregateRegressor(RegressorMixin, Estimator):
         import pandas as pd
 
         names = [*self.get_feature_names_out(), "intercept"]
-        low, high, errors = self._around_alone(np.eye(len(names)), level)
-        found = {"coefficient": np.append(self.coef_, self.intercept_), "standard_error": errors}
-        return pd.DataFrame(found | {"low": low, "high": high}, index=names)
+        fitted = np.append(self.coef_, self.intercept_)
+        low, high, errors = self._around_alone(np.eye(len(names)), fitted, level)
+        columns = {"coefficient": fitted, "standard_error": errors, "low": low, "high": high}
+        return pd.DataFrame(columns, index=names)
 
     def predict_interval(self, X: Any, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-        """Interval of the expected response of individuals, around what the sums alone suggest, as in `intervals`.
+        """Interval of the expected response of individuals, which contains `predict`, as in `intervals`.
 
         Parameters
         ----------
@@ -305,11 +279,14 @@ class AggregateRegressor(RegressorMixin, Estimator):
             Missing where the sums leave the expectation open.
         """
         values = self._fitted("coef_").features_.matrix(X)
-        low, high, _ = self._around_alone(np.column_stack([values, np.ones(len(values))]), level)
+        predicted = values @ self.coef_ + self.intercept_
+        low, high, _ = self._around_alone(np.column_stack([values, np.ones(len(values))]), predicted, level)
         return (low, high) if self.likelihood == "gaussian" else (np.exp(low), np.exp(high))
 
-    def _around_alone(self, rows: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Intervals, and standard errors, of linear functions of the coefficients, one per row."""
+    def _around_alone(
+        self, rows: np.ndarray, fitted: np.ndarray, level: float
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Intervals that contain `fitted`, and standard errors, of linear functions of coefficients, one per row."""
         from scipy.stats import t
 
         if "alone_" not in vars(self):
@@ -318,7 +295,6 @@ class AggregateRegressor(RegressorMixin, Estimator):
             )
         estimated = self.likelihood == "gaussian" or self.variance_ > 1.0  # counts that vary as Poisson ones don't
         freedom = max(self.freedom_, 1.0) if estimated else np.inf
-        reach = t.ppf(0.5 + 0.5 * checks.fraction(level, "level"), freedom)
         errors = self._errors(rows, self.alone_covariance_)
         open_by = np.abs(rows @ self.unknown_) > 1e-6 * (np.abs(rows) @ np.abs(self.unknown_))
         errors = np.where(open_by.any(axis=1), np.nan, errors)
@@ -331,8 +307,11 @@ class AggregateRegressor(RegressorMixin, Estimator):
                 stacklevel=3,
             )
             errors = np.full(len(rows), np.nan)
-        middle = rows @ self.alone_
-        return middle - reach * errors, middle + reach * errors, errors
+        level, middle = checks.fraction(level, "level"), rows @ self.alone_
+        start = lower_tail(t.cdf((fitted - middle) / np.maximum(errors, 1e-300), freedom), level)
+        low, high = (middle + t.ppf(end, freedom) * errors for end in (start, start + level))
+        low, high = (np.where(np.isinf(end), fitted, end) for end in (low, high))  # no probability is that small
+        return np.minimum(low, fitted), np.maximum(high, fitted), errors
 
     def predict(self, X: Any, return_std: bool = False) -> Any:
         """Expected response of individuals.
@@ -350,7 +329,7 @@ class AggregateRegressor(RegressorMixin, Estimator):
         """
         self._fitted("coef_")
         values = self.features_.matrix(X)
-        linear = self._linear_and_networks(values)
+        linear = values @ self.coef_ + self.intercept_
         mean = linear if self.likelihood == "gaussian" else np.exp(linear)
         if not return_std:
             return mean
@@ -359,8 +338,6 @@ class AggregateRegressor(RegressorMixin, Estimator):
 
     def _errors(self, rows: np.ndarray, covariance: np.ndarray) -> np.ndarray:
         """Standard errors of linear functions of the coefficients, one per row."""
-        if self.networks_:
-            raise DataError("Networks have no standard errors here.", hint="hidden=() has them.")
         return np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", rows, covariance, rows), 0.0))
 
     def predict_sums(self, bags: Bags) -> np.ndarray:

@@ -10,14 +10,13 @@ import numpy as np
 from sumwise import checks
 from sumwise.proportions.em import alternate
 from sumwise.proportions.kernels.label_assignment import top_labels
-from sumwise.proportions.linear import Coordinates, Solution, maximise
+from sumwise.proportions.linear import Solution, maximise
 from sumwise.proportions.mean_embedding import MeanEmbeddingClassifier
 from sumwise.proportions.mean_map import MeanMap, MomentProblem, label_moments
 from sumwise.proportions.share_classifier import ShareClassifier
 from sumwise.proportions.shares import BagShares
 
 STARTS = ("mean embedding", "mean map", "laplacian")
-LONG_REGRESSION = 6  # steps of a regression from which the next one gets new coordinates
 ROUNDS = 10  # of the greatest loss: its labels go to and fro
 
 
@@ -88,16 +87,14 @@ class AlternatingMeanMap(ShareClassifier):
         n_rounds = self.max_iter if self.variant == "min" else min(self.max_iter, ROUNDS)
 
         def assign(state):
-            logits = data.rows.times(state[0][None, :-1])[:, 0]
+            logits = data.rows.times(state[None, :-1])[:, 0]
             return top_labels(sign * logits, data.offsets, data.counts[:, 1], data.weights)
 
         def fit(labels, state):
-            theta, factors = state  # labels change little from round to round, so that coordinates serve again
             problem = MomentProblem(data.rows, data.row_weights, label_moments(data, labels), penalty)
-            factors = factors or Coordinates(problem, theta).factors
-            found = maximise(problem, theta, 1e-3, 100, factors)
-            return (found.theta, factors if found.n_iter <= LONG_REGRESSION else None), found.objective
+            solution = maximise(problem, state, 1e-3, 100)
+            return solution.theta, solution.objective
 
-        begin = self._first(data, penalty), None
-        (theta, _), found = alternate(begin, assign, fit, data.row_weights.sum(), n_rounds, self.tol)
-        return replace(found, theta=theta, converged=found.converged or self.variant == "max")
+        begin = self._first(data, penalty)
+        theta, record = alternate(begin, assign, fit, data.row_weights.sum(), n_rounds, self.tol)
+        return replace(record, theta=theta, converged=record.converged or self.variant == "max")

@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from sumwise.inference import average_weights
+from sumwise.inference.averaging import NEGLIGIBLE
 from sumwise.progress import Progress
 from sumwise.proportions.likelihood import BagLikelihood, Value
 from sumwise.proportions.linear import LOGISTIC, LinearProblem, Solution, maximise
 
 SPREAD = 1.0 / 3.0  # of the prior's log deviation around it (Laplace): few bags hardly move it
 STEP, N_STEPS = 0.25 * np.log(10.0), 4  # of the grid of log deviations, and steps to either side
-NEGLIGIBLE = 1e-2  # weight, relative to the greatest, of what is left out
+GROUPS = 20  # of bags held out in turn, at most: a matter of cost
 ROUGH = 0.1  # standard errors that a fit without a group may be off
 
 Make = Callable[[str, BagLikelihood, float], LinearProblem]

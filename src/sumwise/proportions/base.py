@@ -29,7 +29,8 @@ class BagClassifier(Estimator):
 
     _learned = (
         "features_: is Features; features_.names: len d; n_features_in_: size g; "
-        "features_.columns: len g; n_classes_: size K; classes_: int K"
+        "features_.columns: len g; n_classes_: size K; classes_: int K; "
+        "fitted_columns_?: is bool; multiclass_??: is str"
     )
 
     __metadata_request__fit: ClassVar = {"bags": UNUSED}  # it is X, and not routed; `Oracle.fit` has no counts

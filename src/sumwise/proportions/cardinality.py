@@ -15,7 +15,7 @@ from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.fit import Fit, warn_not_converged
 from sumwise.inference.canonical import column_order
-from sumwise.proportions.averaged import Candidate, average
+from sumwise.proportions.averaged import GROUPS, Candidate, average
 from sumwise.proportions.bag_model import BagModel
 from sumwise.proportions.counts import observe
 from sumwise.proportions.em import em_classifier, log_probabilities
@@ -49,7 +49,7 @@ class _Fitted(NamedTuple):
 
 
 MODELS = ("auto", "linear", "fourier", "products")
-GROUPS, FEW_GROUPS = 20, 4  # of bags held out in turn, at most, for two classes and for more: a matter of cost
+FEW_GROUPS = 4  # of bags held out in turn, at most, for more than two classes: a matter of cost
 ROUGH_ERROR = 1e-3  # estimated error of posteriors from which classes are fitted one against the rest
 
 
@@ -131,7 +131,8 @@ class CardinalityClassifier(PosteriorClassifier):
 
     _learned = (
         "coef_?: float k d; intercept_?: float k; theta_?: float k d+1; nonlinear_coef_?: float k f; "
-        "frequencies_?: float d h; centre_?: float d; pairs_?: int p 2; pair_scale_?: float p"
+        "frequencies_?: float d h; centre_?: float d; pairs_?: int<d p 2; pair_scale_?: float p; "
+        "posterior_?, candidates_?: is list; dispersion_?: is float; intercept_scale_?: number"
     )
 
     classifier: Any = "auto"

@@ -140,7 +140,7 @@ def at_least_one(labels: Any, sizes: Any) -> np.ndarray:
     """
     positive = checks.whole(labels, "labels", ndim=1, allow_bool=True)
     if (positive > 1).any():
-        raise DataError(f"labels holds {positive.max():g}.", hint="1 for a bag with at least one, 0 for one with none.")
+        raise DataError(f"labels has {positive.max():g}.", hint="1 for a bag with at least one, 0 for one with none.")
     return intervals(positive, positive * checks.whole(sizes, "sizes", ndim=1))
 
 

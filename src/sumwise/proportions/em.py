@@ -16,7 +16,7 @@ from sumwise.progress import Progress
 from sumwise.proportions.likelihood import BagLikelihood
 from sumwise.proportions.linear import Solution
 
-FLOOR = 1e-7  # probabilities of a foreign classifier are kept this far from 0 and 1
+FLOOR = np.finfo(np.float32).eps  # probabilities of a foreign classifier are kept this far from 0 and 1
 
 
 def log_probabilities(model, values) -> np.ndarray:

@@ -8,7 +8,6 @@ import numpy as np
 from scipy import sparse
 
 DENSE = 0.3  # share of entries that aren't zero, above which a sparse copy doesn't pay
-SMALL = 100_000  # entries below which it doesn't either
 
 
 class Rows:
@@ -33,7 +32,7 @@ class Rows:
         self.values = values if centre is None else values - centre
         self.matrix: Any = self.values
         self.centre: np.ndarray | None = None  # what the sparse copy lacks
-        if values.size >= SMALL and np.count_nonzero(values) <= DENSE * values.size:
+        if np.count_nonzero(values) <= DENSE * values.size:
             self.matrix, self.centre = sparse.csr_array(values), centre
 
     @classmethod

@@ -23,7 +23,7 @@ ROUGH = 1.0  # standard error, in logits per standard deviation of a feature, fr
 
 @dataclass(frozen=True, repr=False)
 class Identifiability:
-    """What the counts of these bags say about each feature's effect.
+    """How well the counts of these bags identify each feature's effect.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ class Identifiability:
 
 
 def identifiability(bags: Bags, counts: Any = None, warn: bool = True) -> Identifiability:
-    """Say before fitting whether the bags' means spread enough to estimate each effect, and warn if not.
+    """Check before fitting whether the bags' means differ enough to estimate each effect, and warn if not.
 
     The information of bag b about the coefficients is that of its expected count: v n_b (mean_b - mean)(mean_b -
     mean)' for labels of variance v, where known labels would also give what lies within bags.

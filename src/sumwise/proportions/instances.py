@@ -45,6 +45,8 @@ class OnInstances(Estimator):
     array([[1.22]])
     """
 
+    _learned = "features_: is Features; n_features_in_: size g; transformer_?: does transform"
+
     transformer: Any = None
 
     def __sklearn_tags__(self) -> Any:

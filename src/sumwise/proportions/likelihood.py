@@ -11,11 +11,10 @@ from sumwise.errors import DataError
 from sumwise.proportions.counts import Observed
 from sumwise.proportions.kernels.poisson_binomial import CountObservations, count_posterior
 from sumwise.proportions.kernels.poisson_binomial_intercept import intercept_posterior
-from sumwise.proportions.kernels.poisson_multinomial import class_posterior
+from sumwise.proportions.kernels.poisson_multinomial import BUDGET, class_posterior
 
 LARGE = 30  # members from which the saddlepoint approximation of class counts is close
 COSTLY = 1e6  # steps of exact inference per bag, its size to the power of the classes, from which it is the slower one
-BUDGET = 4e9  # elementary steps that one gradient of class counts may take before bags are approximated
 
 
 @dataclass

@@ -10,7 +10,8 @@ import numpy as np
 from scipy.linalg import block_diag, cho_factor, solve_triangular
 from scipy.special import expit, softmax
 
-from sumwise.proportions.averaged import N_STEPS, NEGLIGIBLE, ROUGH, STEP
+from sumwise.inference.averaging import NEGLIGIBLE, evidence_weights
+from sumwise.proportions.averaged import N_STEPS, ROUGH, STEP
 from sumwise.proportions.base import NODE_WEIGHTS, NODES
 from sumwise.proportions.kernels.poisson_binomial_information import weighted_sums
 from sumwise.proportions.likelihood import BagLikelihood
@@ -211,7 +212,8 @@ class _Grid:
         if self.deviation is not None:
             s = np.array([self.prior(key) for key in self.fits])
             logs += np.log(s) - 0.5 * (s / WIDE) ** 2 - self.n_coefs * np.log(s) / dispersion
-        return dict(zip(self.fits, np.exp(logs - logs.max())))
+        weights = evidence_weights(logs)
+        return dict(zip(self.fits, weights / weights.max()))
 
     def explore(self) -> None:
         """Fit neighbours of what matters."""

@@ -134,19 +134,22 @@ class PosteriorClassifier(BagClassifier):
     ) -> tuple[np.ndarray, np.ndarray]:
         """(low, high) of the probabilities of individuals: (n_rows,) of class 1, or (n_rows, n_classes).
 
+        They contain `predict_proba`, which is shrunk more than the posterior: an interval begins or ends there where
+        equal tails would leave it out.
+
         Refused where there are fewer than four bags per coefficient, as for `draws`.
         """
         why = self._few_bags() if "features_" in vars(self) else None
         if why is not None:
             raise DataError(why, hint="give more bags or fewer features; subgroups(...) still has intervals.")
         self._warn_of_dispersion()
-        bags, tail = self.design(X), 0.5 * (1.0 - checks.fraction(level, "level"))
+        bags, predicted = self.design(X), self.predict_proba(X)
         theta, effects = self._parameter_draws(n_draws, random_state)
         n_classes, ends = self.n_classes_, []
         for begin in range(0, bags.n_rows, BLOCK):
             columns = self._columns(np.asarray(bags.values[begin : begin + BLOCK], float))
             chance = np.stack([self._chance(columns @ t[:, :-1].T + t[:, -1], e) for t, e in zip(theta, effects)])
-            ends.append(np.quantile(chance, [tail, 1.0 - tail], axis=0))
+            ends.append(Draws(chance).interval(level, predicted[begin : begin + BLOCK]))
         low, high = np.concatenate(ends, axis=1)
         return (low[:, 1], high[:, 1]) if n_classes == 2 else (low, high)
 

@@ -88,7 +88,7 @@ def _checked_labels(labels: Any, bags: Bags) -> np.ndarray:
     given = np.where(np.isnan(given), UNKNOWN, given)
     if ((given < UNKNOWN) | (given % 1 != 0)).any():
         bad = given[(given < UNKNOWN) | (given % 1 != 0)][0]
-        raise DataError(f"labels holds {bad:g}.", hint="classes are 0, 1, ...; -1 and NaN are unknown.")
+        raise DataError(f"labels contains {bad:g}.", hint="classes are 0, 1, ...; -1 and NaN are unknown.")
     return given.astype(np.int64)
 
 
@@ -156,7 +156,7 @@ def reveal(bags: Bags, counts: np.ndarray, labels: np.ndarray) -> tuple[Bags, np
     known = np.flatnonzero(labels != UNKNOWN)
     n_classes = 2 if counts.ndim == 1 else counts.shape[1]
     if known.size and labels.max() >= n_classes:
-        raise DataError(f"labels holds class {labels.max()}; counts have {n_classes} classes.")
+        raise DataError(f"labels contains class {labels.max()}; counts have {n_classes} classes.")
     marks = np.zeros((bags.n_rows, n_classes))
     marks[known, labels[known]] = bags.weights[known]
     fields = counts.dtype.names

@@ -11,14 +11,13 @@ import pandas as pd
 from sumwise import checks
 from sumwise.errors import DataError
 from sumwise.metrics import difference_interval
+from sumwise.plots.style import MOST_LINES
 from sumwise.report.context import listed, plural
 from sumwise.report.rounding import cell, span
-from sumwise.report.summary import Summary, bullets, figure, finding, table, text
+from sumwise.report.summary import MOST_FINDINGS, Summary, bullets, figure, finding, table, text
 
 VALUES = {"share": "share", "count": "count", "predicted": "number"}  # what is compared, and how it is written
 NUMBERED = ("time", "next time", "level", "from", "to", "bag", "unit")  # names of estimates that may be numbers
-MOST_FINDINGS = 5
-MOST_DRAWN = 40  # estimates in the figure
 WHY = {
     "independent": "The results come from different files: intervals of differences take their errors as independent.",
     "same units": "The results have a file in common, of which they read different parts: intervals of differences "
@@ -76,7 +75,7 @@ def compare_results(
     if relation != "unknown" and ("intervals" in merged or relation == "same data"):
         summary.lead.append(WHY[relation])
     summary.findings = _findings(ordered, keys, names, value, level, relation)
-    if "intervals" in merged and value == "share" and len(merged) <= MOST_DRAWN:
+    if "intervals" in merged and value == "share" and len(merged) <= MOST_LINES:
         for drawn in _figures(merged, keys, names, level):
             summary.add("found", drawn)
     shown, kinds = _side_by_side(ordered, keys, names, value)

@@ -12,10 +12,9 @@ from sumwise.nonvoting import people_who
 from sumwise.report.context import plural
 from sumwise.report.model_report import Report
 from sumwise.report.rounding import span
-from sumwise.report.summary import Summary, finding, links, matrix, table, text
+from sumwise.report.summary import MOST_FINDINGS, Summary, finding, links, matrix, table, text
 from sumwise.report.text.ecological.findings import SURE
 
-MOST_CARDS = 3
 SHARES = dict.fromkeys(
     ("cohesion", "cohesion low", "cohesion high", "crossover", "crossover low", "crossover high", "overlap"), "share"
 ) | {"gap": "points", "units": "count", "people": "count"}
@@ -107,8 +106,9 @@ def _matrix(patterns: pd.DataFrame, level: float) -> dict[str, Any]:
     """Contests by groups: the candidate of choice, its share of the group's voters, polarised or not, won or lost."""
     cells = {}
     for row in patterns.to_dict("records"):
-        sure, marks = _is_sure(row), [VERDICTS.get(row["polarised"], "polarised: undetermined")]
-        marks += [] if not sure else ["won" if row["candidate won"] else "lost"]
+        sure = _is_sure(row)
+        verdict = VERDICTS.get(row["polarised"], "polarisation undetermined")
+        marks = [verdict, "won" if row["candidate won"] else "lost"] if sure else []
         why = "" if sure else f"candidate of choice not determined (probability {row['probability']})"
         ends = {"share": row["cohesion"], "low": row["cohesion low"], "high": row["cohesion high"]}
         cell = {"name": str(row["candidate of choice"]), **ends, "open": why, "marks": marks}
@@ -136,7 +136,7 @@ def _with_intervals(found: pd.DataFrame, level: float) -> pd.DataFrame:
 def _findings(found: pd.DataFrame, level: float, own: Mapping[Any, list[dict[str, Any]]]) -> list[dict[str, Any]]:
     """The groups whose known choice differs most from that of all others, a card each."""
     rows = found.sort_values("gap", ascending=False, kind="stable").to_dict("records")
-    clear = [row for row in rows if row["gap"] > 0 and _is_sure(row)][:MOST_CARDS]
+    clear = [row for row in rows if row["gap"] > 0 and _is_sure(row)][:MOST_FINDINGS]
     return [_card(row, level, own.get(row["contest"], [])) for row in clear]
 
 

@@ -48,7 +48,7 @@ METHODS = {
     "with the methods that courts know.",
     "King": "King's method takes the shares of every unit as draws from one truncated normal distribution and "
     "combines it with the bounds of each unit (King 1997). Its intervals take the model as true: on contests whose "
-    "cells were counted, 95% intervals covered 58% to 78% of them.",
+    "cells were counted, without tables of census areas, 95% intervals covered 58% to 78% of them.",
     "MultinomialDirichlet": "The hierarchical R x C model takes the shares of each group in a unit as draws from a "
     "Dirichlet distribution (Rosen et al. 2001). Its intervals take the model as true.",
     "Goodman": "Goodman's regression regresses outcome shares on group shares over units (Goodman 1953).",

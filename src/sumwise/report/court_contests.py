@@ -91,18 +91,18 @@ def _together(pages: Pages, contests: Mapping[str, ContestResult]) -> None:
 
     from sumwise.voting import polarised_voting
 
-    found, left = [], []
+    patterns, left = [], []
     for name, (report, model, _) in contests.items():
         if model is None or report.summary["method"] == "Bounds":
             left.append(f"{name}: no method that estimates shares was fitted")
             continue
         try:
             level = report.summary["record"]["level"]
-            found.append(court.with_intervals(polarised_voting({name: model}, level=level), level))
+            patterns.append(court.with_intervals(polarised_voting({name: model}, level=level), level))
         except DataError as error:
             left.append(f"{name}: {error.message}")
-    if found:
-        frame = pd.concat(found, ignore_index=True)
+    if patterns:
+        frame = pd.concat(patterns, ignore_index=True)
         for group, part in frame.groupby("group", sort=False):
             verdicts = part["polarised"].tolist()
             times = {verdict: verdicts.count(verdict) for verdict in ("yes", "no", "undetermined")}

@@ -69,7 +69,7 @@ def tables_of(report: Any) -> Iterator[Sheet]:
 
 def likely(columns: list[dict[str, str]], rows: list[list[Any]]) -> tuple[list, list]:
     """Columns and rows of a table, with probabilities that never read as certainty."""
-    from sumwise.voting import probability_text
+    from sumwise.voting.candidates_of_choice import probability_text
 
     at = [k for k, c in enumerate(columns) if c["name"] == "probability"]
     if not at:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from statistics import median
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 NUMERIC = ("share", "points", "distance", "count", "number", "p", "chance")
 WIDE = 0.1  # intervals of shares at least this wide are given in whole percents
 SAME_SCALE = ("low", "high", "actual", "predicted", "estimated", "estimate", "truth", "value")
+
+MINUS_ZERO = re.compile(r"^-(?=0(\.0*)?%?$)")  # a share of -1e-17 is 0.0%
 
 
 def cell(value: Any, kind: str, digits: int | None = None) -> str:
@@ -44,7 +47,7 @@ def cell(value: Any, kind: str, digits: int | None = None) -> str:
         "count": lambda: f"{value:,.0f}" if abs(value) >= 10 or value == round(value) else f"{value:.1f}",
         "number": lambda: _significant(value) if digits is None else _fixed(value, digits),
     }
-    return write.get(kind, write["number"])()
+    return MINUS_ZERO.sub("", write.get(kind, write["number"])())
 
 
 def span(low: Any, high: Any, kind: str, digits: int | None = None, outward: bool = False) -> str:
@@ -101,9 +104,9 @@ def column_digits(columns: Iterable[Mapping[str, str]], rows: list[list[Any]]) -
     width = None
     if "low" in names and "high" in names and columns[names.index("low")]["kind"] == "number":
         ends = names.index("low"), names.index("high")
-        wide = [r[ends[1]] - r[ends[0]] for r in rows if _real(r[ends[0]]) and _real(r[ends[1]])]
-        wide = [w for w in wide if w > 0]
-        width = _decimals(median(wide), 2) if wide else None
+        widths = [r[ends[1]] - r[ends[0]] for r in rows if _real(r[ends[0]]) and _real(r[ends[1]])]
+        widths = [w for w in widths if w > 0]
+        width = _decimals(median(widths), 2) if widths else None
     out: list[int | None] = []
     for k, column in enumerate(columns):
         values = [abs(r[k]) for r in rows if _real(r[k])] if column["kind"] == "number" else []

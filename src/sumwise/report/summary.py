@@ -25,6 +25,7 @@ SECTIONS = {
     "provenance": "Data and reproducibility",
 }
 FEW_ROWS = 40  # of a table that is neither folded nor cut on paper
+MOST_FINDINGS = 5  # cards of a page
 MOST_ROWS = 400  # of a table on the page; the files hold all
 
 
@@ -229,8 +230,8 @@ def finding(
     >>> finding("Young voters who chose yes", 0.61, ends=(0.55, 0.67), level=0.95)["line"]
     'Young voters who chose yes: 61% (95% interval 55% to 67%).'
     """
-    given = {"low": ends[0], "high": ends[1], "level": level, "because": because, **more}
-    out = {"what": what, "value": value, "kind": kind, **dict.fromkeys(FINDING), **given}
+    facts = {"low": ends[0], "high": ends[1], "level": level, "because": because, **more}
+    out = {"what": what, "value": value, "kind": kind, **dict.fromkeys(FINDING), **facts}
     digits = finding_digits(out)
     words = []
     if value is not None:

@@ -15,7 +15,7 @@ import numpy as np
 from sumwise import plots
 from sumwise.errors import DataError
 from sumwise.plots.grouped_rows import rows_height
-from sumwise.plots.labels import line_names, short_names
+from sumwise.plots.labels import NARROW_FIGURE, line_names, short_names
 from sumwise.plots.share_heatmap import turned
 from sumwise.plots.style import PALETTE, STYLE
 
@@ -30,8 +30,8 @@ SETTINGS: dict[Any, Any] = {
     **{f"{part}color": "black" for part in ("axes.label", "xtick.", "ytick.", "xtick.label", "ytick.label")},
     "savefig.transparent": True,
 }
-SQUARE = {"tomography", "calibration", "confusion", "predicted", "unit_scatter", "unit_map"}
-SQUARE |= {"flows", "routes", "places", "connectivity"}
+MAPS = {"unit_map", "flows", "routes", "places"}
+SQUARE = {"tomography", "calibration", "confusion", "predicted", "unit_scatter", "connectivity", *MAPS}
 LINES = {"methods": "low", "subgroups": "low"}
 GROUPED = {
     "intervals": ("groups", "outcomes"),
@@ -98,9 +98,13 @@ def draw(
         FigureCanvasSVG(figure)
         with short_names(NAMES[width]):
             function(arrays(numbers), ax=figure.subplots())
-        wide, tall = (72 / 0.56 * side for side in figure.get_size_inches())  # of letters about 0.56 as wide as high
+        across, down = (72 / 0.56 * side for side in figure.get_size_inches())  # letters are 0.56 as wide as high
         for ax in figure.axes:  # a label that is longer than the picture would be cut
-            for words, room in ((ax.xaxis.label, 0.62 * wide), (ax.title, 0.75 * wide), (ax.yaxis.label, 0.8 * tall)):
+            for words, room in (
+                (ax.xaxis.label, 0.62 * across),
+                (ax.title, 0.75 * across),
+                (ax.yaxis.label, 0.8 * down),
+            ):
                 most = max(int(room / words.get_fontsize()), 12)
                 if "\n" not in words.get_text():
                     words.set_text(textwrap.fill(words.get_text(), most, break_long_words=False))
@@ -132,6 +136,8 @@ def _size(plot: str, numbers: dict[str, Any], width: str) -> tuple[float, float]
         return across, 0.4 + (1.35 if width == "wide" else 1.5) * rows_height(*rows)
     if plot in LINES:
         lines = int(np.size(np.array(numbers[LINES[plot]], dtype=float)))
+        if plot == "methods" and not numbers.get("labels"):
+            lines += len(numbers["groups"])  # their headings
         with short_names(NAMES[width]):
             tall = max([name.count("\n") + 1 for name in line_names(numbers)], default=1)  # where names are wrapped
         head, line = (1.5, 0.36) if width == "wide" else (2.0, 0.32)
@@ -143,7 +149,8 @@ def _size(plot: str, numbers: dict[str, Any], width: str) -> tuple[float, float]
         tall = 1.9 + (0.34 * rows if width == "wide" else 0.4 * rows + 0.9)
         return max(min(across, 4.2 + 0.9 * columns), 4.0) if width == "wide" else across, tall
     if plot in SQUARE:
-        return (7.4, 6.2) if width == "wide" else (across, 1.1 * across)
+        large = (9.5, 7.4) if plot in MAPS else (7.4, 6.2)
+        return large if width == "wide" else (across, 1.1 * across)
     return (9.5, 4.2) if width == "wide" else (across, 3.2)
 
 
@@ -166,7 +173,9 @@ def _element(svg: str, caption: str) -> str:
     rest = with_tips(NUMBERS.sub(lambda found: f'{found[1]}{DIGITS.sub(_rounded, found[2])}"', rest))
     lines = height > 1.5 * width or (width > 600 and height > 0.6 * width)  # many lines: on paper up to a page
     tall = ' class="tall"' if lines else ""
-    look = f'style="max-width:{1.15 * width:.0f}px" fill="currentColor"{tall}'
+    share = width / (72 * WIDTHS["wide"][0])  # of a page's width, so that letters have one size on paper
+    most = 1.15 if width > 72 * NARROW_FIGURE else 1.25
+    look = f'style="max-width:{most * width:.0f}px;--share:{share:.2f}" fill="currentColor"{tall}'
     return f'{start} {look} role="img" aria-label="{label}">{rest}'
 
 

@@ -82,16 +82,17 @@ def unit_cells(est: Any, margins: Margins, level: float = 0.95) -> Any:
     for bound in (low, high):
         np.divide(bound, size, out=bound, where=size > 0)
         bound[margins.rows == 0] = np.nan
-    n, n_rows, n_cols = est.cells_.shape
+    shares = est.unit_shares(margins)
+    n, n_rows, n_cols = shares.shape
     names = [np.asarray(part, dtype=object) for part in (margins.units, margins.row_names, margins.col_names)]
     return pd.DataFrame(
         {
             "unit": np.repeat(names[0], n_rows * n_cols),
             "group": np.tile(np.repeat(names[1], n_cols), n),
             "outcome": np.tile(names[2], n * n_rows),
-            "share": est.cells_.ravel(),
+            "share": shares.ravel(),
             **_unit_ends(est, margins, level),
-            "count": (est.cells_ * size).ravel(),
+            "count": (shares * size).ravel(),
             "lower_bound": low.ravel(),
             "upper_bound": high.ravel(),
         },

@@ -1,7 +1,6 @@
 """What each column of a source is: the only road from a file or a frame to a container."""
 
 from sumwise.schema.declared import Schema
-from sumwise.schema.problem import Problem
-from sumwise.schema.questions import NAME, STOP, Interview, Question, Unanswered
+from sumwise.schema.questions import Question, Unanswered
 
-__all__ = ["NAME", "STOP", "Interview", "Problem", "Question", "Schema", "Unanswered"]
+__all__ = ["Question", "Schema", "Unanswered"]

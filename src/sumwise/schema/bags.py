@@ -8,10 +8,12 @@ import numpy as np
 import pandas as pd
 
 from sumwise.errors import DataError
+from sumwise.io.formats.grid import NO_VALUE
 from sumwise.schema.columns import WORDS, Column, Grid, is_constant
 from sumwise.schema.declared import Schema
 from sumwise.schema.questions import Interview
 from sumwise.schema.relation import listed, names
+from sumwise.schema.sides import AGREE
 
 MOST_CLASSES = 12  # of a column of labels
 FEWEST_ROWS, ROWS_PER_BAG, FEWEST_BAGS = 40, 4, 3
@@ -80,7 +82,7 @@ def bags_in_two_files(people: Grid, results: Grid, a: Column, b: Column, iv: Int
     if not numeric:
         texts = [c for c in known if 2 <= c.distinct <= MOST_CLASSES]
         if not texts:
-            raise DataError(f"{results.name} holds nothing that could be known of a bag.", hint="add counts.")
+            raise DataError(f"{results.name} contains nothing that could be known of a bag.", hint="add counts.")
         words = f"What is to be predicted of each {b.name}?"
         target = texts[0].name if len(texts) == 1 else iv.ask("target", words, {c.name: c.name for c in texts})
         counted: dict[str, Any] = {"response": target}
@@ -133,13 +135,18 @@ def _ask_target(
         for c in (c for c in rest if c is not total and _is_part(c, total)):
             words = f"{c.name} of {total.name}, of which the individuals are a sample"
             options[words] = ({"counts": [c.name], "counts_total": total.name}, None)
-    only = len(rest) == 1 and not options and not labels
+    over = next((c for c in rest if c not in whole and _mostly_part(c, sizes)), None)
+    only = len(rest) == 1 and not options and not labels and over is None
     options |= {f"{c.name} is a response of the whole bag": ({"response": c.name}, c.name) for c in rest}
     options |= {f"{c.name}, of individuals: its counts per bag": ({"label": c.name}, c.name) for c in labels}
     if only:
         return next(iter(options.values()))
     text = f"What is known of each bag, and to be learnt ({names(rest, 8)})? The sizes of bags don't show it."
-    return iv.ask("target", text, options)
+    if over is None:
+        return iv.ask("target", text, options)
+    n = int((over.numbers > sizes).sum())
+    stop = f"{over.name} exceeds the number of rows in {n} of {len(sizes)} bags: no count of individuals"
+    return iv.ask("target", f"{text} {stop}.", options, stop)
 
 
 def _share(c: Column) -> str | None:
@@ -148,6 +155,11 @@ def _share(c: Column) -> str | None:
     if low >= 0 and top <= 1 and not c.is_whole:
         return "share"
     return "percent" if low >= 0 and top <= 100 and c.called("percent") else None
+
+
+def _mostly_part(c: Column, sizes: np.ndarray) -> bool:
+    """Whether a column reads like counts of individuals, but for mistakes in a few bags."""
+    return c.is_whole and bool((c.numbers >= 0).all()) and AGREE <= (c.numbers <= sizes).mean() < 1
 
 
 def _is_part(c: Column, total: Column) -> bool:
@@ -242,7 +254,22 @@ def individuals(grid: Grid, iv: Interview, family: str, columns: dict[str, Any],
         raise DataError(f"{grid.name}: no column is left for features of individuals.", hint="add some.")
     columns["features"] = [c.name for c in features]
     data: dict[str, Any] = {}
-    blanks = sorted({w for c in features for w in c.blanks})
+    blanks = {w for c in features for w in c.blanks}
+    if "label" in columns:
+        blanks |= unlabelled(grid, grid[columns["label"]], iv)
     if blanks:
-        data["missing"] = blanks
+        data["missing"] = sorted(blanks)
     return Schema(family, data, columns, unused=unused)
+
+
+def unlabelled(grid: Grid, label: Column, iv: Interview) -> set[str]:
+    """Words of a label that stand for no label: those for missing values among numbers; else a person says so."""
+    there = [label.words[code] for code in np.unique(label.codes)]
+    blank = {w for w in there if w and (w.lower() in NO_VALUE or w == "?")}
+    words = blank | {*label.odd.values()}
+    if not words or (label.numbers is not None and not label.odd):
+        return words
+    rows = np.isin(np.array(label.texts, dtype=object), list(words))
+    what = f"{label.name} is {', '.join(map(repr, sorted(words)))} in {int(rows.sum()):,} of {len(grid):,} rows"
+    options = {"yes: leave them out": words, "no: a class like others": set()}
+    return iv.ask("unlabelled", f"{grid.name}: {what}. Is their label unknown?", options)

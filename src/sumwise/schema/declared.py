@@ -12,7 +12,7 @@ from sumwise.schema.questions import Question
 
 @dataclass(frozen=True)
 class Schema:
-    """What each column of a source is: the road from a file or frame to a container.
+    """What each column of a source is, and how it is read into a container.
 
     Parameters
     ----------

@@ -122,7 +122,7 @@ def _one(grid: Grid, iv: Interview, family: str | None) -> Schema:
         raise Unanswered
     if not readings:
         raise (
-            _nearest(failures) if failures else DataError(f"{grid.name} holds no {family} data.", hint="leave it out.")
+            _nearest(failures) if failures else DataError(f"{grid.name} has no {family} data.", hint="leave it out.")
         )
     proved = [
         f for f, (schema, branch) in readings.items() if "counts" in schema.columns and not (branch.open or branch.used)

@@ -13,7 +13,7 @@ from sumwise.errors import DataError
 from sumwise.schema.columns import Column, Grid, agreement, parts, sums
 from sumwise.schema.declared import Schema
 from sumwise.schema.questions import Interview, NoForm
-from sumwise.schema.relation import Relation, Side, Sides, check_scale, names, of_whom, relate, seats
+from sumwise.schema.relation import Relation, Side, Sides, ask_of_lines, check_scale, names, of_whom, relate, seats
 from sumwise.schema.rows import (
     check_plain,
     known_word,
@@ -256,6 +256,7 @@ def settle(
     left: list[dict[int, str]] = []
     for k, (name, run) in enumerate(contests.items()):
         key = f".{name}" if k and len(contests) > 1 else ""
+        ask_of_lines(iv, key, run)
         sides = Sides(grid, groups, run, totals, ok, iv, key)
         sides = replace(sides, larger=_between(sides, groups, 2), cast=_between(sides, run, 1))
         out = "percent" if sums_to_hundred(run) and not proved else kind_of(run[0])

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from sumwise.errors import DataError
-from sumwise.schema.bags import individuals, matched
+from sumwise.schema.bags import individuals, matched, unlabelled
 from sumwise.schema.columns import Grid
 from sumwise.schema.declared import Schema
 from sumwise.schema.margins import contests_of, settle
@@ -124,7 +124,7 @@ def _series(grid: Grid, iv: Interview) -> Schema:
     _check(iv)
     time, place, count = (grid[name] for name in found.values())
     if count.numbers is None:
-        raise DataError(f"Column {count.name!r} holds no numbers.", hint="name the column of counts.")
+        raise DataError(f"Column {count.name!r} contains no numbers.", hint="name the column of counts.")
     return finished(grid, iv, (time, [place], count), None, {})
 
 
@@ -140,7 +140,8 @@ def _tables(grid: Grid, iv: Interview) -> Schema:
         attributes = [c.name for c in grid.columns if c.name != label and 2 <= c.distinct < len(grid)]
         if "columns.attributes" in iv.answers:
             attributes = iv.columns("columns.attributes", "Which columns are the attributes?", tuple(attributes))
-        return Schema("maxent", {}, {"label": label, "attributes": attributes})
+        blanks = sorted(unlabelled(grid, grid[label], iv))
+        return Schema("maxent", {"missing": blanks} if blanks else {}, {"label": label, "attributes": attributes})
     names = tuple(c.name for c in grid.columns if c.numbers is not None)
     count = iv.column("columns.count", "Which column counts people?", names)
     total = iv.column("columns.label_sum", "Which column is the sum of the label?", names)

@@ -16,13 +16,14 @@ from sumwise.io.endings import kind_of
 from sumwise.io.formats.files import Opening, open_sheet
 from sumwise.io.formats.sheet import Sheet
 from sumwise.schema.problem import Problem
+from sumwise.schema.relation import listed
 from sumwise.schema.source import text_names
 
 OPENING = {
     "separator": "what separates fields, where the file doesn't show it",
     "encoding": "such as cp1252, where the file doesn't show it",
     "decimal": "'.' or ','",
-    "header": "false where the first row holds data: columns are then called c1, c2, ...",
+    "header": "false where the first row contains data: columns are then called c1, c2, ...",
     "table": "of a database",
     "query": "of a database",
     "missing": "what stands for a missing value, such as N or ?",
@@ -36,7 +37,6 @@ OPENING = {
     "hidden_rows": "use or drop, of a workbook",
 }
 FOOTNOTE = r"^([\d,.]+)\s*(?:[*†‡¹²³]|\(\w\)|\[\w\])$"
-MAX_LISTED = 5
 OPENED: dict[tuple, dict[str, Any]] = {}  # the files that were opened last: sheet, trimmed sheet, codes of columns
 MOST_OPENED = 2
 LINE = "line of the file"  # where rows that were picked stood
@@ -69,7 +69,7 @@ def open_source(
     Examples
     --------
     >>> import pandas as pd
-    >>> from sumwise.schema import Problem
+    >>> from sumwise.schema.problem import Problem
     >>> from sumwise.schema.opened import open_source
     >>> p = Problem.parse('family = "ecological"\\n[data]\\nmissing = ["?"]')
     >>> open_source(p, pd.DataFrame({"a": [" x", "?"]})).frame["a"].isna().tolist()
@@ -91,40 +91,40 @@ def open_source(
     problem.remarks.extend(line for line in sheet.remarks if line not in problem.remarks)
     # whether it is the one file that the problem names; no other is asked for, or looked for
     alone = "file" in problem.data and not any(key.endswith("_file") for key in problem.data)
-    here = Path() if problem.path is None else problem.path.parent
-    alone = alone and path == here / str(problem.data["file"])
-    given = problem.data.get("missing", [])
-    given = [given] if isinstance(given, str) else given
-    if not (isinstance(given, list) and all(isinstance(w, str) for w in given)):
-        problem.fail(("data", "missing"), f"missing is {given!r}.", 'give words in quotes: missing = ["N", "?"].')
+    folder = Path() if problem.path is None else problem.path.parent
+    alone = alone and path == folder / str(problem.data["file"])
+    blanks = problem.data.get("missing", [])
+    blanks = [blanks] if isinstance(blanks, str) else blanks
+    if not (isinstance(blanks, list) and all(isinstance(w, str) for w in blanks)):
+        problem.fail(("data", "missing"), f"missing is {blanks!r}.", 'give words in quotes: missing = ["N", "?"].')
     rows = problem.data.get("leave_out", [])
     if not (isinstance(rows, list) and all(isinstance(r, int) and not isinstance(r, bool) for r in rows)):
         problem.fail(("data", "leave_out"), f"leave_out is {rows!r}.", "give numbers of rows: leave_out = [7, 12].")
-    shown = _marked(problem, _trimmed(sheet, given))
+    shown = _marked(problem, _trimmed(sheet, blanks))
     if not trimmed:
         shown = replace(
             shown, frame=shown.frame.assign(**{LINE: np.arange(len(shown))})
         )  # values are asked for trimmed
-    main = source is problem.frames.get("file") or (path is not None and path == here / str(problem.data.get("file")))
+    main = source is problem.frames.get("file") or (path is not None and path == folder / str(problem.data.get("file")))
     if rows and main:
         shown = _left_out(problem, shown, rows)
     if trimmed:
         return _without(problem, _only(problem, shown, alone), alone)
-    kept = _without(problem, _only(problem, shown, alone), alone)
-    return only_rows(sheet, kept.frame[LINE].to_numpy())
+    used = _without(problem, _only(problem, shown, alone), alone)
+    return only_rows(sheet, used.frame[LINE].to_numpy())
 
 
 def _left_out(problem: Problem, sheet: Sheet, rows: list[int]) -> Sheet:
     """The rows that the problem doesn't leave out by their numbers in the file."""
     lines = np.arange(1, len(sheet) + 1) if sheet.lines is None else sheet.lines
     keep = ~np.isin(lines, rows)
-    listed = ", ".join(map(str, rows[:MAX_LISTED])) + (", ..." if len(rows) > MAX_LISTED else "")
     unknown = sorted({*rows} - {*lines.tolist()})
     if unknown or not keep.any():
         words = f"{sheet.name} has no row {unknown[0]}" if unknown else f"leave_out leaves no row of {sheet.name}"
         problem.fail(("data", "leave_out"), f"{words}.", "count rows as they stand in the file.")
     problem.remarks.append(
-        f"{int((~keep).sum())} of {len(keep)} rows of {sheet.name} are left out, as the problem file asks: {listed}."
+        f"{int((~keep).sum())} of {len(keep)} rows of {sheet.name} are left out, as the problem file asks: "
+        f"{listed(rows)}."
     )
     return only_rows(sheet, np.flatnonzero(keep))
 
@@ -189,17 +189,17 @@ def _only(problem: Problem, sheet: Sheet, alone: bool) -> Sheet:
 
 def _where(problem: Problem, sheet: Sheet, key: str, entry: dict[str, Any], alone: bool) -> np.ndarray:
     """The rows that have the values of an entry under [data]."""
-    here = np.ones(len(sheet), dtype=bool)
+    rows = np.ones(len(sheet), dtype=bool)
     for column, values in entry.items():
         if alone:
             with problem.blamed(("data", key)):
                 sheet.known(column)
         if column in sheet.columns:
             listed = values if isinstance(values, list) else [values]
-            here &= np.any([_is_value(sheet, column, value) for value in listed], axis=0)
+            rows &= np.any([_is_value(sheet, column, value) for value in listed], axis=0)
         elif key == "without":  # a column of another file, perhaps; `all_met` looks when all are open
-            here[:] = False
-    return here
+            rows[:] = False
+    return rows
 
 
 def _is_value(sheet: Sheet, column: str, value: Any) -> np.ndarray:
@@ -210,31 +210,30 @@ def _is_value(sheet: Sheet, column: str, value: Any) -> np.ndarray:
     if column not in texts:
         series = sheet.frame[column]
         plain = pd.api.types.infer_dtype(series[:1000], skipna=True) == "string"
-        codes, found = pd.factorize(series if plain else series.astype(str).str.strip())
-        texts[column] = codes, {str(text): code for code, text in enumerate(found)}
+        codes, distinct = pd.factorize(series if plain else series.astype(str).str.strip())
+        texts[column] = codes, {str(text): code for code, text in enumerate(distinct)}
     codes, known = texts[column]
     return np.any([codes == known.get(text, -2) for text in (str(value), f"{value}.0")], axis=0)  # -1 is missing
 
 
 def _without(problem: Problem, sheet: Sheet, alone: bool) -> Sheet:
     """The rows that the problem doesn't leave out; a remark names those that it does."""
-    given = problem.data.get("without", [])
-    entries = [given] if isinstance(given, dict) else given
+    asked = problem.data.get("without", [])
+    entries = [asked] if isinstance(asked, dict) else asked
     if not (isinstance(entries, list) and all(isinstance(entry, dict) and entry for entry in entries)):
-        problem.fail(("data", "without"), f"without is {given!r}.", 'give columns and values: {precinct = "TOTAL"}.')
+        problem.fail(("data", "without"), f"without is {asked!r}.", 'give columns and values: {precinct = "TOTAL"}.')
     drop = np.zeros(len(sheet), dtype=bool)
     for entry in entries:
         drop |= _where(problem, sheet, "without", entry, alone)
     if not drop.any():
         if entries and alone:
-            problem.remarks.append(f"No row of {sheet.name} has what [data] leaves out ({given!r}).")
+            problem.remarks.append(f"No row of {sheet.name} has what [data] leaves out ({asked!r}).")
         return sheet
     if drop.all():
         problem.fail(("data", "without"), f"without leaves no row of {sheet.name}.", "check the values.")
-    where = ", ".join(sheet.row(int(i)) for i in np.flatnonzero(drop)[:MAX_LISTED])
     problem.remarks.append(
-        f"{int(drop.sum())} of {len(drop)} rows of {sheet.name} are left out, as the problem file asks: {where}"
-        f"{', ...' if drop.sum() > MAX_LISTED else ''}."
+        f"{int(drop.sum())} of {len(drop)} rows of {sheet.name} are left out, as the problem file asks: "
+        f"{listed([sheet.row(int(i)) for i in np.flatnonzero(drop)])}."
     )
     return only_rows(sheet, np.flatnonzero(~drop))
 
@@ -244,8 +243,10 @@ def numbered_again(sheet: Sheet, column: str) -> Sheet:
     names = sheet.ids(column).astype(str)
     again = names.groupby(names).cumcount()
     taken = set(names.tolist())
-    made = [name if k == 0 else _free(f"{name} ({k + 1})", taken) for name, k in zip(names.tolist(), again.tolist())]
-    return replace(sheet, frame=sheet.frame.assign(**{column: made}))
+    numbered = [
+        name if k == 0 else _free(f"{name} ({k + 1})", taken) for name, k in zip(names.tolist(), again.tolist())
+    ]
+    return replace(sheet, frame=sheet.frame.assign(**{column: numbered}))
 
 
 def _free(name: str, taken: set[str]) -> str:
@@ -261,7 +262,7 @@ def all_met(problem: Problem) -> None:
     Examples
     --------
     >>> import pandas as pd
-    >>> from sumwise.schema import Problem
+    >>> from sumwise.schema.problem import Problem
     >>> from sumwise.schema.opened import all_met, open_source
     >>> p = Problem.parse('family = "ecological"\\n[data]\\nonly = {stat = "Ohio"}')
     >>> _ = open_source(p, pd.DataFrame({"state": ["Ohio"]}))
@@ -290,6 +291,25 @@ def only_rows(sheet: Sheet, rows: np.ndarray) -> Sheet:
     lines = (np.arange(1, len(sheet) + 1) if sheet.lines is None else sheet.lines)[rows]
     frame = sheet.frame.iloc[rows].reset_index(drop=True)
     return replace(sheet, frame=frame, row=lambda i: sheet.row(int(rows[i])), lines=lines)
+
+
+def labelled_only(sheet: Sheet, label: str, notes: list[str]) -> Sheet:
+    """The rows that have a label; a note says how many have none.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from sumwise.io.formats.files import open_sheet
+    >>> from sumwise.schema.opened import labelled_only
+    >>> notes = []
+    >>> len(labelled_only(open_sheet(pd.DataFrame({"y": ["a", None, "b"]})), "y", notes)), notes
+    (2, ["1 of 3 individuals have no 'y' and were left out."])
+    """
+    absent = sheet.missing(label)
+    if not absent.any():
+        return sheet
+    notes.append(f"{int(absent.sum()):,} of {len(sheet):,} individuals have no {label!r} and were left out.")
+    return only_rows(sheet, np.flatnonzero(~absent))
 
 
 def named_together(sheet: Sheet, columns: Sequence[str]) -> tuple[Sheet, str]:
@@ -330,7 +350,7 @@ def join(problem: Problem, first: Sheet, second: Sheet, key: str, other: str | N
     --------
     >>> import pandas as pd
     >>> from sumwise.io.formats.files import open_sheet
-    >>> from sumwise.schema import Problem
+    >>> from sumwise.schema.problem import Problem
     >>> from sumwise.schema.opened import join
     >>> p = Problem.parse('family = "ecological"')
     >>> a = open_sheet(pd.DataFrame({"unit": ["x", "y"], "young": [1, 2]}))
@@ -381,9 +401,7 @@ def matched(problem: Problem, first: Sheet, second: Sheet, ids: Sequence[pd.Seri
 
 
 def _alone(sheet: Sheet, alone: list[str]) -> str:
-    listed = ", ".join(repr(x) for x in alone[:MAX_LISTED])
-    more = ", ..." if len(alone) > MAX_LISTED else ""
-    return f"{len(alone)} only in {sheet.name}" + (f" ({listed}{more})" if alone else "")
+    return f"{len(alone)} only in {sheet.name}" + (f" ({listed(list(map(repr, alone)))})" if alone else "")
 
 
 def is_birdflow(path: Path) -> bool:

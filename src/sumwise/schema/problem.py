@@ -74,11 +74,11 @@ class Problem:
     text : str
         The file as written, for line numbers.
     path : Path, optional
-        Where it stands; files are looked for beside it.
+        Its path; files are looked for next to it.
 
     Examples
     --------
-    >>> from sumwise.schema import Problem
+    >>> from sumwise.schema.problem import Problem
     >>> p = Problem.parse('family = "ecological"\\n[data]\\nfile = "votes.csv"')
     >>> p.family, p.method, p.seed, p.data
     ('ecological', 'auto', 0, {'file': 'votes.csv'})
@@ -191,7 +191,7 @@ class Problem:
             path = self.path.parent / path
         if not path.exists():
             near = _nearest_file(path)
-            hint = f"did you mean {near!r}?" if near else "files are looked for beside the problem file."
+            hint = f"did you mean {near!r}?" if near else "files are looked for next to the problem file."
             self.fail(("data", key), f"There is no file {str(path)!r}.", hint)
         with self.blamed(("data", key)):
             checks.ordinary_file(path)

@@ -57,7 +57,7 @@ class Unanswered(Exception):
 
     Examples
     --------
-    >>> from sumwise.schema import Interview
+    >>> from sumwise.schema.questions import Interview
     >>> asked = Interview()
     >>> asked.columns("columns.outcomes", "Which columns count votes?", ("abrams", "kemp"))
     []
@@ -86,7 +86,7 @@ class Interview:
 
     Examples
     --------
-    >>> from sumwise.schema import Interview
+    >>> from sumwise.schema.questions import Interview
     >>> Interview({"form": "a person"}).ask("form", "What is a row?", {"a person": 1, "a precinct": 2})
     1
     """

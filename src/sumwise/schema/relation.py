@@ -10,6 +10,7 @@ import numpy as np
 
 from sumwise import checks
 from sumwise.errors import DataError
+from sumwise.nonvoting import is_abstention
 from sumwise.schema.columns import Column, Grid, agreement, has_word, parts, sums
 from sumwise.schema.questions import Interview
 from sumwise.schema.sides import AGREE
@@ -351,7 +352,7 @@ def check_scale(grid: Grid, pool: list[Column]) -> None:
     """Refuse counts in thousands, and running sums of units."""
     if any("'000" in c.name or any(has_word(c.name, w) for w in ("thousand*", "million*")) for c in pool):
         raise DataError(
-            f"{grid.name}: columns hold counts in thousands or millions, by their names.", hint="write out the counts."
+            f"{grid.name}: columns have counts in thousands or millions, by their names.", hint="write out the counts."
         )
     run = [c for c in pool if c.is_whole and not c.odd]
     if len(grid) > 9 and len(run) > 2 and all((np.diff(c.numbers) >= 0).all() for c in run):
@@ -362,11 +363,25 @@ def check_scale(grid: Grid, pool: list[Column]) -> None:
 
 
 def seats(contest: Relation, columns: list[Column]) -> list[tuple[str, dict[str, Any]]]:
-    """One contest per candidate, for voters with several votes."""
-    made = []
-    for c in columns:
+    """One contest per candidate, for voters with several votes; votes that were not cast are nobody's contest."""
+    entries = []
+    for c in (c for c in columns if not is_abstention(c.name)):
         entry: dict[str, Any] = {"outcomes": [c.name], "mismatch": "no_vote"}
         if isinstance(contest.ballots, tuple) and contest.ballots:
             entry |= {"ballots": next(iter(contest.ballots)), "rest_outcome": f"not {c.name}"}
-        made.append((c.name, entry))
-    return made
+        entries.append((c.name, entry))
+    return entries
+
+
+def ask_of_lines(iv: Interview, key: str, columns: list[Column]) -> None:
+    """Ask whether columns such as "Lee (D)" and "Lee (WF)" are lines of one candidate, whose votes belong together."""
+    lines: dict[str, list[Column]] = {}
+    for c in columns:
+        candidate, sign, _ = c.name.partition("(")
+        lines.setdefault(candidate.strip().lower() if sign else c.name, []).append(c)
+    several = [same for same in lines.values() if len(same) > 1]
+    if not several or len([c for c in lines if not is_abstention(c)]) < 2:
+        return
+    text = f"{'; '.join(names(same) for same in several)}: lines of one candidate? Apart, each is taken for a candidate."
+    stop = f"{names(several[0])} are lines of one candidate: add them up in the file, or use sumwise.voting.merge_lines"
+    iv.ask(f"lines{key}", text, {"no, they are different choices": True}, stop=stop)

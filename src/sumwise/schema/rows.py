@@ -27,11 +27,12 @@ SMALLEST_SUM = 50  # people in a row that can't be the sum of its neighbours by 
 
 
 def called_total(columns: Sequence[Column]) -> np.ndarray:
-    """Which rows one of the columns calls a total."""
+    """Which rows one of the columns calls a total; none where it calls all rows so."""
     bad = np.zeros(len(columns[0].codes) if columns else 0, dtype=bool)
     for c in columns:
         hits = np.array([bool(w) and TOTAL_ROW.fullmatch(w) is not None for w in c.words], dtype=bool)
-        bad |= hits[c.codes]
+        if not hits[c.codes].all():
+            bad |= hits[c.codes]
     return bad
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -138,16 +139,20 @@ def finished(
     time, place, count = found
     spot = coordinates(grid if other is None else other)
     data = dict(data or {})
-    _check_times(grid, time)
-    _check_degrees(spot)
     amounts = _amounts(grid, iv, count, data)
     named = place if place != spot else []
-    columns = {"time": time.name, **({"place": named[0].name} if named else {}), "count": count.name, **columns}
-    leave = _total_places(grid, time, named, amounts)
+    leave = _totals(grid, named, time.codes, amounts, "place")
+    leave += _totals(grid, [time], row_keys(place), amounts, "time")
     if leave:
-        data["leave_out"] = leave
-        iv.remarks.append(f"{len(leave)} rows of {grid.name} are left out: the sum of all other places.")
-    elif "repeated" not in data:
+        iv.remarks.append(f"{len(leave)} rows of {grid.name} are left out: the sums of all others.")
+        part = grid.without(leave)
+        parts = part[time.name], [part[c.name] for c in place], part[count.name]
+        made = finished(part, iv, parts, other, columns, data)
+        return replace(made, data={**made.data, "leave_out": sorted({*leave})})
+    _check_times(grid, time)
+    _check_degrees(spot)
+    columns = {"time": time.name, **({"place": named[0].name} if named else {}), "count": count.name, **columns}
+    if "repeated" not in data:
         _check_running_sums(grid, time, place, amounts)
     n_pairs = len(np.unique(row_keys([time, *place])))
     whole = len(np.unique(time.codes)) * len(np.unique(row_keys(place)))
@@ -214,9 +219,17 @@ def _amounts(grid: Grid, iv: Interview, count: Column, data: dict[str, Any]) -> 
 
 
 def _check_times(grid: Grid, time: Column) -> None:
-    """Refuse times that are texts without a known order, where the alphabet isn't the order of the rows."""
+    """Refuse times that are texts without a known order, where the alphabet isn't the order of the rows; and words
+    among times of a known order.
+    """
     words = [w for w in dict.fromkeys(time.texts) if w]
-    if time.numbers is None and words != sorted(words) and time_scale(words) is None:
+    if time.numbers is not None or time_scale(words) is not None:
+        return
+    known = [w for w in words if _on_a_scale([w])]
+    if len(words) < 2 * len(known) and _on_a_scale(known):
+        rows = np.isin(np.array(time.texts, dtype=object), [w for w in words if w not in known])
+        grid.refuse(time, rows, "is no time", "correct such rows, or leave them out.")
+    if words != sorted(words):
         raise DataError(
             f"{grid.name}: the order of the times in {time.name!r} isn't known: {', '.join(words[:4])}"
             f"{', ...' if words[4:] else ''}.",
@@ -230,16 +243,21 @@ def _check_degrees(spot: list[Column]) -> None:
         raise DataError(f"A latitude is {worst:g}.", hint="are longitude and latitude swapped?")
 
 
-def _total_places(grid: Grid, time: Column, place: list[Column], amounts: np.ndarray) -> list[int]:
-    """Rows of a place that is the sum of all others; one that is only called so is refused."""
-    names = [w for c in place for w in c.words if c.numbers is None and w and TOTAL_ROW.fullmatch(w)]
-    for name in names:
-        mine = np.array([t == name for t in place[0].texts])
-        totals = pd.Series(np.where(mine, 0.0, np.nan_to_num(amounts))).groupby(time.codes).agg("sum")
-        if np.allclose(totals.reindex(time.codes[mine]).to_numpy(), amounts[mine]):
-            return grid.rows[mine].tolist()
+def _totals(grid: Grid, named: list[Column], others: np.ndarray, amounts: np.ndarray, what: str) -> list[int]:
+    """Rows of a place, or time, that is the sum of all others; one that is only called so is refused.
+
+    `others` are the times of the rows where places are looked at, and the other way round.
+    """
+    words = [(c, w) for c in named if c.numbers is None for w in c.words if w and TOTAL_ROW.fullmatch(w)]
+    for column, word in words:
+        rows = column.codes == column.words.index(word)
+        if not rows.any():
+            continue
+        totals = pd.Series(np.where(rows, 0.0, np.nan_to_num(amounts))).groupby(others).agg("sum")
+        if np.allclose(totals.reindex(others[rows]).to_numpy(), amounts[rows]):
+            return grid.rows[rows].tolist()
         raise DataError(
-            f"{grid.name}: the place {name!r} is called a total, and is not the sum of the others.",
+            f"{grid.name}: the {what} {word!r} is called a total, and is not the sum of the others.",
             hint="leave its rows out, or name it otherwise.",
         )
     return []

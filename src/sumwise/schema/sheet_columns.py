@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from sumwise.schema.columns import BOOLEANS
 
 MOST_LEVELS = 30  # of one column; rarer ones share a level
 MISSING = "(missing)"
+WITH_UNIT = re.compile(r"(?P<before>[$€£¥]?)\s*[+-]?\d[\d.,'\s]*(?P<after>[^\W\d_]*°?[^\W\d_]*)")
 
 
 def level_texts(sheet: Sheet, column: str) -> np.ndarray:
@@ -101,6 +103,18 @@ def _grouped(sheet: Sheet, bag: str, frame: pd.DataFrame, weight: str | None) ->
     return Bags(rows.values[order], offsets, weights, found.tolist(), rows.features, rows.levels), order
 
 
+def _refuse_units(sheet: Sheet, column: str, texts: np.ndarray) -> None:
+    """Refuse more texts than a column has levels if all are numbers with one unit, such as 1.82 m."""
+    there = [t for t in pd.unique(texts) if t != MISSING]
+    read = [WITH_UNIT.fullmatch(t) for t in there] if len(there) > MOST_LEVELS else [None]
+    units = {(m["before"], m["after"]) for m in read if m is not None}
+    sheet.refuse(
+        np.full(len(texts), None not in read and len(units) == 1 and units != {("", "")}),
+        f"column {column!r} has numbers with a unit ({there[0]!r})",
+        "leave the numbers alone, or add the column to categorical if they are levels.",
+    )
+
+
 def typed_frame(sheet: Sheet, columns: Sequence[str], categorical: Sequence[str] = ()) -> pd.DataFrame:
     """Columns of a sheet as numbers where they hold numbers, else as text; missing ones stay missing."""
     sheet.known(*columns)
@@ -113,5 +127,7 @@ def typed_frame(sheet: Sheet, columns: Sequence[str], categorical: Sequence[str]
             out[column] = numbers[:, numeric.index(column)]
         else:
             texts = level_texts(sheet, column)
+            if column not in categorical:
+                _refuse_units(sheet, column, texts)
             out[column] = pd.Series([None if t == MISSING else t for t in texts.tolist()], dtype=object)
     return pd.DataFrame(out)

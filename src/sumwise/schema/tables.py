@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from sumwise.schema.bags import unlabelled
 from sumwise.schema.columns import Column, Grid, row_keys
 from sumwise.schema.declared import Schema
 from sumwise.schema.questions import Interview
@@ -32,6 +33,7 @@ def cells(grid: Grid, iv: Interview) -> Schema | None:
     else:
         count, total = pairs[0]
     check_cells(grid, count, total)
+    _ask_shares(grid, count, total, iv)
     others = {c.name for pair in pairs for c in pair} | {c.name for c in numeric if c.called("label_sum")}
     others -= {count.name, total.name}
     attributes = [c for c in grid.columns if c not in (count, total) and c.name not in (*NOISE, *others)]
@@ -69,6 +71,17 @@ def check_cells(grid: Grid, count: Column, total: Column) -> None:
         grid.refuse(c, (c.numbers < 0) & (not noisy), "is negative", hint)
     over = (total.numbers > count.numbers) & (not noisy)
     grid.refuse(total, over, f"exceeds {count.name}", "correct such rows.")
+
+
+def _ask_shares(grid: Grid, count: Column, total: Column, iv: Interview) -> None:
+    """Ask whether sums of a label that look like shares of the counts are sums."""
+    low, top = float(np.min(total.numbers)), float(np.max(total.numbers))
+    most = 100 if total.called("percent") else 1
+    if low < 0 or top > most or total.is_whole or not count.is_whole:
+        return
+    words = f"{grid.name}: {total.name} lies between {low:g} and {top:g}"
+    stop = f"{words}, as shares of {count.name} do; multiply them by {count.name}"
+    iv.ask("shares", f"{words}. Are these sums of a label?", {"yes: sums, and no shares": True}, stop)
 
 
 def _is_rate(c: Column, count: Column, total: Column) -> bool:
@@ -129,7 +142,7 @@ def labelled_rows(grid: Grid, iv: Interview, most: bool = True) -> Schema | None
         "attributes": [c.name for c in grid.columns if c is not label and c.name not in unused],
     }
     data: dict[str, Any] = {}
-    blanks = sorted({w for c in grid.columns if c.name in columns["attributes"] for w in c.blanks})
-    if blanks:
-        data["missing"] = blanks
+    blanks = {w for c in grid.columns if c.name in columns["attributes"] for w in c.blanks}
+    if blanks := blanks | unlabelled(grid, label, iv):
+        data["missing"] = sorted(blanks)
     return Schema("maxent", data, columns, unused=unused)

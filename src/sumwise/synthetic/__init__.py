@@ -3,30 +3,18 @@
 A seed gives the same draws on every processor with the same version of NumPy; another version may draw otherwise.
 """
 
-from sumwise.synthetic.bird_tables import Birds, birds
-from sumwise.synthetic.election_bags import Election, election
-from sumwise.synthetic.gamma_bags import Gamma, gamma
-from sumwise.synthetic.gaussian_bags import GaussianRegions, gaussian
-from sumwise.synthetic.mobility_tables import Mobility, mobility
-from sumwise.synthetic.precinct_margins import Precincts, precincts
-from sumwise.synthetic.row_model import RowModel
-from sumwise.synthetic.row_stream import Rows, rows
-from sumwise.synthetic.shape_bags import Shapes, shapes
-from sumwise.synthetic.statistics_bags import Statistics, statistics
-from sumwise.synthetic.xor_tables import Xor, xor
+from sumwise.synthetic.bird_tables import birds
+from sumwise.synthetic.election_bags import election
+from sumwise.synthetic.gamma_bags import gamma
+from sumwise.synthetic.gaussian_bags import gaussian
+from sumwise.synthetic.mobility_tables import mobility
+from sumwise.synthetic.precinct_margins import precincts
+from sumwise.synthetic.row_stream import rows
+from sumwise.synthetic.shape_bags import shapes
+from sumwise.synthetic.statistics_bags import statistics
+from sumwise.synthetic.xor_tables import xor
 
 __all__ = [
-    "Birds",
-    "Election",
-    "Gamma",
-    "GaussianRegions",
-    "Mobility",
-    "Precincts",
-    "RowModel",
-    "Rows",
-    "Shapes",
-    "Statistics",
-    "Xor",
     "birds",
     "election",
     "gamma",

@@ -77,7 +77,7 @@ def mobility(
     move_spread: float = 1.5,
     random_state: Any = None,
 ) -> Mobility:
-    """Draw the way of many people from home to work on a map, seen through noisy transition counts.
+    """Draw the commutes of many people on a map, observed through noisy transition counts.
 
     Parameters
     ----------

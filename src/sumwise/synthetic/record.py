@@ -34,7 +34,7 @@ class Record:
     def _repr_html_(self) -> str:
         import pandas as pd
 
-        rows = {"field": list(self._contents()), "holds": [_described(v) for v in self._contents().values()]}
+        rows = {"field": list(self._contents()), "contains": [_described(v) for v in self._contents().values()]}
         words = f"Generated data ({type(self).__name__}) with the truth behind them."
         return finding_html(words, pd.DataFrame(rows))
 

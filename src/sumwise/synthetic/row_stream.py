@@ -192,7 +192,7 @@ def rows(
     rate: float | None = None,
     random_state: Any = None,
 ) -> Rows:
-    """Describe a table of categorical rows with a binary label; its rows are drawn when asked for.
+    """Describe a table of categorical rows with a binary label; its rows are drawn on demand.
 
     Parameters
     ----------

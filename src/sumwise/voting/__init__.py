@@ -1,8 +1,8 @@
 """What analysts do with an ecological fit: turnout, candidates of choice, polarisation, districts, race from names."""
 
 from sumwise.voting.ballot_forms import merge_lines, ranked_choice_rounds
-from sumwise.voting.candidates_of_choice import VotingPatterns, probability_text, voting_patterns
-from sumwise.voting.central_votes import CentralVotes, allocate_central_votes
+from sumwise.voting.candidates_of_choice import VotingPatterns, voting_patterns
+from sumwise.voting.central_votes import allocate_central_votes
 from sumwise.voting.districts import district_performance
 from sumwise.voting.homogeneous_precincts import homogeneous_units
 from sumwise.voting.polarisation import POLARISED, decisive_groups, polarised_voting
@@ -11,7 +11,6 @@ from sumwise.voting.turnout_by_group import Turnout, turnout
 
 __all__ = [
     "POLARISED",
-    "CentralVotes",
     "Turnout",
     "VotingPatterns",
     "allocate_central_votes",
@@ -21,7 +20,6 @@ __all__ = [
     "homogeneous_units",
     "merge_lines",
     "polarised_voting",
-    "probability_text",
     "ranked_choice_rounds",
     "turnout",
     "uncertain_margins",

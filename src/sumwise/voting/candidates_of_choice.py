@@ -18,14 +18,14 @@ from sumwise.voting.turnout_by_group import among_voters
 
 @dataclass(frozen=True)
 class VotingPatterns:
-    """Voting patterns of groups, with how sure they are; made by `voting_patterns`.
+    """Voting patterns of groups, with intervals and probabilities; made by `voting_patterns`.
 
     Attributes
     ----------
     choice : pandas.DataFrame
         Per group its candidate of choice (the outcome with the largest share; not voting is none), the probability
-        that it is the largest, the runner-up, and the probability that all others prefer another candidate: from 0.95
-        voting is called polarised, up to 0.05 not polarised, as in `polarised_voting`.
+        that it is the largest, the runner-up, the probability that the group prefers this candidate and all others
+        another, and whether voting is polarised (see `POLARISED`).
     cohesion : Estimate
         For each group, the share of its voters who chose its candidate of choice.
     crossover : Estimate
@@ -47,7 +47,7 @@ class VotingPatterns:
     >>> p = synthetic.precincts(80, 2, 2, random_state=1)
     >>> found = voting_patterns(EcologicalEM().fit(p.margins))
     >>> found.choice.columns.tolist()
-    ['group', 'candidate', 'probability', 'runner_up', 'others_differ']
+    ['group', 'candidate', 'probability', 'runner_up', 'others_differ', 'polarised']
     """
 
     choice: pd.DataFrame
@@ -74,7 +74,7 @@ class VotingPatterns:
                 f"The candidate of choice of {members(group, noun)} is {candidate} (probability {likely}; "
                 f"next is {second}). An estimated {percent[0]:.1f}% of the {people} chose {candidate} "
                 f"({100 * self.level:g}% interval {percent[1]:.1f}% to {percent[2]:.1f}%), and {percent[3]:.1f}% of "
-                f"{rest} ({percent[4]:.1f}% to {percent[5]:.1f}%). {_verdict(row['others_differ'])}"
+                f"{rest} ({percent[4]:.1f}% to {percent[5]:.1f}%). {_verdict(row)}"
             )
         return "\n".join(lines)
 
@@ -101,7 +101,7 @@ def probability_text(probability: float) -> str:
 
     Examples
     --------
-    >>> from sumwise.voting import probability_text
+    >>> from sumwise.voting.candidates_of_choice import probability_text
     >>> probability_text(1.0), probability_text(0.874), probability_text(0.0)
     ('>0.99', '0.87', '<0.01')
     """
@@ -110,22 +110,21 @@ def probability_text(probability: float) -> str:
     return "<0.01" if probability < 0.01 else f"{probability:.2f}"
 
 
-def is_polarised(differ: float) -> str:
-    """Return "yes", "no" or "undetermined", from the probability that all others prefer another candidate than a group.
+def _polarised(others_differ: float, differ: float) -> str:
+    """Whether voting is polarised: "yes", "no" or "undetermined".
 
-    Examples
-    --------
-    >>> from sumwise.voting.candidates_of_choice import is_polarised
-    >>> is_polarised(0.97), is_polarised(0.5), is_polarised(0.01)
-    ('yes', 'undetermined', 'no')
+    In a close contest the others prefer another candidate whichever a group prefers, since the totals are known: that
+    alone says nothing about the group. So "yes" needs a group whose own choice is determined.
     """
-    return "yes" if differ >= 0.95 else "no" if differ <= 0.05 else "undetermined"
+    return "yes" if others_differ >= 0.95 else "no" if differ <= 0.05 else "undetermined"
 
 
-def _verdict(differ: float) -> str:
-    likely = f"the probability that the others prefer another candidate is {probability_text(differ)}"
-    verdict = {"yes": "Voting is polarised", "no": "Voting is not polarised"}.get(is_polarised(differ))
-    return f"{verdict}: {likely}." if verdict else f"Whether voting is polarised is undetermined: {likely}."
+def _verdict(row: Any) -> str:
+    if row["polarised"] == "no":
+        return "Voting is not polarised: the probability that the others prefer the same candidate is at least 0.95."
+    likely = "the probability that the group prefers this candidate and the others another is "
+    verdict = "Voting is polarised" if row["polarised"] == "yes" else "Whether voting is polarised is undetermined"
+    return f"{verdict}: {likely}{probability_text(row['others_differ'])}."
 
 
 def voting_patterns(
@@ -181,13 +180,17 @@ def voting_patterns(
     order = np.argsort(-shares, axis=1, kind="stable")
     best, second = order[:, 0], order[:, 1]
     others, others_drawn = others_shares(shares, sizes), others_shares(draws, sizes)
+    first, others_first = draws.argmax(axis=2), others_drawn.argmax(axis=2)
+    differ = first != others_first
+    others_differ = np.mean((first == best) & differ, axis=0)
     choice = pd.DataFrame(
         {
             "group": list(groups),
             "candidate": [names[c] for c in best],
-            "probability": np.mean(draws.argmax(axis=2) == best, axis=0),
+            "probability": np.mean(first == best, axis=0),
             "runner_up": [names[c] for c in second],
-            "others_differ": np.mean(draws.argmax(axis=2) != others_drawn.argmax(axis=2), axis=0),
+            "others_differ": others_differ,
+            "polarised": [_polarised(*both) for both in zip(others_differ, differ.mean(axis=0))],
         }
     )
     row = np.arange(len(groups))

@@ -10,7 +10,7 @@ from sumwise.margins import Margins
 
 
 def homogeneous_units(margins: Margins, threshold: float = 0.9) -> pd.DataFrame:
-    """Tabulate the outcomes of units in which nearly everybody belongs to one group (homogeneous-precinct analysis).
+    """Tabulate the outcomes of units in which one group has nearly all people (homogeneous-precinct analysis).
 
     Parameters
     ----------

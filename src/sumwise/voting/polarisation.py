@@ -13,16 +13,15 @@ from sumwise.errors import DataError
 from sumwise.nonvoting import no_candidates
 from sumwise.voting.candidates_of_choice import (
     VotingPatterns,
-    is_polarised,
     others_shares,
     probability_text,
     voting_patterns,
 )
 
 POLARISED = (
-    "A contest is called polarised for a group where the group's voters and all other voters prefer different "
-    "candidates with probability 0.95 or more, and not polarised where that probability is 0.05 or less "
-    "(Thornburg v. Gingles, 478 U.S. 30, 53 n. 21 (1986): the groups vote differently). "
+    "A contest is called polarised for a group if, with probability 0.95 or more, the group's voters prefer its "
+    "candidate of choice and all other voters another one; not polarised if both prefer the same one with probability "
+    "0.95 or more (Thornburg v. Gingles, 478 U.S. 30, 53 n. 21 (1986): the groups vote differently). "
     "Probabilities are conditional on the model."
 )
 
@@ -59,8 +58,8 @@ def polarised_voting(
     pandas.DataFrame
         One row per contest and group: candidate of choice and its probability, cohesion (the group's share for that
         candidate) and crossover (everybody else's) with intervals, their gap, the overlap of the two densities, the
-        probability that the others prefer another candidate, whether voting is polarised, and whether the candidate
-        won.
+        probability that the group prefers this candidate and the others another, whether voting is polarised, and
+        whether the candidate won.
 
     See Also
     --------
@@ -101,7 +100,7 @@ def _contest_rows(found: VotingPatterns, winner: Any) -> list[dict[str, Any]]:
     others = others_shares(draws, voters)
     rows = []
     for r, chosen in enumerate(found.choice.to_dict("records")):
-        name, differ = chosen["candidate"], chosen["others_differ"]
+        name = chosen["candidate"]
         row = {"group": chosen["group"], "candidate of choice": name}
         row["probability"] = probability_text(chosen["probability"])
         for what in (found.cohesion, found.crossover):
@@ -110,8 +109,8 @@ def _contest_rows(found: VotingPatterns, winner: Any) -> list[dict[str, Any]]:
         row["gap"] = row["cohesion"] - row["crossover"]
         c = int(np.argmax(shares[r]))
         row["overlap"] = overlap(draws[:, r, c], others[:, r, c])
-        row["others differ"] = probability_text(differ)
-        row["polarised"] = is_polarised(differ)
+        row["others differ"] = probability_text(chosen["others_differ"])
+        row["polarised"] = chosen["polarised"]
         row["candidate won"] = name == winner
         rows.append(row)
     return rows

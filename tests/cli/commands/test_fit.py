@@ -14,7 +14,7 @@ def test_fit_says_what_was_found_and_where_to_look(tmp_path, capsys):
     assert main(["fit", str(path), "--out", str(tmp_path / "r")]) == 0
     told = capsys.readouterr()
     assert "of young people chose no (95% interval" in told.out
-    assert "These intervals allow for chance if the model of Goodman is right, and for nothing else." in told.out
+    assert "These intervals allow for chance if the model of Goodman is right, and for nothing else; so do probabilities." in told.out
     assert "95% intervals of Goodman covered" in told.out
     assert f"The report: {tmp_path / 'r' / 'report.html'}" in told.out
     assert "fit Goodman" in told.err

@@ -15,7 +15,7 @@ from study_cases import votes
 from sumwise import Domain, Table, Tables
 from sumwise.cli import main
 from sumwise.cli.commands import init
-from sumwise.io.formats import write_tables_folder
+from sumwise.io.formats.tables_folder import write_tables_folder
 from sumwise.noise import Laplace
 
 

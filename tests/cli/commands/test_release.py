@@ -12,7 +12,7 @@ import pytest
 
 from sumwise import Tables, save
 from sumwise.cli import main as run
-from sumwise.io.formats import read_tables_folder, write_tables_folder
+from sumwise.io.formats.tables_folder import read_tables_folder, write_tables_folder
 from sumwise.maxent import MaxEntClassifier
 from sumwise.noise import Gaussian, Summed
 

@@ -8,6 +8,7 @@ import sys
 import pytest
 from typer.testing import CliRunner
 
+from messages import raises, warns
 from study_cases import votes
 from sumwise.cli import app
 from sumwise.cli.study.editions import has_case, write_edition
@@ -46,7 +47,7 @@ def test_edition_has_the_case_the_names_and_the_exports(tmp_path):
     assert "Doe v. Roe" in page
     assert "Voters under 40" in page
     assert "SHA-256" in page
-    with pytest.raises(DataError, match="edition"):
+    with raises(DataError, "is-takes", "edition"):
         write_edition(tmp_path / "r", "gilded")
 
 
@@ -56,9 +57,7 @@ def test_files_that_need_an_extra_are_missed_aloud(tmp_path, monkeypatch):
     fit_problem(tmp_path / "p.toml", tmp_path / "r")
     monkeypatch.setitem(sys.modules, "openpyxl", None)
     monkeypatch.setitem(sys.modules, "docx", None)
-    with pytest.warns(
-        UserWarning, match=r"tables\.(xlsx|docx) was not written: .*pip install 'sumwise\[office\]'"
-    ) as said:
+    with warns(UserWarning, "needs-package-isnt") as said:
         names = [path.name for path in write_edition(tmp_path / "r")]
     assert len(said) == 2
     assert "tables.tex" in names
@@ -76,11 +75,11 @@ def test_fit_writes_the_edition_into_a_relative_folder(tmp_path, monkeypatch):
 def test_names_and_cover_are_checked(tmp_path):
     votes(12).to_csv(tmp_path / "v.csv", index=False)
     (tmp_path / "p.toml").write_text(TEXT.replace("young =", "yung ="))
-    with pytest.raises(DataError, match="'yung', which is not a column"):
+    with raises(DataError, "names-not-column", "yung"):
         fit_problem(tmp_path / "p.toml", tmp_path / "r")
     (tmp_path / "p.toml").write_text(TEXT.replace("Voters under 40", "old"))
-    with pytest.raises(DataError, match="have one name"):
+    with raises(DataError, "each-name-own"):
         fit_problem(tmp_path / "p.toml", tmp_path / "r")
     (tmp_path / "p.toml").write_text(TEXT.replace("case =", "cas ="))
-    with pytest.raises(DataError, match="did you mean 'case'"):
+    with raises(DataError, "no-did-you", "case"):
         fit_problem(tmp_path / "p.toml", tmp_path / "r")

@@ -7,6 +7,7 @@ import os
 
 import pytest
 
+from messages import raises
 from sumwise.cli.study.folder import ResultFolder, file_facts, versions
 from sumwise.errors import DataError
 
@@ -43,7 +44,7 @@ def test_finished_results_leave_no_steps(tmp_path):
 def test_an_interrupted_run_needs_a_word(tmp_path):
     out = tmp_path / "r"
     interrupt(out)
-    with pytest.raises(DataError, match="was interrupted. Hint: continue with --resume"):
+    with raises(DataError, "run-interrupted-continue"):
         write(out)
     with ResultFolder(out, "k", resume=True) as folder:
         assert (folder.steps / "a.step").read_text() == "kept"
@@ -56,9 +57,9 @@ def test_an_interrupted_run_needs_a_word(tmp_path):
 
 def test_resume_is_for_the_same_problem_only(tmp_path):
     interrupt(tmp_path / "r")
-    with pytest.raises(DataError, match="another problem file, other data"):
+    with raises(DataError, "unfinished-run-another"):
         write(tmp_path / "r", key="other", resume=True)
-    with pytest.raises(DataError, match="no unfinished run"):
+    with raises(DataError, "no-unfinished-run"):
         write(tmp_path / "s", resume=True)
     write(tmp_path / "s", resume=True, restart=True)  # together: go on if there is something to go on with
 
@@ -66,7 +67,7 @@ def test_resume_is_for_the_same_problem_only(tmp_path):
 def test_an_earlier_result_is_replaced_only_when_asked(tmp_path):
     out = tmp_path / "r"
     write(out, "1")
-    with pytest.raises(DataError, match="already. Hint: add --replace"):
+    with raises(DataError, "result-already-add"):
         write(out, "2")
     interrupt(out, replace=True)
     assert (out / "summary.json").read_text() == "1"
@@ -79,14 +80,14 @@ def test_folders_with_other_files_are_never_touched(tmp_path):
     out = tmp_path / "r"
     out.mkdir()
     (out / "thesis.doc").touch()
-    with pytest.raises(DataError, match="contains other files"):
+    with raises(DataError, "folder-contains-other"):
         write(out, replace=True)
     assert names(out) == ["thesis.doc"]
 
 
 def test_a_link_that_leads_nowhere_is_refused_before_the_work(tmp_path):
     (tmp_path / "r").symlink_to(tmp_path / "gone")
-    with pytest.raises(DataError, match="is a link"):
+    with raises(DataError, "link-nothing-written"):
         write(tmp_path / "r", replace=True)
     assert names(tmp_path) == ["r"]
 
@@ -95,7 +96,7 @@ def test_a_kill_between_the_two_renames_loses_nothing(tmp_path):
     out = tmp_path / "r"
     write(out, "1")
     os.rename(out, tmp_path / ".r.old")
-    with pytest.raises(DataError, match="already"):
+    with raises(DataError, "result-already-add"):
         write(out, "2")
     assert (out / "summary.json").read_text() == "1"
 
@@ -107,13 +108,13 @@ def test_a_run_that_did_nothing_leaves_nothing(tmp_path):
 
 
 def test_two_runs_do_not_mix(tmp_path):
-    with ResultFolder(tmp_path / "r", "k"), pytest.raises(DataError, match="Another run"):
+    with ResultFolder(tmp_path / "r", "k"), raises(DataError, "another-run-writing"):
         write(tmp_path / "r")
     write(tmp_path / "r")
 
 
 def test_a_folder_in_no_folder_is_refused(tmp_path):
-    with pytest.raises(DataError, match="no folder"):
+    with raises(DataError, "no-folder-make"):
         write(tmp_path / "x" / "r")
 
 
@@ -125,7 +126,7 @@ def test_two_that_start_at_once_lose_nothing(tmp_path):
         for name in ("provenance.json", "summary.json"):
             (first.files / name).write_text("1")
         os.rename(out, first.old)  # in the middle of `finish`
-        with pytest.raises(DataError, match="Another run is writing"):
+        with raises(DataError, "another-run-writing"):
             write(out, "2", replace=True)
         os.rename(first.old, out)
         first.finish()

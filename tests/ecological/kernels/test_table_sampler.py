@@ -4,6 +4,7 @@ from math import lgamma
 
 import numpy as np
 import pytest
+from scipy.special import digamma, gammaln, polygamma
 
 from brute_ecological import tables as every_table
 from sumwise.ecological.kernels import table_sampler as ts
@@ -79,6 +80,35 @@ def test_concentrations_concentrate_on_the_truth():
         if k >= 100:
             kept.append(alpha[0].copy())
     np.testing.assert_allclose(np.mean(kept, axis=0), true[0], rtol=0.15)
+
+
+def test_slopes_of_log_gamma_are_those_of_scipy():
+    x = np.geomspace(1e-3, 1e6, 100)
+    slopes = np.array([ts._gamma_slopes(v) for v in x])
+    np.testing.assert_allclose(slopes[:, 0], digamma(x), rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(slopes[:, 1], polygamma(1, x), rtol=1e-8)
+
+
+def test_reflections_and_slices_have_the_distribution_of_slices_alone():
+    rng = np.random.default_rng(5)
+    tables = np.array([[rng.multinomial(12, rng.dirichlet([2.0, 0.5]))] for _ in range(5)])  # few, so that it is skew
+    log_alpha = np.linspace(-6, 4, 200)
+    grid = np.exp(np.stack(np.meshgrid(log_alpha, log_alpha, indexing="ij"), axis=-1))
+    log_density = (4 * np.log(grid) - 2 * grid).sum(axis=-1)
+    for counts in tables[:, 0]:
+        log_density += (gammaln(counts + grid) - gammaln(grid)).sum(axis=-1)
+        log_density -= gammaln(counts.sum() + grid.sum(axis=-1)) - gammaln(grid.sum(axis=-1))
+    weight = np.exp(log_density - log_density.max())
+    below = np.cumsum(weight.sum(axis=1)) / weight.sum()
+    alpha, draws = np.ones((1, 2)), []
+    for k in range(40_000):
+        if k % 4:
+            ts.reflect_concentrations(tables, alpha, np.ones((1, 2)), 4.0, 2.0, rng)
+        else:
+            ts.sweep_concentrations(tables, alpha, 0.5, 4.0, 2.0, rng)
+        draws.append(np.log(alpha[0, 0]))
+    share_below = np.searchsorted(np.sort(draws), log_alpha + (log_alpha[1] - log_alpha[0]) / 2) / len(draws)
+    assert np.abs(share_below - below).max() < 0.02
 
 
 def test_chain_returns_totals_and_means_that_add_up():

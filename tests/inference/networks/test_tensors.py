@@ -3,6 +3,7 @@ import os
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise.errors import DataError
 from sumwise.inference.networks.tensors import as_arrays, find_device, threads
 
@@ -32,8 +33,8 @@ def test_arrays_are_copies():
 
 
 def test_devices_that_are_not_there_are_refused(monkeypatch):
-    with pytest.raises(DataError, match="device is 'gpu!'"):
+    with raises(DataError, "device-cpu-cuda", "gpu!"):
         find_device("gpu!")
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    with pytest.raises(DataError, match="sees no GPU"):
+    with raises(DataError, "device-torch-sees"):
         find_device("cuda")

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from messages import raises
 from sumwise.errors import DataError
 from sumwise.maxent.kernels.loglinear import layout
 from sumwise.maxent.kernels.loglinear_tree import tree_cells, tree_size
@@ -24,5 +25,5 @@ def test_a_long_chain_is_exact_where_enumeration_is_hopeless():
 def test_a_dense_graph_is_refused_with_its_size():
     lay = layout([20] * 6, [(i, j) for i in range(6) for j in range(i)])
     assert tree_size(lay) == 20**6
-    with pytest.raises(DataError, match="has 1.28e\\+08 cells, classes included"):
+    with raises(DataError, "junction-tree-tables", "1.28e+08"):
         tree_cells(lay, np.zeros((2, lay.n_cells)), np.zeros(2))

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import VotingClassifier
 
+from messages import raises
 from sumwise import Bags, load, save
 from sumwise.distribution import BagLogistic, BagRidge, BagStacking, LinearEmbedding, MomentEmbedding
 from sumwise.errors import DataError
@@ -53,7 +54,7 @@ def test_classes_are_shown_as_a_confusion_matrix(logistic):
 
 def test_responses_are_needed():
     data = bags(np.arange(5.0)), np.arange(5.0)
-    with pytest.raises(DataError, match="give .bags, y."):
+    with raises(DataError, "report-method-bags"):
         report(BagRidge(LinearEmbedding()).fit(*data), data[0])
 
 

@@ -25,13 +25,23 @@ def test_contrasts_name_the_widest_attributes_and_leave_rare_levels_out():
         {
             "attribute": ["a", "a", "b", "b", "c", "c"],
             "level": ["x", "y", "x", "y", "x", "rare"],
-            "count": [50, 50, 50, 50, 99, 1],
+            "count": [500, 500, 500, 500, 990, 10],
             "share": [0.1, 0.2, 0.1, 0.9, 0.5, 1.0],
         }
     )
     found = _contrasts(Context(None, None, names={"b = x": "low"}), frame, "yes", split()[0])
     assert [f["what"] for f in found] == ["Share of yes for b y", "Share of yes for a y"]
     assert "The lowest share is 10.0%, for b low" in found[0]["because"]
+
+
+def test_the_widest_difference_among_independent_attributes_is_no_finding():
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.integers(0, 4, (1000, 12)), columns=[f"a{j}" for j in range(12)])
+    frame["y"] = (rng.random(1000) < 0.1).astype(int)
+    tables = Tables.from_frame(frame, [f"a{j}" for j in range(12)], label="y", order=1)
+    found = report(NaiveBayesTables().fit(tables), tables).summary
+    assert not any(f["what"].startswith("Share of") for f in found["findings"])
+    assert f"is {100 * frame['y'].mean():.1f}% among 1,000 individuals. " in found["lead"][0]
 
 
 def test_without_rows_nothing_is_claimed_about_predictions():

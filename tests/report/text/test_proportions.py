@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from messages import raises, warns
 from study_cases import people
 from sumwise import Bags
 from sumwise.errors import DataError
@@ -61,7 +62,7 @@ def test_a_survey_is_set_beside_the_estimates():
     text = str(report(model, data, survey=survey, **options).summary)
     assert "Comparison with the survey" in text
     assert "inside the interval in 1 of 2 subgroups" in text
-    with pytest.raises(DataError, match="No row of the survey matches"):
+    with raises(DataError, "no-row-survey"):
         report(model, data, survey=survey.assign(group="age"), **options)
 
 
@@ -79,7 +80,7 @@ def test_no_difference_is_a_finding_where_no_effect_is_answerable():
     bags = Bags.from_arrays(rows)  # they differ in one feature, and are fewer than features
     counts = np.array([(x[:, 0] > 0).sum() for x in rows])
     groups = {"side": np.where(bags.values[:, 0] > 0, "right", "left")}
-    with pytest.warns(UserWarning, match="5 bags are too few to estimate 12 effects"):
+    with warns(UserWarning, "bags-too-few-estimate", 5, 12):
         model = CardinalityClassifier(penalty=1.0).fit(bags, counts)
     found = report(model, (bags, counts), classes=["no", "yes"], groups=groups)
     assert found.summary["lead"][0].startswith("5 bags are too few to estimate any of the 12 effects")
@@ -88,7 +89,7 @@ def test_no_difference_is_a_finding_where_no_effect_is_answerable():
 
 def test_counts_are_needed():
     data, _, _ = case()
-    with pytest.raises(DataError, match="give .bags, counts."):
+    with raises(DataError, "report-classifier-individuals"):
         report(MeanEmbeddingClassifier().fit(*data), data[0])
 
 
@@ -133,3 +134,16 @@ def test_other_methods_are_compared_level_by_level_whatever_the_order_of_levels(
     tables = [b for s in found.summary["sections"] for b in s["blocks"] if b["kind"] == "table"]
     row = next(t["rows"][0] for t in tables if t["title"] == "Other methods on the same data")
     assert max(row[1:]) < 0.1
+
+
+@pytest.mark.parametrize("effect", [0.0, 2.0])
+def test_the_first_line_states_a_difference_only_where_intervals_are_apart(effect):
+    rng = np.random.default_rng(2)
+    bag = np.repeat(np.arange(30), 20)
+    values = rng.normal(size=(600, 2)) + rng.normal(0, 0.7, 30)[bag, None]
+    labels = rng.random(600) < 1 / (1 + np.exp(-effect * values[:, 0]))
+    bags = Bags.from_frame(pd.DataFrame({"bag": bag, "x": values[:, 0], "z": values[:, 1]}), bag="bag")
+    counts = np.bincount(bag, labels).astype(int)
+    side = {"side": np.where(bags.values[:, 0] > 0, "above", "below").astype(object)}
+    lead = report(CardinalityClassifier().fit(bags, counts), (bags, counts), groups=side).summary["lead"][0]
+    assert lead.startswith("Overall, the share") == (effect == 0)

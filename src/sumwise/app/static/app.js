@@ -16,7 +16,7 @@ function make(tag, text, more = {}) {
 }
 
 // What the command line would say, as this page says it.
-const PAGE_WORDS = [[/'(?:[^'\n]*[\/\\])([^'\/\\]+\.\w+)'/g, "'$1'"], [/^'?\.?problem[\w.]*\.toml'?(?:, line \d+)?: /, ""], [/,? or pass mismatch='rescale'/, ", or add mismatch = \"rescale\" under [data] in the problem file below,"],
+const PAGE_WORDS = [[/name the columns: --answer.*?or write a problem file\.?/, "choose above what the file is about, and give its columns their roles below."], [/'(?:[^'\n]*[\/\\])([^'\/\\]+\.\w+)'/g, "'$1'"], [/^'?\.?problem[\w.]*\.toml'?(?:, line \d+)?: /, ""], [/,? or pass mismatch='rescale'/, ", or add mismatch = \"rescale\" under [data] in the problem file below,"],
   [/pass mismatch='(\w+)'/g, "add mismatch = \"$1\" under [data] in the problem file below"], [/,? or give --answer[^.]*/g, ""], [/--answer "?[^".]*"?/g, "the questions above"],
   [/sumwise init\b[^.,]*/g, "Read again"], [/sumwise fit\b[^.,]*/g, "Run"], [/--resume|--restart|--replace/g, "Run"], [/--family/g, "the menu “What the file is about”"],
   [/add --(\w+)/g, "set $1"], [/run again with --debug to see where, and report it/g, "please report it with the messages below"]];
@@ -96,30 +96,31 @@ async function open(name) {
 async function recognise(answers) {
   $("seen").textContent = "Reading the file …";
   $("reading").hidden = false;
-  try { show(await post(of(current) + "/suggest", { family: $("family").value, answers })); say(null); }
+  try {
+    const read = await post(of(current) + "/suggest", { family: $("family").value, answers });
+    say(null);
+    show(read);
+  }
   catch (error) { $("seen").textContent = ""; }
 }
 
 function show(found) {
   $("reading").hidden = false;
-  readable(!found.error);
-  if (found.error) { say(found); $("seen").textContent = inPageWords(found.error); return; }
+  readable(!found.not_recognised);
   showQuestions(found);
   if ((found.questions || []).length) return;
   if (!found.family && reading && reading.study === current) {  // saved: what was recognised stays on the page
     for (const key of ["not_used"]) found[key] = reading[key];
   }
   reading = { ...found, study: current };
-  $("settings").hidden = false;
+  $("settings").hidden = Boolean(found.not_recognised);
   $("private").hidden = found.values.family !== "maxent";
   $("seen").textContent = "";
   const lines = [...(found.remarks || [])];
   for (const [column, why] of Object.entries(found.not_used || {})) lines.push("Not used: " + column + ": " + why);
   $("checks").replaceChildren(...lines.map((line) => make("li", line)));
-  $("sums").textContent = (found.sums || []).join(" ");
-  const sheets = new Map();
-  for (const column of found.columns) sheets.set(column.file, [...(sheets.get(column.file) || []), column]);
-  $("columns").replaceChildren(...[...sheets].map(([file, columns]) => sheet(file, columns)));
+  $("sums").replaceChildren(...(found.sums || []).map((line) => make("div", line)));
+  showRows(found);
   $("roles").replaceChildren(...found.roles.flatMap((role) => [make("dt", role.name), make("dd", role.meaning)]));
   $("family").value = found.values.family || "";
   $("title").value = found.values.title || "";
@@ -140,7 +141,15 @@ function show(found) {
   $("text").value = found.text || "";
   const names = ["", ...found.columns.map((c) => c.name)];
   $("count-label").replaceChildren(...names.map((n) => make("option", n || "none", { value: n })));
+  $("edition-row").hidden = found.values.family !== "ecological";
   saved = JSON.stringify(values());  // what the problem file says now
+  if (found.not_recognised) { say(found.not_recognised); saved = null; }
+}
+
+function showRows(found, roles = true) {
+  const sheets = new Map();
+  for (const column of found.columns || []) sheets.set(column.file, [...(sheets.get(column.file) || []), column]);
+  $("columns").replaceChildren(...[...sheets].map(([file, columns]) => sheet(file, columns, roles)));
 }
 
 function showQuestions(found) {
@@ -149,7 +158,7 @@ function showQuestions(found) {
   $("questions").replaceChildren();
   if (!open.length) return;
   for (const id of ["settings", "private"]) $(id).hidden = true;
-  $("columns").replaceChildren();
+  showRows(found, false);
   readable(false);
   $("seen").textContent = "The file leaves " + open.length + (open.length > 1 ? " questions" : " question") + " open.";
   for (const [k, question] of open.entries()) {
@@ -181,11 +190,11 @@ function showNoise() {
 }
 
 // The first rows of a file as a spreadsheet: a column's role is the menu in its head, and its colour.
-function sheet(file, columns) {
+function sheet(file, columns, roles) {
   const box = make("div", undefined, { className: "scroll", tabIndex: 0 }), table = make("table"), head = make("tr"), body = make("tbody");
   box.setAttribute("role", "region");
   box.setAttribute("aria-label", "First rows of " + file);
-  head.append(...columns.map(columnHead));
+  head.append(...columns.map((column) => roles ? columnHead(column) : plainHead(column)));
   for (let k = 0; k < Math.max(...columns.map((column) => column.first.length)); k += 1) {
     const row = make("tr");
     for (const column of columns) {
@@ -197,7 +206,7 @@ function sheet(file, columns) {
   }
   const thead = make("thead");
   thead.append(head);
-  table.append(make("caption", file + ": first rows. The menu in a column's head says what it is."), thead, body);
+  table.append(make("caption", file + ": first rows." + (roles ? " The menu in a column's head says what it is." : "")), thead, body);
   box.append(table);
   for (const part of head.cells) paint(table, part.dataset.of, part.dataset.role);
   table.addEventListener("click", (event) => {  // a click on a column goes to its menu
@@ -205,6 +214,12 @@ function sheet(file, columns) {
     if (cell) head.querySelectorAll("th")[cell.cellIndex].querySelector("select")?.focus();
   });
   return box;
+}
+
+function plainHead(column) {
+  const head = make("th", undefined, { scope: "col" });
+  head.append(make("span", column.name, { className: "name" }));
+  return head;
 }
 
 function paint(table, name, role) {
@@ -294,7 +309,8 @@ async function run() {
   clearTimeout(pending);
   const changed = reading && JSON.stringify(values()) !== saved;
   if (changed) { say(null); $("saved").textContent = "Reading the data …"; }
-  const job = await post(of(current) + "/run", changed ? { values: values(), contests: reading.contests } : {})
+  const asked = { court: $("edition").checked && !$("edition-row").hidden };
+  const job = await post(of(current) + "/run", changed ? { ...asked, values: values(), contests: reading.contests } : asked)
     .catch(() => { if (changed) $("saved").textContent = "Not saved."; });
   if (!job) return;
   if (job.reading) { $("saved").textContent = "Saved; the data can be read this way."; show(job.reading); }
@@ -318,10 +334,32 @@ function showJob(job) {
 // The table that a fit writes before its checks: from its heading to the next stage.
 function firstNumbers(lines, live) {
   const start = lines.findIndex((line) => /estimate\s+[\d.]+% interval/.test(line));
-  const table = start < 0 ? [] : lines.slice(start), end = table.findIndex((line) => /^(compare|fit|write|check)/.test(line));
-  $("first").hidden = !live || !table.length;
-  $("first").textContent = (end < 0 ? table : table.slice(0, end)).join("\n");
+  const from = start < 0 ? [] : lines.slice(start + 1), end = from.findIndex((line) => /^(compare|fit|write|check)/.test(line));
+  const rows = (end < 0 ? from : from.slice(0, end)).map((line) => line.match(SHARE)).filter(Boolean);
+  $("first").hidden = !live || !rows.length;
+  if ($("first").hidden) return panes();
+  $("result").hidden = true;  // of the run before
+  const words = rows.map((row) => row.slice(1, 5).join("|")).join();
+  if ($("first").dataset.shown === words) return panes();
+  $("first").dataset.shown = words;
+  const names = make("tr"), [, label, level] = lines[start].match(/^\s*(.*?)\s{2,}estimate\s+([\d.]+% interval)/);
+  names.append(...[label, "estimate", level, ""].map((name) => make("th", name, { scope: "col" })));
+  $("first-table").replaceChildren(names, ...rows.map(([, name, estimate, low, high]) => {
+    const row = make("tr"), bar = make("td", undefined, { className: "bar" });
+    const [at, from, to] = [estimate, low, high].map(parseFloat);
+    const range = make("span", undefined, { className: "range" }), dot = make("span", undefined, { className: "dot" });
+    range.style.left = from + "%"; range.style.width = (to - from) + "%"; dot.style.left = at + "%";
+    const scale = make("span", undefined, { className: "scale" });
+    scale.append(range, ...(estimate === "no finding" ? [] : [dot]));
+    range.classList.toggle("open", estimate === "no finding");
+    bar.append(scale);
+    row.append(make("th", name, { scope: "row" }), make("td", estimate), make("td", low + " to " + high), bar);
+    return row;
+  }));
+  panes();
 }
+const SHARE = /^\s*(\S.*?)\s{2,}([\d.]+%|no finding)\s+([\d.]+%) to ([\d.]+%)/;  // a line of that table
+const panes = () => document.body.classList.toggle("panes", !$("first").hidden || !$("result").hidden);
 function stopWatching() { clearTimeout(timer); timer = null; }
 
 async function watch() {
@@ -345,7 +383,7 @@ async function watch() {
 function showResult(facts) {
   const there = facts.result.length > 0;
   $("result").hidden = !there;
-  document.body.classList.toggle("panes", there);
+  panes();
   if (!there) return;
   const place = base + "/files/" + encodeURIComponent(facts.name) + "/" + facts.root;
   $("open-report").href = place + "report.html";
@@ -423,7 +461,7 @@ $("recognise").addEventListener("click", () => recognise({}));
 $("save").addEventListener("click", () => save({ values: values(), contests: reading.contests }));
 $("save-text").addEventListener("click", () => save({ text: $("text").value }));
 $("run").addEventListener("click", () => run().catch(() => {}));
-$("cancel").addEventListener("click", () => post(of(current) + "/cancel").then(showJob, () => {}));
+$("cancel").addEventListener("click", () => post(of(current) + "/cancel").then(showJob).then(() => ask(of(current))).then(showResult, () => {}));
 $("count").addEventListener("click", async () => showJob(await post(of(current) + "/tables",
   { file: reading.values.data.file, label: $("count-label").value, attributes: reading.columns.map((c) => c.name).filter((n) => n !== $("count-label").value) }).catch((e) => ({ status: "none" }))));
 $("plan").addEventListener("click", () => showPlan().catch(() => {}));

@@ -58,13 +58,13 @@ def command(
 ) -> None:
     """Count rows of individuals into tables, with label sums, in one pass.
 
-    The folder gets tables.sumwise (for sumwise release, sumwise fit and sumwise.load), summary.json, and
-    encoding.json where columns were encoded. Nothing is written if anything fails.
+    The folder gets tables.sumwise (for sumwise release, sumwise fit and sumwise.load), summary.json, and encoding.json
+    if columns were encoded. Nothing is written if anything fails.
 
       $ sumwise aggregate rows.parquet --label click --order 2 --out tables/
 
     With --schema rows are read as declared, value by value, and nothing is learned from them: --order, --table,
-    --threads and --memory-limit go with it.
+    --threads and --memory-limit can be combined with it.
 
       $ sumwise aggregate people.csv --schema people.toml --out tables/
 
@@ -242,7 +242,7 @@ def _default_attributes(kinds: dict[str, str], rules: Any, others: tuple[str | N
 
 def _finish(tables: Any, out: str, source: dict[str, Any], cells: bool, quiet: bool, json: bool) -> None:
     """Write the folder and say what is in it."""
-    from sumwise.io.formats import write_tables_folder
+    from sumwise.io.formats.tables_folder import write_tables_folder
 
     write_tables_folder(tables, out, source, cells)
     facts = {**tables.describe(), "folder": out}

@@ -23,8 +23,8 @@ def command(
 ) -> None:
     """Open the documentation in the browser: tutorials, guides, explanations, reference. No network is needed.
 
-    On a terminal the browser opens; elsewhere the address of the page is printed. Where only the text of the pages is
-    installed (from a source tree without make docs), a page is printed.
+    On a terminal the browser opens; elsewhere the address of the page is printed. In a source tree without make docs,
+    the page itself is printed.
 
       $ sumwise docs
       $ sumwise docs read-your-files

@@ -8,13 +8,13 @@ import typer
 
 from sumwise.cli import output
 
-RESTART = "Throw an interrupted run away and start again; with --resume, only if its problem or data have changed."
+RESTART = "Discard an interrupted run and start again; with --resume, only if its problem or data have changed."
 
 
 def command(
     problem: Annotated[str, typer.Argument(help="The problem file; sumwise init DATA writes one.")],
     out: Annotated[str, typer.Option(help="The folder to write.")] = "result",
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a run that was interrupted.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted run.")] = False,
     restart: Annotated[bool, typer.Option("--restart", help=RESTART)] = False,
     replace: Annotated[bool, typer.Option("--replace", help="Replace an earlier result.")] = False,
     edition: Annotated[

@@ -30,19 +30,19 @@ def command(
         typer.Option(help="The sheet of a workbook, by name or counted from 1.", show_default=False),
     ] = None,
     decimal: Annotated[
-        str | None, typer.Option(help="The decimal sign, . or , where the file doesn't show it.", show_default=False)
+        str | None, typer.Option(help="The decimal sign, . or , if the file doesn't show it.", show_default=False)
     ] = None,
     encoding: Annotated[
         str | None, typer.Option(help="The encoding of a text file, such as cp1252.", show_default=False)
     ] = None,
     separator: Annotated[
-        str | None, typer.Option(help="What separates the fields of a text file.", show_default=False)
+        str | None, typer.Option(help="The separator of a text file, such as ;", show_default=False)
     ] = None,
     example: Annotated[
         bool, typer.Option("--example", help="Copy an example file here first; --family says of which family.")
     ] = False,
-    replace: Annotated[bool, typer.Option("--replace", help="Write over an earlier problem file.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write without asking whether to; answers nothing.")] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Overwrite an earlier problem file.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write without confirmation; questions stay open.")] = False,
     quiet: output.Quiet = False,
     json: output.Json = False,
 ) -> None:
@@ -52,8 +52,8 @@ def command(
     response per bag), [bold]tables[/bold] (a row per cell, or per person with a label), [bold]counts over time and
     place[/bold].
 
-    What sums prove is taken. All else is asked: on a terminal here; else the questions stand in the problem file, with
-    the answers to choose from. No answer is a default.
+    Roles that sums prove are accepted. All others are questions: on a terminal you answer them here; otherwise they
+    are in the problem file, with answers to choose from. No answer is a default.
 
       $ sumwise init votes.csv
       $ sumwise init --example

@@ -21,8 +21,8 @@ def command(
     """Apply the model of a result folder to another file.
 
     The result depends on the family: outcomes of other units from their groups, classes of individuals,
-    responses of bags. The columns must be called as in the problem file. In CSV, texts that a spreadsheet would take
-    for formulas stand behind an apostrophe.
+    responses of bags. Columns must have the names in the problem file. In CSV, text that a spreadsheet would take for
+    a formula gets an apostrophe in front.
 
       $ sumwise predict result/ others.csv --out predicted.csv
     """

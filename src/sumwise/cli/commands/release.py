@@ -39,13 +39,13 @@ def command(
         int | None, typer.Option(help="The most rows that one person has in the tables. Default: as counted, else 1.")
     ] = None,
     max_weight: Annotated[
-        float | None, typer.Option(help="The largest weight of a row; needed where rows were weighted.")
+        float | None, typer.Option(help="The largest weight of a row; needed if rows were weighted.")
     ] = None,
     public_levels: Annotated[
         bool, typer.Option("--public-levels", help="Declare levels and cut points that were read from the rows public.")
     ] = False,
     replace: Annotated[
-        bool, typer.Option("--replace", help="Protect what rows say, not that a person is there.")
+        bool, typer.Option("--replace", help="Protect the contents of rows, not their presence.")
     ] = False,
     budget: Annotated[
         str | None, typer.Option(help="Ledger to spend from. Default: budget.json in the tables' folder.")
@@ -68,8 +68,8 @@ def command(
       $ sumwise release tables/ --epsilon 1 --plan
       $ sumwise release tables/ --epsilon 1 --out noisy/
 
-    With --rows nothing exact is written. --schema says what is known of the rows before anybody looks at them; levels
-    and cut points that it doesn't say are learned privately. Rows are counted in memory and released, and one
+    With --rows nothing exact is written. --schema declares what is known of the rows before they are read; levels and
+    cut points that it lacks are learned privately. Rows are counted in memory and released, and one
     charge to the ledger, FILE.budget.json next to the rows, pays for all. Links to the rows and copies of them have no
     ledger of their own.
 
@@ -120,8 +120,7 @@ class _Spent:
 
 def _of_tables(folder: str, options: Release, spent: _Spent) -> tuple[Any, dict[str, Any]]:
     """The arithmetic and the facts of a release of counted tables."""
-    from sumwise.io.formats import read_tables_folder
-    from sumwise.io.formats.tables_folder import free_reserve, new_folder, write_into
+    from sumwise.io.formats.tables_folder import free_reserve, new_folder, read_tables_folder, write_into
     from sumwise.privacy import release
 
     exact = read_tables_folder(folder)

@@ -18,7 +18,7 @@ def command(
     quiet: output.Quiet = False,
     json: output.Json = False,
 ) -> None:
-    """Make the report of a result or a comparison again, from its summary.json; nothing is fitted.
+    """Write the report of a result or a comparison again, from summary.json, without a fit.
 
     With --pdf it is printed, and page numbers are added; several contests make one document. The court edition has
     numbered paragraphs, citations and every unit.

@@ -13,7 +13,7 @@ def command(
     folder: Annotated[
         str, typer.Argument(help="Where studies are kept, or a folder that sumwise fit wrote.")
     ] = "sumwise-studies",
-    port: Annotated[int, typer.Option(help="0 takes any that is free.", min=0, max=65535)] = 8765,
+    port: Annotated[int, typer.Option(help="0 takes any free port.", min=0, max=65535)] = 8765,
     idle: Annotated[
         float | None,
         typer.Option(

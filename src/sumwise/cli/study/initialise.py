@@ -16,9 +16,10 @@ from sumwise.cli.study.readable import readable_contests, readable_names
 from sumwise.errors import DataError, SumwiseError, visible
 from sumwise.io.formats.files import Opening
 from sumwise.io.writer import write_text
-from sumwise.schema import Interview, Problem, Schema
+from sumwise.schema import Schema
 from sumwise.schema.opened import all_met, is_birdflow
-from sumwise.schema.problem import value
+from sumwise.schema.problem import Problem, value
+from sumwise.schema.questions import Interview
 from sumwise.schema.reading.contests import contest_problems
 from sumwise.schema.source import open_grid
 from sumwise.schema.toml import schema_lines

@@ -35,20 +35,28 @@ def readable_names(schema: Schema) -> dict[str, str]:
     >>> columns = {"groups": ["wvap", "bvap"], "outcomes": ["pct_for_hardy2", "kemp", "no vote"]}
     >>> readable_names(Schema("ecological", {}, columns))
     {'wvap': 'white', 'bvap': 'Black', 'pct_for_hardy2': 'Hardy', 'kemp': 'Kemp'}
+
+    The name of a contest before its candidates says nothing more:
+
+    >>> contests = [{"name": "mayor", "outcomes": ["mayor_smith", "mayor_jones"]}]
+    >>> readable_names(Schema("ecological", {}, {"groups": ["a", "b"]}, contests=contests))
+    {'mayor_smith': 'Smith', 'mayor_jones': 'Jones'}
     """
     if schema.family != "ecological":
         return {}
     found: dict[str, str] = {}
     for columns in (schema.columns, *schema.contests):
         for side in ("groups", "outcomes"):
-            found |= _of_side(columns.get(side), side)
+            found |= _of_side(columns.get(side), side, str(columns.get("name", "")))
     return {column: name for column, name in found.items() if name != column and column not in schema.names}
 
 
-def _of_side(given: Any, side: str) -> dict[str, str]:
+def _of_side(given: Any, side: str, contest: str) -> dict[str, str]:
     if not isinstance(given, Sequence) or isinstance(given, str):
         return {}
-    names = {str(column): _readable(str(column), side) for column in given}
+    before = re.compile(rf"^{re.escape(contest)}[_ ]+(?=[^\W\d_]{{2}})", re.IGNORECASE) if contest else None
+    bare = {str(column): before.sub("", str(column)) if before else str(column) for column in given}
+    names = {column: _readable(name, side) for column, name in bare.items()}
     shown = [name.casefold() for name in names.values()]
     return {column: name for column, name in names.items() if name and shown.count(name.casefold()) == 1}
 

@@ -10,7 +10,6 @@ from sumwise.inference.kernels.shapes import check_positions, check_shapes
 from sumwise.inference.kernels.threads import over_bags
 
 ROWS = 512  # worked on at once: all that is needed of them stays in the nearest cache
-TWO_PI = 2 * np.pi
 # 2 pi in two parts; products of the first with whole numbers below 2^20 are exact, so that remainders keep digits.
 TWO_PI_HIGH = float.fromhex("0x1.921fb544p+2")
 TWO_PI_LOW = float.fromhex("0x1.0b4611a626331p-32")
@@ -164,7 +163,7 @@ def _cos_sin(t: float) -> tuple[float, float]:  # pragma: no cover
     The angle is reduced to a turn, a quarter of it is expanded in Taylor series (its absolute value is below pi / 4,
     where the remainders are below 1e-15), and doubled twice.
     """
-    turns = np.rint(t * (1.0 / TWO_PI))
+    turns = np.rint(t * (0.5 / np.pi))
     x = 0.25 * ((t - turns * TWO_PI_HIGH) - turns * TWO_PI_LOW)
     z = x * x
     s = -1.0 / 1307674368000.0

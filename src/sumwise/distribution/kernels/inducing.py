@@ -9,6 +9,8 @@ from scipy.linalg import solve_triangular
 
 from sumwise.distribution.kernels.marginal_likelihood import NOISE
 
+POOL = 2  # times the inducing points: how many units, drawn at random, they are picked from
+
 
 class SparseProcess(NamedTuple):
     """A sparse Gaussian process at its best noise level: what predictions and the bound are made of."""

@@ -34,16 +34,23 @@ class Path(NamedTuple):
         """The largest squared singular value; 1 where the features have no spread."""
         return float(self.squares.max(initial=0.0)) or 1.0
 
-    def leave_one_out(self, penalties: float | np.ndarray) -> np.ndarray:
-        """Errors y_i - f_{-i}(x_i) of every unit, left out with its group, (n, k), at one penalty or one per output."""
-        own = np.broadcast_to(penalties, self.targets.shape[1])
-        outputs = [np.hstack(list(_left_out(self, own[[k]])))[:, k] for k in range(len(own))]
-        return np.column_stack(outputs) / self.root[:, None]
+    def leave_one_out(self, penalties: float | np.ndarray, weights: float | np.ndarray = 1.0) -> np.ndarray:
+        """Errors y_i - f_{-i}(x_i) of every unit, left out with its group, (n, k), for penalties and weights as of
+        `dual`."""
+        penalties = np.atleast_1d(penalties)
+        weights = np.broadcast_to(weights, (len(penalties), self.targets.shape[1]))
+        errors = [each @ of_output for each, of_output in zip(_left_out(self, penalties), weights.T)]
+        return np.column_stack(errors) / self.root[:, None]
 
-    def dual(self, penalty: float) -> np.ndarray:
-        """Coefficients (n, k) of the units, times their root weights; none where the features have no spread."""
-        share = np.where(self.squares > 0, 1.0 / (self.squares + penalty), 0.0)
-        dual = self.left @ (share[:, None] * (self.left.T @ self.targets))
+    def dual(self, penalties: float | np.ndarray, weights: float | np.ndarray = 1.0) -> np.ndarray:
+        """Coefficients (n, k) of the units, times their root weights; none where the features have no spread.
+
+        They are those of one penalty, or averaged over penalties (p,) with weights (p, k).
+        """
+        squares, penalties = self.squares[:, None], np.atleast_1d(penalties)
+        weights = np.broadcast_to(weights, (len(penalties), self.targets.shape[1]))
+        share = np.where(squares > 0, 1.0 / (squares + penalties), 0.0) @ weights
+        dual = self.left @ (share * (self.left.T @ self.targets))
         # They sum to 0. Of a smooth kernel's many eigenvalues near 0 rounding keeps some, and these alone need not.
         return dual - np.outer(self.root, self.root @ dual / len(self.root))
 
@@ -64,9 +71,11 @@ class Path(NamedTuple):
         right = ((features - self.mean) * self.root[:, None]).T @ self.left[:, kept]  # times singular values
         return right / np.sqrt(penalty * (self.squares[kept] + penalty))
 
-    def coefficients(self, features: np.ndarray, penalty: float) -> np.ndarray:
-        """Coefficients (D, k) of the features that the path was made from."""
-        return ((features - self.mean) * self.root[:, None]).T @ self.dual(penalty)
+    def coefficients(
+        self, features: np.ndarray, penalties: float | np.ndarray, weights: float | np.ndarray = 1.0
+    ) -> np.ndarray:
+        """Coefficients (D, k) of the features that the path was made from, for penalties and weights as of `dual`."""
+        return ((features - self.mean) * self.root[:, None]).T @ self.dual(penalties, weights)
 
 
 def ridge_path(

@@ -10,6 +10,7 @@ import numpy as np
 from sumwise.inference.kernels.compiled import njit
 
 LONG = 1000  # moves of a swap above which slice sampling is faster than a pass over all of them
+SLICED = 8  # of so many updates of concentrations one is a slice-sampling step, which can reach every value
 
 
 class Block(NamedTuple):
@@ -256,17 +257,113 @@ def sweep_concentrations(
 
 
 @njit(cache=True)
+def _gamma_slopes(x: float) -> tuple[float, float]:
+    """First and second derivative of the log of the gamma function for x > 0, by their asymptotic series, to 1e-9."""
+    first, second = 0.0, 0.0
+    while x < 8.0:
+        first -= 1 / x
+        second += 1 / (x * x)
+        x += 1.0
+    z = 1 / (x * x)
+    first += math.log(x) - 0.5 / x - z * (1 / 12 - z * (1 / 120 - z * (1 / 252 - z / 240)))
+    second += 1 / x + 0.5 * z + z / x * (1 / 6 - z * (1 / 30 - z * (1 / 42 - z / 30)))
+    return first, second
+
+
+@njit(cache=True)
+def _rising_slopes(counts: np.ndarray, alpha: float) -> tuple[float, float]:
+    """First and second derivative of `_log_rising` in alpha."""
+    first, second = 0.0, 0.0
+    at, bent_at = _gamma_slopes(alpha)
+    for i in range(counts.shape[0]):
+        if counts[i] > 0:
+            slope, bend = _gamma_slopes(counts[i] + alpha)
+            first += slope - at
+            second += bend - bent_at
+    return first, second
+
+
+@njit(cache=True)
+def _conditional_mode(row: Row, log_alpha: np.ndarray) -> bool:
+    """Newton steps to the mode of the log concentrations (C,) given the tables, in place; whether they got there.
+
+    The Hessian is a diagonal and a matrix of rank one. Its diagonal has the value that it has at the mode, where the
+    slope in alpha of the likelihood and of ``rate`` make up for ``shape``.
+    """
+    n_cols = log_alpha.shape[0]
+    slopes, bends = np.empty(n_cols), np.empty(n_cols)
+    for _ in range(50):
+        strength = np.exp(log_alpha).sum()
+        first, second = _rising_slopes(row.sizes, strength)
+        along, room = 0.0, 1.0
+        for c in range(n_cols):
+            alpha = math.exp(log_alpha[c])
+            slope, bend = _rising_slopes(row.counts[c], alpha)
+            slopes[c] = alpha * (slope - first - row.rate) + row.shape
+            bends[c] = alpha * alpha * bend - row.shape
+            along += alpha * slopes[c] / bends[c]
+            room -= second * alpha * alpha / bends[c]
+        if room <= 0:
+            return False
+        largest = 0.0
+        for c in range(n_cols):
+            step = -(slopes[c] + second * math.exp(log_alpha[c]) * along / room) / bends[c]
+            step = min(max(step, -1.0), 1.0)
+            log_alpha[c] += step
+            largest = max(largest, abs(step))
+        if largest < 1e-7:
+            return True
+    return False
+
+
+@njit(cache=True)
+def reflect_concentrations(
+    tables: np.ndarray, alpha: np.ndarray, start: np.ndarray, shape: float, rate: float, rng: np.random.Generator
+) -> None:
+    """Move each row's log concentrations to the other side of their mode given the tables, in place.
+
+    Given tables, concentrations are nearly normal and near their mode; tables then follow them. Drawn anew each time,
+    the two walk at random in small steps; reflected, they keep their direction (Adler 1981). The mode is sought from
+    `start` (R, C), so that it depends on the tables alone: the move is its own inverse, accepted by Metropolis' rule.
+    """
+    n, n_rows, n_cols = tables.shape
+    counts, sizes = np.empty((n_cols, n)), np.empty(n)
+    mode, reflected = np.empty(n_cols), np.empty(n_cols)
+    for r in range(n_rows):
+        for i in range(n):
+            sizes[i] = 0.0
+            for c in range(n_cols):
+                counts[c, i] = tables[i, r, c]
+                sizes[i] += tables[i, r, c]
+        row = Row(counts, sizes, shape, rate)
+        for c in range(n_cols):
+            mode[c] = math.log(start[r, c])
+        if not _conditional_mode(row, mode):
+            continue
+        gain = _log_rising(sizes, alpha[r].sum())
+        for c in range(n_cols):
+            reflected[c] = math.exp(2 * mode[c]) / alpha[r, c]
+            gain += _log_share(row, c, reflected[c]) - _log_share(row, c, alpha[r, c])
+        gain -= _log_rising(sizes, reflected.sum())
+        if math.log(rng.random()) < gain:
+            alpha[r] = reflected
+
+
+@njit(cache=True)
 def sample_chain(
     tables: np.ndarray, alpha: np.ndarray, n_keep: int, thin: int, shape: float, rate: float, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Run one chain in place; returns totals and concentrations (n_keep, R, C), and mean tables (n, R, C)."""
     n, n_rows, n_cols = tables.shape
     totals, kept = np.zeros((n_keep, n_rows, n_cols)), np.empty((n_keep, n_rows, n_cols))
-    mean = np.zeros(tables.shape)
+    mean, start = np.zeros(tables.shape), alpha.copy()
     for k in range(n_keep):
-        for _ in range(thin):
+        for sweep in range(k * thin, (k + 1) * thin):
             sweep_tables(tables, alpha, rng)
-            sweep_concentrations(tables, alpha, 0.5, shape, rate, rng)
+            if sweep % SLICED == 0:
+                sweep_concentrations(tables, alpha, 0.5, shape, rate, rng)
+            else:
+                reflect_concentrations(tables, alpha, start, shape, rate, rng)
         for r in range(n_rows):
             for c in range(n_cols):
                 kept[k, r, c] = alpha[r, c]

@@ -5,7 +5,6 @@ from sumwise.io.formats.birdflow import BirdFlow, read_birdflow, write_birdflow
 from sumwise.io.formats.buckets import read_buckets
 from sumwise.io.formats.margins import read_margins, write_margins
 from sumwise.io.formats.tables import read_tables, write_tables
-from sumwise.io.formats.tables_folder import read_tables_folder, write_tables_folder
 
 __all__ = [
     "BirdFlow",
@@ -14,9 +13,7 @@ __all__ = [
     "read_buckets",
     "read_margins",
     "read_tables",
-    "read_tables_folder",
     "write_birdflow",
     "write_margins",
     "write_tables",
-    "write_tables_folder",
 ]

@@ -74,7 +74,7 @@ class BirdFlow:
     def __post_init__(self):
         missing = [name for name in GEOMETRY if name not in self.geom]
         if missing:
-            raise DataError(f"geom lacks {', '.join(missing)}.", hint=f"it holds {', '.join(GEOMETRY)}.")
+            raise DataError(f"geom lacks {', '.join(missing)}.", hint=f"it contains {', '.join(GEOMETRY)}.")
         mask = np.asarray(self.geom["mask"]).astype(bool)
         if mask.shape != (int(self.geom["nrow"]), int(self.geom["ncol"])):
             raise DataError(f"The mask is {mask.shape}, the grid {self.geom['nrow']} x {self.geom['ncol']}.")

@@ -182,7 +182,7 @@ class BucketKey:
         if places == ["position"] and not self.separator:
             raise DataError(f"{p.name!r} has a position, and the key no separator.", hint="give the separator.")
         if places != ["column"] and self.bucket is None:
-            raise DataError(f"{p.name!r} is part of a key, and no column holds it.", hint="name the bucket column.")
+            raise DataError(f"{p.name!r} is part of a key, and no column contains it.", hint="name the bucket column.")
 
     def _check_tables(self) -> None:
         table = self.part("table")
@@ -265,5 +265,5 @@ def _load(source: str | PathLike) -> tuple[dict, str]:
     name = f"the key file {str(path)!r}"
     data = read_named(read_json if path.suffix == ".json" else read_toml, path, "key file")
     if not isinstance(data, dict):
-        raise DataError(f"{sentence(name)} holds no entries.")
+        raise DataError(f"{sentence(name)} contains no entries.")
     return data, name

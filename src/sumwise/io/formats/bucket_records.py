@@ -108,7 +108,7 @@ def _read_json(path: Path, records: str | None) -> list:
             )
         data = data[records]
     if not isinstance(data, list):
-        raise DataError(f"{str(path)!r} holds no list of records.")
+        raise DataError(f"{str(path)!r} contains no list of records.")
     return data
 
 

@@ -230,7 +230,7 @@ def database_table(con: Any, name: str, table: str | None) -> str:
     listed = ", ".join(list(tables)[:8])
     if table is None and len(tables) != 1:
         raise DataError(
-            f"{sentence(name)} holds {len(tables)} tables: {listed}.", hint="say which by table=, or give a query."
+            f"{sentence(name)} contains {len(tables)} tables: {listed}.", hint="say which by table=, or give a query."
         )
     if table is not None and table not in tables:
         raise UnknownName(f"{sentence(name)} has no table {table!r}.", hint=f"it has {listed}.")

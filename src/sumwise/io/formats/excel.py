@@ -25,7 +25,7 @@ def open_excel(path: Path, opening: dict[str, Any], asks: Asks, ids: Sequence | 
     if opening.get("sheet") is None:
         shown = [name for name, hidden in sheets.items() if not hidden] or list(sheets)
         if len(shown) > 1:
-            words = f"{path.name} has {len(shown)} sheets: which holds the data?"
+            words = f"{path.name} has {len(shown)} sheets: which contains the data?"
             opening["sheet"] = asks.ask("sheet", words, {name: name for name in shown})
             _, records, hidden_lines = _parsed(path, opening["sheet"])
         elif shown:

@@ -268,7 +268,7 @@ def _text_error(file: TextFile, error: Exception) -> DataError:
         line, found = ragged
         return DataError(
             f"{str(file.path)!r}: row {line} has {found} fields; the header has {len(file.columns)}.",
-            hint="correct that row, quote fields that hold the separator, or give separator=.",
+            hint="correct that row, quote fields that contain the separator, or give separator=.",
         )
     with (gzip.open if is_gzip(file.path) else open)(file.path, "rb") as stream:
         lines = stream.read(1 << 22).split(b"\n")[:-1]
@@ -285,29 +285,41 @@ def _text_error(file: TextFile, error: Exception) -> DataError:
 
 
 def _open_parquet(path: Path, columns: Sequence | None) -> Sheet:
-    import pyarrow.parquet as pq
-
-    with _foreign(path):
-        facts = pq.read_metadata(path)
-        names = tuple(facts.schema.to_arrow_schema().names)
+    with _foreign(path), connect([path]) as con:
+        names = parquet_names(con, path)
         _no_twins(path, names)
         wanted = [c for c in names if columns is None or c in set(columns)]
-        check_rows(path, facts.num_rows, len(wanted))
+        (n_rows,) = con.execute("SELECT num_rows FROM parquet_file_metadata(?)", [as_pattern(path)]).fetchone()
+        check_rows(path, n_rows, len(wanted))
         alias = ", ".join(f"c{i}" for i in range(len(names)))
         picks = ", ".join(f"c{names.index(c)}" for c in wanted) or "1"
         rows = f"read_parquet(?, hive_partitioning=false) AS t({alias})"
-        with connect([path]) as con:
-            query = f"SELECT {picks} FROM {rows}"  # noqa: S608
-            _check_texts(con, path, query, rows, facts)
-            frame = con.execute(query, [as_pattern(path)]).df()
-        frame.columns = wanted or ["c"]
+        query = f"SELECT {picks} FROM {rows}"  # noqa: S608
+        _check_texts(con, path, query, rows, n_rows)
+        frame = con.execute(query, [as_pattern(path)]).df()
+    frame.columns = wanted or ["c"]
     return Sheet(repr(str(path)), names, frame, _numbered_row)
 
 
-def _check_texts(con: Any, path: Path, query: str, rows: str, facts: Any) -> None:
+def parquet_names(con: Any, path: Path) -> tuple[str, ...]:
+    """Names of the columns as the file has them, whose parts follow each in the schema."""
+    query = "SELECT name, coalesce(num_children, 0) FROM parquet_schema(?)"
+    (_, n_columns), *parts = con.execute(query, [as_pattern(path)]).fetchall()
+    names, within = [], 0  # how many parts of the last column are still to come
+    for name, n_children in parts:
+        if within == 0:
+            names.append(name)
+        within += n_children - (within > 0)
+    if len(names) != n_columns:
+        raise DataError(f"{str(path)!r} says {n_columns} columns, and its schema has {len(names)}.")
+    return tuple(names)
+
+
+def _check_texts(con: Any, path: Path, query: str, rows: str, n_rows: int) -> None:
     """Refuse a Parquet file whose texts and lists come to far more than its size; the metadata clears most texts."""
-    groups = (facts.row_group(i) for i in range(facts.num_row_groups))
-    clear = facts.num_rows * max((g.total_byte_size for g in groups), default=0) <= decoded_limit(path)
+    groups = "SELECT coalesce(max(row_group_bytes), 0) FROM parquet_metadata(?)"
+    (largest,) = con.execute(groups, [as_pattern(path)]).fetchone()
+    clear = n_rows * largest <= decoded_limit(path)
     length = {"VARCHAR": "strlen({})", "BLOB": "octet_length({})"}
     for name, kind, *_ in con.execute(f"DESCRIBE {query}", [as_pattern(path)]).fetchall():
         nested = kind.endswith("]") or kind.startswith(("STRUCT", "MAP", "UNION"))

@@ -280,7 +280,7 @@ def _names(
             asks.remarks.append(f"row {line} of {name} is treated as a title: {' '.join(c for _, c in some)[:80]!r}.")
     for line, cells in grid[header + 1 : body]:
         if any(cells):
-            asks.remarks.append(f"row {line} of {name} holds no number and is passed over.")
+            asks.remarks.append(f"row {line} of {name} contains no number and is passed over.")
     return names, heads
 
 
@@ -297,7 +297,7 @@ def _data_rows(
         elif (len(cells) < n and (filled[i] > 1 or _n_numbers(cells, shared.styles))) or any(cells[n:]):
             ragged.append(i)
         elif usual >= 2 and (2 * filled[i] < n or cells == names) and not _n_numbers(cells, shared.styles):
-            shared.remark(f"row {line} of {{}} holds no number and is passed over.")
+            shared.remark(f"row {line} of {{}} contains no number and is passed over.")
         else:
             rows.append(i)
     between = [line for line in blank if rows and line < grid[rows[-1]][0]]
@@ -319,7 +319,7 @@ def _ask_ragged(ragged: list[Record], n_rows: int, width: int, shared: Shared) -
         raise DataError(
             f"{name}: {len(ragged):,} of {everything:,} rows have too few or too many fields. First: row {line} has "
             f"{len(cells)} fields; the header has {width}.",
-            hint="quote fields that hold the separator, or give the separator (--separator).",
+            hint="quote fields that contain the separator, or give the separator (--separator).",
         )
     words = f"{name}: row {line} has {len(cells)} fields; the header has {width} (rows like it: {len(ragged)})."
     if shared.opening.get("ragged") != "drop":

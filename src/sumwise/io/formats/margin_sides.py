@@ -366,7 +366,7 @@ def _settle(
         missing = target - sums
         _refuse(differ & (missing < 0), units, f"{which} exceed the total", sums, target)
         rest = np.where(differ, missing, 0.0)
-        return np.column_stack([side, rest]), [NO_VOTE], f"; outcome {NO_VOTE!r} holds what the columns lack"
+        return np.column_stack([side, rest]), [NO_VOTE], f"; outcome {NO_VOTE!r} contains what the columns lack"
     if not differ.any():
         return side, [], ""
     if mismatch == "raise":

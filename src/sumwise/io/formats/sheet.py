@@ -92,7 +92,7 @@ class Sheet:
         if _is_text(series) and not is_string(series):
             plain = (str, bool, int, float, decimal.Decimal, np.generic, datetime.date)
             odd = np.array([not isinstance(x, plain) for x in series.tolist()], dtype=bool) & ~absent
-            self._refuse(odd, column, "holds no text or number", "turn it into text first.")
+            self._refuse(odd, column, "contains no text or number", "turn it into text first.")
         return series
 
     def names(self, column: Any) -> pd.Series:
@@ -168,7 +168,7 @@ class Sheet:
             good = (str, int, float, np.number, decimal.Decimal)
             strange = np.zeros(len(self), dtype=bool)
             strange[~absent] = [not isinstance(x, good) or isinstance(x, bool) for x in series.tolist()]
-            self._refuse(strange, column, "holds no number", "turn it into numbers first.")
+            self._refuse(strange, column, "contains no number", "turn it into numbers first.")
             series = pd.Series([str(x) for x in series.tolist()], dtype=object)
         codes, found = pd.factorize(series)
         stripped, texts = pd.factorize(np.array([str(x).strip() for x in found], dtype=object))
@@ -190,11 +190,11 @@ class Sheet:
         series = self.frame[column]
         if not pd.api.types.is_numeric_dtype(series.dtype) or pd.api.types.is_complex_dtype(series.dtype):
             raise DataError(
-                f"{self.name}: column {column!r} holds {series.dtype}, not numbers.", hint="convert it first."
+                f"{self.name}: column {column!r} contains {series.dtype}, not numbers.", hint="convert it first."
             )
         if pd.api.types.is_bool_dtype(series.dtype):
             raise DataError(
-                f"{self.name}: column {column!r} holds true and false, not numbers.", hint="convert it first."
+                f"{self.name}: column {column!r} contains true and false, not numbers.", hint="convert it first."
             )
         return np.asarray(frames.column_values(series), dtype=float)
 
@@ -317,7 +317,7 @@ def column_names(source: str, cells: Sequence[Any], row: int, above: Sequence[An
             number = NUMBER.fullmatch(name) is not None
             raise DataError(
                 f"{source} has two columns called {name!r} (row {row}, columns {seen[name]} and {position}).",
-                hint="that row holds numbers: put a row with names above it."
+                hint="that row contains numbers: put a row with names above it."
                 if number
                 else "give each column a name of its own.",
             )
@@ -331,13 +331,18 @@ def blank_remark(path: Any, n: int, first: int) -> str:
     return f"{n:,} blank {many.format(path.name)} passed over (first: row {first})."
 
 
+def _is_number(cell: Any) -> bool:
+    """Whether a cell is a number; whole ones that take more than 64 bits stay as written."""
+    return isinstance(cell, float) or (type(cell) is int and -(2**63) <= cell < 2**63)
+
+
 def column_values(cells: Sequence[Any]) -> pd.Series:
     """A column of cells: numbers where all that is there are, true and false likewise, else text."""
     there = [cell for cell in cells if cell is not None and not (isinstance(cell, str) and not cell.strip())]
     blank = [cell is None or (isinstance(cell, str) and not cell.strip()) for cell in cells]
     if there and all(isinstance(cell, bool) for cell in there):
         return pd.Series([None if b else cell for b, cell in zip(blank, cells)], dtype=object if any(blank) else bool)
-    if there and all(isinstance(cell, (int, float)) and not isinstance(cell, bool) for cell in there):
+    if there and all(_is_number(cell) for cell in there):
         whole = all(isinstance(cell, int) for cell in there) and not any(blank)
         return pd.Series([None if b else cell for b, cell in zip(blank, cells)], dtype="int64" if whole else "float64")
     return pd.Series([None if b else cell_text(cell) for b, cell in zip(blank, cells)], dtype=object)

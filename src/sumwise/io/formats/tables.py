@@ -214,7 +214,7 @@ def _codes(sheet: Sheet, attribute: str, values: list, domain: Domain) -> np.nda
     written = {str(level): i for i, level in enumerate(known)}
     codes = np.array([-1 if x is None else place.get(x, written.get(str(x), -2)) for x in values], dtype=np.int64)
     listed = ", ".join(repr(level) for level in known[:6])
-    sheet.refuse(codes == -2, f"column {attribute!r} holds a level outside its domain", f"the levels are {listed}.")
+    sheet.refuse(codes == -2, f"column {attribute!r} contains a level outside its domain", f"the levels are {listed}.")
     return codes
 
 

@@ -95,7 +95,7 @@ def write_tables_folder(
     --------
     >>> import pathlib, tempfile
     >>> from sumwise import Tables
-    >>> from sumwise.io.formats import read_tables_folder, write_tables_folder
+    >>> from sumwise.io.formats.tables_folder import read_tables_folder, write_tables_folder
     >>> tables = Tables.from_frame({"a": [0, 1, 1]}, ["a"], order=1)
     >>> with tempfile.TemporaryDirectory() as place:
     ...     write_tables_folder(tables, pathlib.Path(place) / "tables")
@@ -132,7 +132,7 @@ def read_tables_folder(folder: str | PathLike) -> Tables:
 
     Examples
     --------
-    >>> from sumwise.io.formats import read_tables_folder
+    >>> from sumwise.io.formats.tables_folder import read_tables_folder
     >>> read_tables_folder("nowhere")
     Traceback (most recent call last):
     sumwise.errors.DataError: There is no file 'nowhere/tables.sumwise'. Hint: ...
@@ -142,5 +142,5 @@ def read_tables_folder(folder: str | PathLike) -> Tables:
         raise DataError(f"There is no file {str(path)!r}.", hint="sumwise aggregate makes such a folder.")
     tables = load(path)
     if not isinstance(tables, Tables):
-        raise DataError(f"{str(path)!r} holds a {type(tables).__name__}, no Tables.")
+        raise DataError(f"{str(path)!r} contains a {type(tables).__name__}, no Tables.")
     return tables

@@ -65,7 +65,7 @@ def _table(con: sqlite3.Connection, shown: str, table: str | None) -> str:
     if not names:
         raise DataError(f"{shown} has no table of features.")
     if table is None and len(names) > 1:
-        raise DataError(f"{shown} holds {len(names)} tables: {', '.join(names[:8])}.", hint="say which: table=.")
+        raise DataError(f"{shown} contains {len(names)} tables: {', '.join(names[:8])}.", hint="say which: table=.")
     if table is not None:
         checks.known(table, names, "table")
     name = names[0] if table is None else table

@@ -160,7 +160,7 @@ def _check_formulas(stream: Any, title: str, shown: str) -> None:
         where, text = empty[0]
         formula = f" (={text[:60]})" if text else ""
         raise DataError(
-            f"{shown}: {len(empty):,} cells of the sheet {title!r} hold formulas without values. First: {where}"
+            f"{shown}: {len(empty):,} cells of the sheet {title!r} contain formulas without values. First: {where}"
             f"{formula}. What the formulas would give isn't in the file.",
             hint="open it in a spreadsheet program and save it there, which computes them; or save the sheet as CSV.",
         )

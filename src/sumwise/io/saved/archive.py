@@ -120,12 +120,12 @@ def _document(archive: zipfile.ZipFile, file_size: int, name: str) -> dict[str, 
     infos = archive.infolist()
     names = [info.filename for info in infos]
     if len(set(names)) != len(names):
-        raise DataError(f"{name!r} holds a member twice.")
+        raise DataError(f"{name!r} contains a member twice.")
     if DOCUMENT not in names:
         raise DataError(f"{name!r} is a zip file but not a sumwise file: it has no member {DOCUMENT!r}.")
     for info in infos:
         if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) or info.flag_bits & 1:
-            raise DataError(f"{name!r} holds a member {info.filename!r} that is encrypted or oddly compressed.")
+            raise DataError(f"{name!r} contains a member {info.filename!r} that is encrypted or oddly compressed.")
     size = sum(info.file_size for info in infos)
     text_size = archive.getinfo(DOCUMENT).file_size
     if size > _limit(file_size) or text_size > max(FREE_TEXT, TEXT_EXPANSION * file_size):
@@ -136,7 +136,7 @@ def _document(archive: zipfile.ZipFile, file_size: int, name: str) -> dict[str, 
         raise DataError(f"{name!r} has {file_size} bytes and unpacks to {values} values or more; it isn't read.")
     document = json.loads(text, parse_constant=_no_constant)
     if not isinstance(document, dict):
-        raise DataError(f"{name!r} is not a sumwise file: {DOCUMENT!r} holds no object.")
+        raise DataError(f"{name!r} is not a sumwise file: {DOCUMENT!r} contains no object.")
     return document
 
 
@@ -154,7 +154,7 @@ def _check_header(document: dict[str, Any], kind: str, name: str) -> None:
     if lacking or not isinstance(document["members"], dict):
         raise DataError(f"{name!r} is damaged: {DOCUMENT!r} lacks {sorted(lacking) or 'a list of members'}.")
     if document["kind"] != kind:
-        raise DataError(f"{name!r} holds a sumwise {document['kind']}; a file of kind {kind!r} was expected.")
+        raise DataError(f"{name!r} contains a sumwise {document['kind']}; a file of kind {kind!r} was expected.")
 
 
 def _check_digest(document: dict[str, Any], name: str) -> None:
@@ -180,7 +180,7 @@ def _array(archive: zipfile.ZipFile, document: dict[str, Any], member: Any) -> n
         else:
             raise DataError(f"The member {member!r} has the unknown .npy version {version}.")
         if dtype.kind not in KINDS:
-            raise DataError(f"The member {member!r} holds dtype {dtype}, which sumwise doesn't read: no pickles.")
+            raise DataError(f"The member {member!r} contains dtype {dtype}, which sumwise doesn't read: no pickles.")
         n_bytes = math.prod(shape) * max(dtype.itemsize, 1)  # text of no length would be any number of it
         if any(n < 0 for n in shape) or file.tell() + n_bytes != info.file_size:
             raise DataError(f"The member {member!r} says shape {shape} and has {info.file_size} bytes.")
@@ -214,4 +214,4 @@ def _digest(document: dict[str, Any]) -> str:
 
 
 def _no_constant(text: str) -> Any:
-    raise DataError(f"{DOCUMENT!r} holds {text}, which is not JSON.")
+    raise DataError(f"{DOCUMENT!r} contains {text}, which is not JSON.")

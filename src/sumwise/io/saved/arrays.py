@@ -72,7 +72,7 @@ def decode(decoder: Decoder, tag: str, body: Any, where: str) -> Any:
         value = decoder.decode(node, where)
         wanted = {"b": bool, "i": int, "u": int, "f": float, "U": str}[dtype.kind]
         if type(value) is not wanted:
-            raise DataError(f"{where}: the file holds {value!r} as a value of dtype {text}.")
+            raise DataError(f"{where}: the file contains {value!r} as a value of dtype {text}.")
         return dtype.type(value)
     return _dtype(body, KINDS + "O")
 
@@ -82,5 +82,5 @@ def _dtype(text: Any, kinds: str) -> np.dtype:
         raise DataError(f"{text!r} is not a dtype.")
     dtype = np.dtype(text)
     if dtype.kind not in kinds:
-        raise DataError(f"dtype {text!r} is not among those that sumwise files hold.")
+        raise DataError(f"dtype {text!r} is not among those that sumwise files contain.")
     return dtype

@@ -29,7 +29,6 @@ PUBLIC = (
     "sumwise.features",
     "sumwise.aggregate",
     "sumwise.privacy",
-    "sumwise.synthetic",
     "sumwise.ecological",
     "sumwise.voting",
     "sumwise.proportions",
@@ -73,7 +72,7 @@ def public_class(name: Any, where: str) -> type:
     found = _lookup(module, short) if module in PUBLIC else None
     if found is None or not (_is_noun(found) or _is_estimator(found)):
         raise DataError(
-            f"{where}: the file holds an object of the unknown class {name!r}.",
+            f"{where}: the file contains an object of the unknown class {name!r}.",
             hint="only sumwise's public containers and estimators are loaded; a newer sumwise may know it.",
         )
     return found
@@ -100,7 +99,7 @@ def decode(decoder: Decoder, tag: str, body: Any, where: str) -> Any:
     """Decode a container or an estimator."""
     cls = public_class(body["class"], where)
     if _is_noun(cls) != (tag == "noun"):
-        raise DataError(f"{where}: the file holds a {cls.__name__} as {tag}.")
+        raise DataError(f"{where}: the file contains a {cls.__name__} as {tag}.")
     if tag == "noun":
         return _build(cls, decoder.named(body["fields"], where), where)
     attributes = decoder.named(body["attributes"], where)
@@ -123,7 +122,7 @@ def check_attributes(cls: Any, attributes: dict[str, Any], where: str, strict: b
         if name.startswith("__") or not name.isidentifier() or callable(getattr(cls, name, None)):
             raise DataError(f"{where}.{name}: an estimator of class {cls.__name__} has no such attribute.")
         if strict and name not in parameters and not (name.endswith("_") or name.startswith("_")):
-            hint = "what is learned ends in '_'; a file from a newer sumwise may hold newer parameters."
+            hint = "what is learned ends in '_'; a file from a newer sumwise may contain newer parameters."
             raise DataError(f"{where}.{name}: {cls.__name__} has no such parameter.", hint=hint)
 
 

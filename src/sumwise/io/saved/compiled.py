@@ -26,21 +26,21 @@ def check(estimator: Any, where: str) -> None:
     if hasattr(estimator, "tree_"):
         widths.add(estimator.tree_.n_features)
     if widths and widths != {n_features}:
-        raise DataError(f"{where}: the file holds trees on {sorted(widths)} features for {n_features} columns.")
+        raise DataError(f"{where}: the file contains trees on {sorted(widths)} features for {n_features} columns.")
     if hasattr(estimator, "n_outputs_"):
         members = (estimator, *getattr(estimator, "estimators_", ()))
         trees = [member.tree_ for member in members if hasattr(member, "tree_")]
         said = estimator.n_outputs_, np.max(getattr(estimator, "n_classes_", 1))
         if any((tree.n_outputs, np.max(tree.n_classes)) != said for tree in trees):
             raise DataError(
-                f"{where}: the file holds trees whose number of outputs or classes isn't the one it states."
+                f"{where}: the file contains trees whose number of outputs or classes isn't the one it states."
             )
     steps = getattr(estimator, "_predictors", [])
     if steps and {len(step) for step in steps} != {getattr(estimator, "n_trees_per_iteration_", None)}:
-        raise DataError(f"{where}: the file holds another number of trees than it says.")
+        raise DataError(f"{where}: the file contains another number of trees than it says.")
     for predictor in [p for step in steps for p in step]:
         if type(n_features) is not int or predictor.nodes["feature_idx"].max() >= n_features:
-            raise DataError(f"{where}: the file holds a tree on more than {n_features} columns.")
+            raise DataError(f"{where}: the file contains a tree on more than {n_features} columns.")
     needed = CHECKS.get(type(estimator).__name__)
     if needed is not None:
         needed(estimator, where)
@@ -48,7 +48,7 @@ def check(estimator: Any, where: str) -> None:
 
 def _check_constant(estimator: Any, where: str) -> None:
     if hasattr(estimator, "constant_") and np.shape(estimator.constant_) != (1, estimator.n_outputs_):
-        raise DataError(f"{where}: the file says {estimator.n_outputs_} outputs, and holds another number.")
+        raise DataError(f"{where}: the file says {estimator.n_outputs_} outputs, and contains another number.")
 
 
 def _check_levels(estimator: Any, where: str) -> None:
@@ -56,7 +56,7 @@ def _check_levels(estimator: Any, where: str) -> None:
     most = [len(levels) + 1 for levels in getattr(estimator, "categories_", [])]
     made = getattr(estimator, "_n_features_outs", [])
     if len(made) > len(most) or any(not 0 <= n <= m for n, m in zip(made, most)):
-        raise DataError(f"{where}: the file says {made} columns, and holds {most} levels.")
+        raise DataError(f"{where}: the file says {made} columns, and contains {most} levels.")
 
 
 def _check_polynomials(estimator: Any, where: str) -> None:
@@ -105,7 +105,7 @@ def _check_shape(estimator: Any, name: str, shape: tuple[int, ...], where: str) 
     value = getattr(estimator, name)
     if not isinstance(value, np.ndarray) or value.dtype not in (np.float32, np.float64) or value.shape != shape:
         held = f"shape {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__
-        raise DataError(f"{where}.{name}: the file holds {held}, where {shape} of floats is needed.")
+        raise DataError(f"{where}.{name}: the file contains {held}, where {shape} of floats is needed.")
 
 
 CHECKS: dict[str, Callable[[Any, str], None]] = {

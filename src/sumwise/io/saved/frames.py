@@ -133,14 +133,14 @@ def _decode_values(decoder: Decoder, body: dict, where: str) -> Any:
         return pd.Categorical.from_codes(parts["codes"], dtype=dtype)
     if body["sort"] == "string":
         if any(type(x) not in (str, type(None)) for x in parts["text"]):
-            raise DataError(f"{where}: the file holds a text column with values that are not text.")
+            raise DataError(f"{where}: the file contains a text column with values that are not text.")
         return pd.array(parts["text"], dtype=_string_dtype(parts["storage"], parts["na"]))
     if body["sort"] == "zoned":
         if parts["zone"].startswith("dateutil"):  # would read a file of that name
             raise DataError(f"{where}: the file names the unknown time zone {parts['zone']!r}.")
         return pd.DatetimeIndex(parts["utc"]).tz_localize("UTC").tz_convert(parts["zone"]).array
     if parts["class"] not in MASKED:
-        raise DataError(f"{where}: the file holds a column of the unknown class {parts['class']!r}.")
+        raise DataError(f"{where}: the file contains a column of the unknown class {parts['class']!r}.")
     return getattr(pd.arrays, parts["class"])(parts["data"], parts["missing"])
 
 

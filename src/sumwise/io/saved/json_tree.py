@@ -143,35 +143,35 @@ class Decoder:
         if isinstance(node, list):
             return self.each(node, where)
         if not isinstance(node, dict) or len(node) != 1:
-            raise DataError(f"{where}: the file holds no value here that sumwise could read.")
+            raise DataError(f"{where}: the file contains no value here that sumwise could read.")
         ((tag, body),) = node.items()
         if tag not in FILE_OF_TAG:
-            raise DataError(f"{where}: the file holds a value of the unknown sort {tag!r}.")
+            raise DataError(f"{where}: the file contains a value of the unknown sort {tag!r}.")
         try:
             return _handler(FILE_OF_TAG[tag]).decode(self, tag, body, where)
         except (SumwiseError, MemoryError, RecursionError):
             raise
         except Exception as error:  # whatever a damaged file makes NumPy, pandas or a constructor say
             reason = f"{type(error).__name__}: {error}"
-            raise DataError(f"{where}: the file holds no valid {tag} here ({reason}).") from error
+            raise DataError(f"{where}: the file contains no valid {tag} here ({reason}).") from error
 
     def each(self, nodes: Any, where: str) -> list[Any]:
         """Decode a sequence."""
         if not isinstance(nodes, list):
-            raise DataError(f"{where}: the file holds no list here.")
+            raise DataError(f"{where}: the file contains no list here.")
         return [self.decode(node, f"{where}[{i}]") for i, node in enumerate(nodes)]
 
     def named(self, nodes: Any, where: str) -> dict[str, Any]:
         """Decode the attributes of an object."""
         if not isinstance(nodes, dict):
-            raise DataError(f"{where}: the file holds no attributes here.")
+            raise DataError(f"{where}: the file contains no attributes here.")
         return {name: self.decode(node, f"{where}.{name}") for name, node in nodes.items()}
 
     def array(self, node: Any, where: str) -> np.ndarray:
         """Decode a node that has to be a numeric array."""
         value = self.decode(node, where)
         if type(value) is not np.ndarray or value.dtype == object:
-            raise DataError(f"{where}: the file holds no array here.")
+            raise DataError(f"{where}: the file contains no array here.")
         return value
 
 

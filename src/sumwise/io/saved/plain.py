@@ -59,7 +59,7 @@ def _hashed(keys: list, where: str) -> list:
     """Return the keys; refuse a file whose keys were chosen to share a hash, which would take very long to read."""
     alike = Counter(map(hash, keys)).most_common(1)
     if alike and alike[0][1] > MAX_EQUAL_HASHES:
-        raise DataError(f"{where}: the file holds {alike[0][1]} keys of the same hash.")
+        raise DataError(f"{where}: the file contains {alike[0][1]} keys of the same hash.")
     return keys
 
 
@@ -78,7 +78,7 @@ def _items(decoder: Decoder, body: list, where: str) -> dict:
     _hashed([key for key, _ in pairs], where)
     result = dict(pairs)
     if len(result) != len(pairs):
-        raise DataError(f"{where}: the file holds a dict with a key twice.")
+        raise DataError(f"{where}: the file contains a dict with a key twice.")
     return result
 
 

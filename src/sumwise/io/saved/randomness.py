@@ -42,7 +42,7 @@ def decode(decoder: Decoder, tag: str, body: Any, where: str) -> Any:
     state, seeds = parts["state"], parts["seeds"]
     _check(state, where)
     if set(seeds) != set(SEEDING) or not 4 <= seeds["pool_size"] <= 1024:
-        raise DataError(f"{where}: the file holds no valid seeds of a random generator.")
+        raise DataError(f"{where}: the file contains no valid seeds of a random generator.")
     if _longest(list(seeds.values())) > MOST_BITS:
         raise DataError(f"{where}: the file seeds a random generator with an integer of more than {MOST_BITS} bits.")
     sequence = np.random.SeedSequence(**seeds)
@@ -62,10 +62,10 @@ def _longest(seed: Any) -> int:
 
 def _check(state: Any, where: str) -> None:
     if not isinstance(state, dict) or state.get("bit_generator") not in BIT_GENERATORS:
-        raise DataError(f"{where}: the file holds no random generator that sumwise knows.")
+        raise DataError(f"{where}: the file contains no random generator that sumwise knows.")
     name, largest = POSITIONS.get(state["bit_generator"], (None, 0))
     if name is None:
         return
     held = state if name in state else state["state"]
     if type(held[name]) is not int or not 0 <= held[name] <= largest:
-        raise DataError(f"{where}: the file holds a random generator at position {held[name]!r} of {largest}.")
+        raise DataError(f"{where}: the file contains a random generator at position {held[name]!r} of {largest}.")

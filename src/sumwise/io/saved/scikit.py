@@ -124,7 +124,7 @@ def _listed_class(name: Any, where: str) -> Any:
     module, _, short = name.rpartition(".") if isinstance(name, str) else ("", "", "")
     if short not in CLASSES.get(module, "").split():
         raise DataError(
-            f"{where}: the file holds a scikit-learn object of the unknown class {name!r}.",
+            f"{where}: the file contains a scikit-learn object of the unknown class {name!r}.",
             hint="only the classes that sumwise.io.saved.scikit.CLASSES lists are loaded.",
         )
     return getattr(importlib.import_module(module), short)

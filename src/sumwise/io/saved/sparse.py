@@ -41,15 +41,15 @@ def decode(decoder: Decoder, _tag: str, body: dict, where: str) -> Any:
     name = body["class"]
     file_format, _, kind = name.partition("_")
     if file_format not in PARTS or kind not in ("matrix", "array"):
-        raise DataError(f"{where}: the file holds a sparse matrix of the unknown class {name!r}.")
+        raise DataError(f"{where}: the file contains a sparse matrix of the unknown class {name!r}.")
     shape = tuple(body["shape"])
     if len(shape) != 2 or any(type(n) is not int or n < 0 for n in shape):
-        raise DataError(f"{where}: the file holds a sparse matrix of shape {shape}.")
+        raise DataError(f"{where}: the file contains a sparse matrix of shape {shape}.")
     for n in shape:  # whoever sums its rows or columns makes a vector of that length
         decoder.spend((n,), 8, where)
     parts = {part: decoder.array(body[part], f"{where}.{part}") for part in PARTS[file_format]}
     if any(parts[part].dtype.kind not in "iu" for part in parts if part != "data"):
-        raise DataError(f"{where}: the file holds a sparse matrix whose indices are not integers.")
+        raise DataError(f"{where}: the file contains a sparse matrix whose indices are not integers.")
     data = parts.pop("data")
     given = (data, tuple(parts.values())) if file_format == "coo" else (data, *parts.values())
     matrix = getattr(sparse, name)(given, shape=shape)

@@ -45,10 +45,10 @@ def _tree(parts: dict[str, Any], where: str) -> Any:
     _check_children(nodes["left_child"], nodes["right_child"], is_leaf, where)
     used = nodes["feature"][~is_leaf]
     if type(n_features) is not int or np.any(used < 0) or np.any(used >= n_features):
-        raise DataError(f"{where}: the file holds a tree that asks for a column it wasn't grown on.")
+        raise DataError(f"{where}: the file contains a tree that asks for a column it wasn't grown on.")
     good = n_outputs == len(n_classes) > 0 and n_classes.min() > 0
     if not good or not 0 <= parts["max_depth"] < len(nodes) or parts["node_count"] != len(nodes):
-        raise DataError(f"{where}: the file holds a tree whose sizes disagree.")
+        raise DataError(f"{where}: the file contains a tree whose sizes disagree.")
     tree = cls(n_features, np.ascontiguousarray(n_classes, dtype=np.intp), n_outputs)
     state = {"max_depth": parts["max_depth"], "node_count": len(nodes), "nodes": nodes}
     tree.__setstate__({**state, "values": np.ascontiguousarray(parts["values"])})  # which checks their shape
@@ -62,18 +62,18 @@ def _predictor(parts: dict[str, Any], where: str) -> Any:
     is_leaf = nodes["is_leaf"].astype(bool)
     _check_children(nodes["left"].astype(np.int64), nodes["right"].astype(np.int64), is_leaf, where)
     if nodes["is_categorical"].any() or nodes["feature_idx"].min() < 0:
-        raise DataError(f"{where}: the file holds a tree that splits by categories.")
+        raise DataError(f"{where}: the file contains a tree that splits by categories.")
     return _predictor_class()(nodes, parts["binned_left_cat_bitsets"], parts["raw_left_cat_bitsets"])
 
 
 def _records(fields: Any, dtype: np.dtype, where: str) -> np.ndarray:
     """Put the fields of a tree's nodes together again."""
     if not isinstance(fields, dict) or list(fields) != list(dtype.names or ()):
-        raise DataError(f"{where}: the file holds a tree of another version of scikit-learn.")
+        raise DataError(f"{where}: the file contains a tree of another version of scikit-learn.")
     arrays = {name: np.asarray(array) for name, array in fields.items()}
     n = arrays[next(iter(arrays))].size
     if n == 0 or any(a.shape != (n,) or a.dtype != dtype[name] for name, a in arrays.items()):
-        raise DataError(f"{where}: the file holds a tree with nodes of the wrong type or number.")
+        raise DataError(f"{where}: the file contains a tree with nodes of the wrong type or number.")
     nodes = np.zeros(n, dtype=dtype)
     for name, array in arrays.items():
         nodes[name] = array
@@ -84,7 +84,7 @@ def _check_children(left: np.ndarray, right: np.ndarray, is_leaf: np.ndarray, wh
     own = np.arange(len(left))
     for child in (left, right):
         if np.any((child <= own)[~is_leaf]) or np.any((child >= len(own))[~is_leaf]):
-            raise DataError(f"{where}: the file holds a tree whose branches lead nowhere.")
+            raise DataError(f"{where}: the file contains a tree whose branches lead nowhere.")
 
 
 def _tree_class() -> Any:

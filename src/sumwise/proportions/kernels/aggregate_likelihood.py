@@ -11,8 +11,12 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from scipy import linalg, optimize, sparse
 
-LEAST_KNOWN = 1e-9  # of the largest root of an information matrix, below which a direction is unknown
-FLAT_PRECISION = 1e-9  # prior precision of Poisson coefficients per deviation of their feature that is as good as none
+LEAST_KNOWN = np.sqrt(
+    np.finfo(float).eps
+)  # of the largest root of an information matrix, below which a direction is unknown
+FLAT_PRECISION = np.sqrt(
+    np.finfo(float).eps
+)  # prior precision of Poisson coefficients per deviation of their feature that is as good as none
 
 
 class SumFit(NamedTuple):

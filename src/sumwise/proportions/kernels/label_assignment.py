@@ -9,10 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from sumwise.inference.kernels.compiled import njit
-
-COMPILED_FROM = 20_000  # rows from which a kernel is worth its compilation; sorting takes three milliseconds there
-
 
 def top_labels(
     scores: ArrayLike, offsets: ArrayLike, counts: ArrayLike, weights: ArrayLike | None = None
@@ -41,10 +37,6 @@ def top_labels(
     score, start, count = np.asarray(scores, dtype=np.float64), np.asarray(offsets), np.asarray(counts, np.float64)
     sizes = np.diff(start)
     weight = np.ones(score.size) if weights is None else np.asarray(weights, dtype=np.float64)
-    whole = np.rint(count)
-    many = score.size >= COMPILED_FROM
-    if many and (np.abs(count - whole) < 1e-9 * np.maximum(whole, 1.0)).all() and (weight == 1.0).all():
-        return _top(score, start, whole.astype(np.int64))
     order = np.lexsort((-score, np.repeat(np.arange(sizes.size), sizes)))
     before = np.concatenate([[0.0], np.cumsum(weight[order])])
     used = before[:-1] - np.repeat(before[start[:-1]], sizes)
@@ -53,30 +45,6 @@ def top_labels(
     near = np.abs(part - np.rint(part)) < 1e-9  # what rounding of the sums leaves
     labels = np.empty(score.size)
     labels[order] = np.where(near, np.rint(part), part)
-    return labels
-
-
-@njit(cache=True)
-def _top(scores: np.ndarray, offsets: np.ndarray, counts: np.ndarray) -> np.ndarray:  # pragma: no cover - compiled
-    """The count-th highest score of each bag is a threshold; of those that equal it the first get the label."""
-    labels = np.zeros(scores.size)
-    for b in range(counts.size):
-        begin, end, left = offsets[b], offsets[b + 1], counts[b]
-        if left <= 0:
-            continue
-        if left >= end - begin:
-            labels[begin:end] = 1.0
-            continue
-        last = end - begin - left
-        edge = np.partition(scores[begin:end], last)[last]
-        for i in range(begin, end):
-            if scores[i] > edge:
-                labels[i] = 1.0
-                left -= 1
-        for i in range(begin, end):
-            if left > 0 and scores[i] == edge:
-                labels[i] = 1.0
-                left -= 1
     return labels
 
 

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from scipy.sparse import csc_matrix
 
 DENSE = 1000  # bags up to which every pair is compared
-RIDGE = 1e-9  # makes the system solvable where shares are all equal; it pulls to the centre of the means
+RIDGE = np.sqrt(
+    np.finfo(float).eps
+)  # makes the system solvable where shares are all equal; it pulls to the centre of the means
 EXACT = 1e-11  # residual of conjugate gradients, relative
 
 

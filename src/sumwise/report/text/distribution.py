@@ -9,14 +9,14 @@ import pandas as pd
 
 from sumwise import plots
 from sumwise.errors import DataError, sentence
-from sumwise.metrics import conformal_half_width, mean_error_interval, r_squared_interval, wilson_interval
+from sumwise.metrics.intervals import conformal_half_width, mean_error_interval, r_squared_interval, wilson_interval
+from sumwise.plots.style import MOST_COLOURS
 from sumwise.report import held_out
 from sumwise.report.context import Context, listed, plural
 from sumwise.report.rounding import span
 from sumwise.report.summary import FEW_ROWS, Summary, bullets, facts, figure, finding, note, table, text
 
 FOLDS = 10
-MOST_CLASSES = 6  # of bags, in the first picture
 ASSUMED = {
     "LinearEmbedding": [
         "The response is linear in the means of the features over a bag; spread within bags is ignored."
@@ -180,7 +180,7 @@ def _separation(context: Context, summary: Summary, bags: Any, y: np.ndarray, cl
     if classes is None:
         numbers = plots.bag_contrast_numbers(bags, y.reshape(len(y), -1)[:, 0])
         of = f"a third of the bags each, by {context.response or 'response'}"
-    elif len(classes) <= MOST_CLASSES:
+    elif len(classes) <= MOST_COLOURS:
         names = list(getattr(context.model, "classes_", range(len(classes))))
         at = y.argmax(axis=1) if y.ndim == 2 else np.array([names.index(v) for v in y.tolist()])
         numbers, of = plots.bag_contrast_numbers(bags, at, classes), "the bags of each class"
@@ -205,7 +205,8 @@ def _separation(context: Context, summary: Summary, bags: Any, y: np.ndarray, cl
     data = table(pd.DataFrame(rows), "Features by group of bags")
     title = _contrast(numbers, context.response or "response", classes)
     if summary.record["score"] <= summary.record["score of a constant"]:
-        title, caption = None, f"{caption} The samples do not predict the response, so differences may be chance."
+        title, numbers["withheld"] = "The samples do not predict the response", True
+        caption += " Grey: differences may be chance."
     first = figure("bag_contrast", numbers, caption, data, title=title)
     summary.sections.setdefault("found", []).insert(0, first)
 

@@ -10,17 +10,19 @@ import pandas as pd
 from scipy.special import ndtri
 
 from sumwise import plots
+from sumwise.display import in_natural_order
 from sumwise.errors import DataError
 from sumwise.frames import in_one_order
-from sumwise.metrics import auc, auc_interval, calibration, nllh, wilson_interval
+from sumwise.metrics import auc, calibration, nllh
+from sumwise.metrics.intervals import auc_interval, wilson_interval
 from sumwise.noise import Exact, Summed
+from sumwise.plots.style import MOST_LINES
 from sumwise.report import level_shares
 from sumwise.report.context import Context, listed, plural, subgroup
 from sumwise.report.summary import Summary, bullets, facts, figure, finding, note, table, text
 from sumwise.tables import Tables
 
 KINDS = dict.fromkeys(("count", "count by model"), "count") | dict.fromkeys(("share", "share by model"), "share")
-MOST_LINES = 30  # levels of the first figure
 OPEN = 0.2  # the standard error from which on a noisy share is not shown
 ASSUMED = {
     "MaxEntClassifier": [
@@ -176,20 +178,23 @@ def _expected_findings(context: Context) -> list[dict[str, Any]]:
 
 
 def _contrasts(context: Context, part: Any, label: str, tables: Tables) -> list[dict[str, Any]]:
-    """The attributes whose levels differ most, among levels that are common enough; on noisy tables with intervals,
-    and without those whose differences noise and sampling explain."""
+    """The attributes whose levels differ most, among levels that are common enough, without those whose differences
+    noise, sampling and the choice of the largest explain."""
     exact = _exact(tables)
     focus, wide, level = 1 if len(tables.classes or ()) == 2 else -1, [], context.level
+    pairs = int(part.groupby("attribute")["share"].agg(lambda s: s.size * (s.size - 1)).sum())
     for attribute, levels in part.groupby("attribute", sort=False):
-        known = levels if exact else levels.assign(error=level_shares.class_share_errors(tables, attribute)[:, focus])
+        errors = _sampling(levels) if exact else level_shares.class_share_errors(tables, attribute)[:, focus]
+        known = levels.assign(error=errors)
         known = known[known["count"] >= 0.02 * part["count"].max()].dropna(subset=["share"])
         if len(known) > 1:
             top, bottom = known.loc[known["share"].idxmax()], known.loc[known["share"].idxmin()]
-            if exact or _apart(top, bottom, len(known), level):
+            if _apart(top, bottom, pairs, level):
                 wide.append((float(top["share"] - bottom["share"]), top, bottom))
     out = []
     explained = (
-        "Counted, not estimated; the interval is for the population from which the individuals were drawn. "
+        "Counted, not estimated; the interval is for the population from which the individuals were drawn, not for "
+        "picking the largest. "
         if exact
         else "Counted with noise; the interval allows for noise and sampling, not for picking the largest. "
     )
@@ -209,9 +214,16 @@ def _contrasts(context: Context, part: Any, label: str, tables: Tables) -> list[
     return out
 
 
-def _apart(top: Any, bottom: Any, n_levels: int, level: float) -> bool:
-    """Whether two noisy shares differ by more than chance explains, chosen as the largest and least of several."""
-    chance = (1 - level) / (n_levels * (n_levels - 1))  # of each side of each pair (Bonferroni)
+def _sampling(levels: Any) -> np.ndarray:
+    """Standard errors of counted shares, with one more person of each kind."""
+    n = levels["count"].to_numpy() + 2
+    share = (levels["count"] * levels["share"].fillna(0) + 1).to_numpy() / n
+    return np.sqrt(share * (1 - share) / n)
+
+
+def _apart(top: Any, bottom: Any, pairs: int, level: float) -> bool:
+    """Whether two shares differ by more than chance explains, chosen as the widest of several pairs (Bonferroni)."""
+    chance = (1 - level) / pairs
     return bool(top["share"] - bottom["share"] > -ndtri(chance) * np.hypot(top["error"], bottom["error"]))
 
 
@@ -361,6 +373,15 @@ def _add_levels(context: Context, summary: Summary, frame: Any, of: tuple[str, s
         summary.add("certainty", _agreement(context, frame))
 
 
+def _in_natural_order(frame: pd.DataFrame) -> pd.DataFrame:
+    """The levels of every attribute as people order them: low, middle, high."""
+    parts = []
+    for _, part in frame.groupby("group", sort=False):
+        rank = {name: k for k, name in enumerate(in_natural_order(part["level"].tolist()))}
+        parts.append(part.iloc[np.argsort([rank[name] for name in part["level"]], kind="stable")])
+    return pd.concat(parts)
+
+
 def _levels(context: Context, part: Any, label: str, overall: float, tables: Tables) -> dict[str, Any]:
     """The share of a class at every level, counted and by the model, next to that of everybody."""
     shown = part.dropna(subset=["share"])
@@ -379,7 +400,8 @@ def _levels(context: Context, part: Any, label: str, overall: float, tables: Tab
     frame = named.rename(columns={"attribute": "group"}).assign(people=named["count"], low=low, high=high)
     by_model = "share by model" in frame
     frame = frame.assign(truth=frame["share by model"]) if by_model else frame
-    numbers = plots.subgroup_numbers(frame, context.level, MOST_LINES, two=str(frame["class"].iloc[0]))
+    frame = _in_natural_order(frame)
+    numbers = plots.subgroup_numbers(frame, context.level, two=str(frame["class"].iloc[0]))
     numbers |= {"label": f"share of {label}", "reference": overall, "reference_name": "everybody"}
     numbers |= {"truth_name": "by the model", "value_name": "counted"}
     caption = (

@@ -17,7 +17,6 @@ from sumwise.report.context import MISSING, Context, listed, plural, subgroup
 from sumwise.report.summary import FEW_ROWS, Summary, bullets, figure, finding, note, table, text
 
 KINDS = dict.fromkeys(("share", "low", "high", "truth", "survey", "difference"), "share") | {"people": "count"}
-MOST_LINES = 24
 FOLDS = 5
 PER_SD = "per standard deviation"
 ASSUMED = [
@@ -138,7 +137,7 @@ def _refuse_other_order(bags: Bags, counts: np.ndarray, labels: np.ndarray) -> N
         raise DataError(f"truth has {len(labels)} entries for {bags.n_rows} individuals.", hint="one class each.")
     if labels.min(initial=0) < 0 or labels.max(initial=0) >= counts.shape[1]:
         raise DataError(
-            f"truth holds classes from {labels.min()} to {labels.max()}.",
+            f"truth contains classes from {labels.min()} to {labels.max()}.",
             hint=f"give positions among the {counts.shape[1]} classes, from 0.",
         )
     found = np.zeros(counts.shape)
@@ -218,11 +217,13 @@ def _finding(context: Context, what: str, row: Any, because: str) -> dict[str, A
 
 
 def _title(found: list[dict[str, Any]]) -> str | None:
-    """The widest contrast as a title: "Share of “yes”: 84% for age above 0.58, 13% for age up to -0.51"."""
-    if len(found) < 2:
+    """The widest contrast whose intervals are apart, as a title: "Share of “yes”: 84% for age above 0.58, 13% ..."."""
+    pairs = [pair for pair in zip(found[::2], found[1::2]) if None not in (pair[0]["low"], pair[1]["high"])]
+    apart = [(top, bottom) for top, bottom in pairs if top["low"] > bottom["high"]]
+    if not apart:
         return None
-    start = found[0]["what"][: found[0]["what"].index("”") + 1]
-    one, other = (f"{100 * f['value']:.0f}%{f['what'].removeprefix(start)}" for f in found[:2])
+    start = apart[0][0]["what"][: apart[0][0]["what"].index("”") + 1]
+    one, other = (f"{100 * f['value']:.0f}%{f['what'].removeprefix(start)}" for f in apart[0])
     return f"{start}: {one}, {other}"
 
 
@@ -244,7 +245,7 @@ def _coverage(context: Context, frame: Any) -> str:
 
 def _figures(context: Context, summary: Summary, frame: Any, one: str, unknown: list[str]) -> None:
     """The figure and the table of subgroups; of two classes the figure shows `one`; groups `unknown` are no finding."""
-    numbers = plots.subgroup_numbers(frame, context.level, MOST_LINES, two=one, withheld=unknown)
+    numbers = plots.subgroup_numbers(frame, context.level, two=one, withheld=unknown)
     what = f"share of “{one}”" if one else "share of each class"
     numbers["label"] = what
     truth = "; crosses are the true shares" if "truth" in frame else ""
@@ -259,7 +260,8 @@ def _figures(context: Context, summary: Summary, frame: Any, one: str, unknown: 
     if one:  # the other class has the rest
         shown, title = frame[frame["class"] == one].drop(columns="class"), f"Share of “{one}” in subgroups"
     data = table(shown, title, KINDS)
-    summary.add("found", figure("subgroups", numbers, caption, data, title=_title(summary.findings)))
+    if drawn > 1:  # one share is on its card
+        summary.add("found", figure("subgroups", numbers, caption, data, title=_title(summary.findings)))
     about = (
         f"low, high: the {context.percent} interval of the share, if the method has one. people: the subgroup's size."
     )

@@ -88,7 +88,7 @@ def contest_problems(problem: Problem) -> dict[str, Problem]:
 
     Examples
     --------
-    >>> from sumwise.schema import Problem
+    >>> from sumwise.schema.problem import Problem
     >>> from sumwise.schema.reading.contests import contest_problems
     >>> lines = ['family = "ecological"', '[data]', 'file = "a.csv"', '[columns]', 'groups = ["w", "b"]']
     >>> lines += ['[[contest]]', 'name = "2016"', 'outcomes = ["d16", "r16"]']

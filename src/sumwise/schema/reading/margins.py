@@ -44,7 +44,7 @@ class MarginsReading(Reading):
         "unit": "the column of unit names, or several that name a unit together",
         "groups": "columns of the groups: counts, or shares of total",
         "outcomes": "columns of the outcomes",
-        "groups_in": "what the columns of the groups hold: count, share or percent; default: what their numbers show",
+        "groups_in": "what the columns of the groups contain: count, share or percent; default: by their numbers",
         "outcomes_in": "and those of the outcomes",
         "groups_sd": "uncertain groups: columns of their standard errors, in the order of groups; see row_error",
         "groups_moe": "or of their 90% margins of error, as the American Community Survey has them",

@@ -11,14 +11,13 @@ from sumwise import checks
 from sumwise.bags import Bags
 from sumwise.errors import DataError
 from sumwise.io.formats.sheet import Sheet
-from sumwise.schema.opened import matched, only_rows, open_source
+from sumwise.schema.opened import labelled_only, matched, only_rows, open_source
 from sumwise.schema.reading.base import Reading
-from sumwise.schema.sheet_columns import bags_of, column_notes, level_texts
+from sumwise.schema.sheet_columns import MOST_LEVELS, bags_of, column_notes, level_texts
 
 MOST_THIRDS = 4  # numbers whose thirds are subgroups, where no feature has levels
 MOST_GROUPS = 12  # levels of a column that is shown as subgroups
-MOST_CLASSES = 30
-ROUNDED_SHARE = 0.12  # by which a share times the size of its bag misses a whole number, if it was rounded to .001
+DIGITS = 12  # that are written of a share at most; float64 has 15
 
 
 class CountsReading(Reading):
@@ -35,7 +34,7 @@ class CountsReading(Reading):
         "bag": "the column that says which bag an individual is in",
         "label": "the column of classes; only its counts per bag are used, the rest checks the result",
         "counts": "how many of each class, or how many have it, per bag: in the counts file, or in all rows",
-        "counts_in": "what counts hold: count, share or percent of a bag; default: count",
+        "counts_in": "what counts are: count, share or percent of a bag; default: count",
         "counts_total": "the column of all who were counted, where the individuals are a sample of them",
         "counts_bag": "the column of bags in the counts file, where it is called otherwise",
         "features": "columns of individuals; default: all others",
@@ -57,10 +56,8 @@ class CountsReading(Reading):
         sheet = open_source(p, p.file(), None, ids)
         with p.blamed():
             sheet.known(*ids, *(c for c in (p.column("weight"),) if c))
-            if label is not None and (absent := sheet.missing(label)).any():  # and labels are counted
-                lacking = f"{int(absent.sum()):,} of {len(sheet):,} individuals"
-                self.notes.append(f"{lacking} have no {label!r} and were left out.")
-                sheet = only_rows(sheet, np.flatnonzero(~absent))
+            if label is not None:  # and labels are counted
+                sheet = labelled_only(sheet, label, self.notes)
             known = [*(p.column_list("counts") or ()), p.column("counts_total")]
             columns = p.column_list("features") or sheet.others(*ids, p.column("weight"), *known)
             self.labels = None
@@ -104,10 +101,10 @@ class CountsReading(Reading):
     def _count_labels(self, sheet: Sheet, label: str) -> None:
         texts = level_texts(sheet, label)[self.order]
         self.classes = sorted(set(texts.tolist()))
-        if not 2 <= len(self.classes) <= MOST_CLASSES:
+        if not 2 <= len(self.classes) <= MOST_LEVELS:
             raise DataError(
                 f"Column {label!r} has {len(self.classes)} classes.",
-                hint=f"give a column with 2 to {MOST_CLASSES} classes.",
+                hint=f"give a column with 2 to {MOST_LEVELS} classes.",
             )
         self.labels = np.searchsorted(np.array(self.classes, dtype=object), texts)
         codes = all(name.lstrip("+-").replace(".", "", 1).isdigit() for name in self.classes)
@@ -129,7 +126,9 @@ class CountsReading(Reading):
         kind = checks.choice(p.columns.get("counts_in", "count"), "counts_in", ("count", "share", "percent"))
         if kind != "count":
             values = values / (1.0 if kind == "share" else 100.0) * everybody[:, None]
-            near = np.abs(values - np.round(values)) < ROUNDED_SHARE  # shares of few people, rounded
+            half = 0.5 * written_unit(known[named].to_numpy(dtype=float)) / (1.0 if kind == "share" else 100.0)
+            near = np.abs(values - np.round(values)) <= half * everybody[:, None] * (1 + checks.TOTALS_RTOL)
+            near &= np.mod(everybody, 1)[:, None] == 0
             values = np.where(near, np.round(values), values)
         alone = len(named) == 1
         over = alone & (values.sum(axis=1) > everybody * (1 + checks.TOTALS_RTOL))
@@ -216,6 +215,20 @@ class CountsReading(Reading):
     def kept(self) -> dict[str, Any]:
         """What prediction needs beside the model."""
         return {"classes": self.classes}
+
+
+def written_unit(shares: np.ndarray) -> float:
+    """The last digit that shares are written with: 0.001 of 0.25 and 0.333.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sumwise.schema.reading.proportions import written_unit
+    >>> written_unit(np.array([0.25, 0.333]))
+    0.001
+    """
+    digits = (d for d in range(DIGITS) if np.allclose(shares, np.round(shares, d), rtol=0, atol=10.0**-DIGITS))
+    return 10.0 ** -next(digits, DIGITS)
 
 
 def _thirds(sheet: Sheet, column: str) -> np.ndarray:

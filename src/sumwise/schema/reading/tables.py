@@ -11,8 +11,9 @@ import pandas as pd
 
 from sumwise import checks
 from sumwise.errors import DataError
-from sumwise.io.formats import read_tables, read_tables_folder
-from sumwise.schema.opened import open_source
+from sumwise.io.formats import read_tables
+from sumwise.io.formats.tables_folder import read_tables_folder
+from sumwise.schema.opened import labelled_only, open_source
 from sumwise.schema.problem import NOISES, noise_of
 from sumwise.schema.reading.base import Reading
 from sumwise.schema.sheet_columns import level_texts, typed_frame
@@ -29,7 +30,7 @@ class TablesReading(Reading):
     family = "maxent"
     data_keys = {  # noqa: RUF012
         "file": "rows of individuals, cells of tables, or a folder that sumwise aggregate or release wrote",
-        "kind": "rows, cells or folder; default: a folder is one, a file with a column of counts holds cells",
+        "kind": "rows, cells or folder; default: a folder is one, a file with a column of counts contains cells",
         "holdout": "rows: the share that is kept for checking; default 0.2",
         "bins": "rows: levels that a column of numbers is cut into; default 5",
         "order": "rows: how many attributes a table has; default 2",
@@ -97,6 +98,7 @@ class TablesReading(Reading):
         target = str(p.column("label", needed=True))
         sheet = open_source(p, path, None, [target])
         sheet.known(target)
+        sheet = labelled_only(sheet, target, self.notes)
         weight = p.column("weight")
         columns = p.column_list("attributes") or sheet.others(target, weight)
         frame: Any = typed_frame(sheet, columns, p.column_list("categorical") or ())

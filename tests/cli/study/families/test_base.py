@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from messages import raises
 from sumwise.cli.study import FAMILIES, Problem, study_of
 from sumwise.cli.study.families import study_class
 from sumwise.errors import DataError
@@ -30,7 +31,7 @@ def test_options_and_seed_reach_the_method():
     study = study_of(Problem.parse("family = 'ecological'\nseed = 7\n[options]\nn_draws = 50"))
     assert study.configured("King").get_params()["random_state"] == 7
     assert study.configured("King").get_params()["n_draws"] == 50
-    with pytest.raises(DataError, match=r"line 4: There is no key in \[options\] 'n_draws'"):
+    with raises(DataError, "there-is-no", "key", "n_draws"):
         study.configured("Goodman")
 
 

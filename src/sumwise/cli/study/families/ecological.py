@@ -96,12 +96,12 @@ class Ecological(MarginsReading, Study):
     # --- out
 
     def first_numbers(self) -> dict[str, Any] | None:
-        """Shares of every group, if checks take longer than the fit."""
+        """Shares of every group as the report's first picture has them, if checks take longer than the fit."""
         if not self.problem.sensitivity or self.chosen == "Bounds":
             return None
-        from sumwise.plots import interval_numbers
+        from sumwise.report.text.ecological.figures import first_numbers
 
-        return interval_numbers(self.model, self.problem.level)
+        return first_numbers(self.model, self.problem.level, self.problem.seed)
 
     def predict(self, model: Any, source: Path) -> pd.DataFrame:
         """Expected outcomes of other units from their groups, with intervals for a unit's own deviation."""

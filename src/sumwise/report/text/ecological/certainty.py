@@ -11,10 +11,11 @@ from sumwise import plots
 from sumwise.ecological import aggregation_bias_test, influence, sensitivity, sensitivity_band
 from sumwise.errors import DataError
 from sumwise.nonvoting import choices, no_candidates, people_who
+from sumwise.plots.style import MOST_LINES
 from sumwise.report import held_out, other_methods, unit_tables
 from sumwise.report.context import Context, listed, plural
 from sumwise.report.summary import Summary, bullets, figure, table, text
-from sumwise.report.text.ecological.figures import MOST_LINES, MOST_MAPPED, add_maps, add_unit_figures
+from sumwise.report.text.ecological.figures import MOST_MAPPED, add_maps, add_unit_figures
 from sumwise.report.text.ecological.wording import (
     CONTEXT,
     COVERED,

@@ -10,16 +10,16 @@ import pandas as pd
 
 from sumwise import plots
 from sumwise.ecological import place_shares
-from sumwise.nonvoting import choices, people_who
+from sumwise.nonvoting import choices, no_candidates, people_who
 from sumwise.plots.share_heatmap import turned
+from sumwise.plots.style import MOST_LINES
 from sumwise.report.context import Context
 from sumwise.report.summary import Summary, figure, table
 from sumwise.report.text.ecological.findings import SURE, in_words, not_quoted, voters_bounds, voters_meant
 from sumwise.report.text.ecological.wording import BOUNDS, SHARES
-from sumwise.voting import Turnout, voting_patterns
+from sumwise.voting import Turnout, turnout, voting_patterns
 
 MOST_NAMED = 2  # findings in the title of a figure
-MOST_LINES = 24  # of one interval figure; larger tables are drawn as a heat map
 MOST_MAPPED = 3000  # units of a map on the page
 WITHHELD = " Hatched bounds have no estimate, because it would be no finding: see above."
 _SPREAD = (
@@ -69,34 +69,57 @@ def add_main_figure(context: Context, summary: Summary, voters: Turnout | None =
     if context.method != "Bounds":
         drawn = f"estimate (dot) and {context.percent} interval (line)"
         caption = f"Share of each group for each outcome: {drawn}. The grey bar shows {bounds}"
-        numbers["withheld"] = _withheld(context, range(numbers["share"].shape[1]))
+        numbers["withheld"] = _withheld(context.model, context.level, range(numbers["share"].shape[1]))
         if np.any(numbers["withheld"]):
             caption += WITHHELD
     summary.add(place, figure("intervals", numbers, caption, data, title=title))
 
 
+def first_numbers(est: Any, level: float, random_state: Any) -> dict[str, Any]:
+    """The numbers of a report's first picture, before anything is checked: of voters if turnout is known."""
+    voters = voters_of(est, level, random_state)
+    if voters is not None and voters.choice.values.shape[1] > 1 and voters.choice.values.size <= MOST_LINES:
+        return _voters_numbers(est, voters, level)
+    withheld = _withheld(est, level, range(est.shares_.shape[1]))
+    return plots.interval_numbers(est, level) | {"withheld": withheld}
+
+
+def voters_of(est: Any, level: float, random_state: Any) -> Turnout | None:
+    """Turnout and the choice among voters; None if nobody stayed at home, or without estimates."""
+    away = no_candidates(est.col_names_)
+    if not any(away) or all(away) or type(est).__name__ == "Bounds" or min(est.shares_.shape) < 2:
+        return None
+    return turnout(est, level=level, random_state=random_state)
+
+
+def _voters_numbers(est: Any, voters: Turnout, level: float) -> dict[str, Any]:
+    choice = voters.choice
+    low, high = voters_bounds(est, choices(est.col_names_))
+    numbers = {"share": choice.values, "low": choice.low, "high": choice.high, "lower_bound": low, "upper_bound": high}
+    numbers |= {"level": level, "groups": choice.labels[0], "outcomes": choice.labels[1]}
+    return numbers | {
+        "label": "share of the group's voters",
+        "withheld": _withheld(est, level, choices(est.col_names_)),
+    }
+
+
 def _voters_figure(context: Context, voters: Turnout, title: str | None) -> dict[str, Any]:
     """The choice of those who voted in every group, with what the totals imply for it."""
-    found = voters.choice
-    low, high = voters_bounds(context.model, choices(context.model.col_names_))
-    frame = found.to_frame().assign(**{"lower bound": low.ravel(), "upper bound": high.ravel()})
-    numbers = {"share": found.values, "low": found.low, "high": found.high, "lower_bound": low, "upper_bound": high}
-    numbers |= {"level": context.level, "groups": found.labels[0], "outcomes": found.labels[1]}
-    numbers["label"] = "share of the group's voters"
+    numbers = _voters_numbers(context.model, voters, context.level)
+    bounds = {"lower bound": numbers["lower_bound"].ravel(), "upper bound": numbers["upper_bound"].ravel()}
+    frame = voters.choice.to_frame().assign(**bounds)
     caption = (
         f"Choice of {voters_meant(context.data)} in each group: estimate (dot) and {context.percent} interval (line). "
         "The grey bar shows the bounds: what the totals alone imply, whatever the model."
     )
-    numbers["withheld"] = _withheld(context, choices(context.model.col_names_))
     if np.any(numbers["withheld"]):
         caption += WITHHELD
     return figure("intervals", numbers, caption, table(frame, "Choice among voters", SHARES), title=title)
 
 
-def _withheld(context: Context, outcomes: Sequence[int]) -> list[list[bool]]:
+def _withheld(est: Any, level: float, outcomes: Sequence[int]) -> list[list[bool]]:
     """Which estimates are no findings, by group and outcome."""
-    groups = range(len(context.model.row_names_))
-    return [[bool(not_quoted(context.model, r, c, context.level)) for c in outcomes] for r in groups]
+    return [[bool(not_quoted(est, r, c, level)) for c in outcomes] for r in range(len(est.row_names_))]
 
 
 def add_polarisation(context: Context, summary: Summary) -> None:

@@ -13,13 +13,13 @@ from sumwise.ecological.king_tables import UNITS_PER_PARAMETER
 from sumwise.errors import DataError
 from sumwise.frames import by_names
 from sumwise.margins import Margins
-from sumwise.nonvoting import choices, is_nonvoting, no_candidates
+from sumwise.nonvoting import choices, is_nonvoting
 from sumwise.report import unit_tables
 from sumwise.report.context import Context, listed, plural
 from sumwise.report.rounding import finding_digits, span
 from sumwise.report.summary import Summary, bullets, facts, note, table
 from sumwise.report.text.ecological.certainty import add_certainty, context_effects
-from sumwise.report.text.ecological.figures import add_main_figure, add_polarisation, shares_shown
+from sumwise.report.text.ecological.figures import add_main_figure, add_polarisation, shares_shown, voters_of
 from sumwise.report.text.ecological.findings import alike_units, findings, in_words, small_groups, voters_meant
 from sumwise.report.text.ecological.wording import (
     AS_COUNTED,
@@ -32,7 +32,7 @@ from sumwise.report.text.ecological.wording import (
     UNCERTAIN_GROUPS,
     model_only,
 )
-from sumwise.voting import Turnout, turnout
+from sumwise.voting import Turnout
 
 LONG_TITLE = 120  # characters, from which groups and outcomes are counted rather than listed
 
@@ -86,9 +86,7 @@ def write(context: Context) -> Summary:
         *alike_units(m),
         *curved,
     ]
-    away = no_candidates(m.col_names)
-    some_voted = any(away) and not all(away) and context.method != "Bounds" and min(est.shares_.shape) > 1
-    voters = turnout(est, level=context.level, random_state=context.random_state) if some_voted else None
+    voters = voters_of(est, context.level, context.random_state)
     summary.findings = findings(context, voters)
     summary.lead = [_verdict(context, summary.findings, voters is not None), *cautions]
     add_main_figure(context, summary, voters)
@@ -171,7 +169,8 @@ def _estimates(context: Context, summary: Summary, voters: Turnout | None) -> No
             + (" count: the number of people that the share amounts to." if context.head_counts else ""),
         ),
     )
-    if context.method != "Bounds" and min(est.shares_.shape) > 1:
+    quoted = any(f["value"] is not None for f in summary.findings)  # else no estimate is a finding, nor its rank
+    if quoted and min(est.shares_.shape) > 1:
         chosen = unit_tables.first_choices(est, context.level, context.random_state)
         kinds = dict.fromkeys(("support", "low", "high", "support elsewhere"), "share") | {"probability": "chance"}
         summary.add(
