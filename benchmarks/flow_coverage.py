@@ -7,7 +7,7 @@ movement from the counts. Every world has populations of its own; "most likely" 
 same mean movement, for comparison. Coverage is that of 90% intervals.
 
 base         constant cost of leaving and scale of distance
-varying      the same, and 3% leave after every step and as many enter; flows are of those who are there before and after
+varying      the same, and after every step 3% leave and as many enter; flows are of those who are there at both times
 season       a wave of leaving, and a drift east and then west
 cyclic       the same over a year of twelve times that repeats
 two types    a third moves fast and east, two thirds hardly move
@@ -156,9 +156,10 @@ def main():
     parser.add_argument("--add", action="store_true", help="keep the other worlds of the file")
     parser.add_argument("--out", default=ROOT / "benchmarks" / "results" / "flow_coverage.json", type=Path)
     given = parser.parse_args()
-    seconds, out, pool = 0.0, {}, ProcessPoolExecutor(given.processes)
+    seconds, out = 0.0, {}
     for world in given.worlds:
-        made = list(pool.map(partial(one, world), range(given.first, given.first + given.draws)))
+        with ProcessPoolExecutor(given.processes) as pool:
+            made = list(pool.map(partial(one, world), range(given.first, given.first + given.draws)))
         rows = [row for part, *_ in made for row in part]
         seconds += sum(cpu for *_, cpu in made)
         kinds, weights = {}, {}

@@ -24,8 +24,8 @@ def check_learned(thing: Any, rules: str) -> None:
     thing : estimator
     rules : str
         What each part is, as ``"names: rule; names: rule"``. A name may lead into a part (``features_.names``); ``?``
-        behind it stands for a part that may be None, ``?d`` for one that may be only if `d` is 0, and ``??`` for one
-        that may be absent. A rule is
+        behind it stands for a part that may be None, ``??`` for one that may be absent, and ``?d`` for one that may be
+        if no part before it has a length `d` above 0. A rule is
 
         - ``float n d``: an array of finite numbers with axes of those lengths. A length is a number, ``*`` for any,
           ``+`` for one or more, or a name that is the same length everywhere, with a number added or not (``d+1``).
@@ -54,8 +54,8 @@ def check_learned(thing: Any, rules: str) -> None:
         (plain, optional, more), value = name.partition("?"), thing
         for step in plain.split("."):
             value = getattr(value, step, None)
-        missing_allowed = more == "?" or (bool(optional) and hasattr(thing, plain) and not more)
-        if value is None and (missing_allowed or sizes.get(more) == 0):
+        of_none = {"": hasattr(thing, plain), "?": True}.get(more, not sizes.get(more))
+        if value is None and optional and of_none:
             continue
         check_part(plain, value, rule, sizes)
 

@@ -6,9 +6,9 @@ from functools import partial
 
 import numpy as np
 
-from coverage_contract.worlds import LEVEL, World, covers
+from coverage_contract.worlds import FEWER_DRAWS, LEVEL, World, covers
 from sumwise import Bags
-from sumwise.distribution import BagGaussianProcess, BagKernelRidge, BagRidge, MomentEmbedding
+from sumwise.distribution import BagGaussianProcess, BagKernelRidge, BagRidge, BagStacking, MomentEmbedding
 
 MODELS = {
     "process": BagGaussianProcess(),
@@ -17,22 +17,27 @@ MODELS = {
 }
 
 
-def samples(rng, n_bags, uneven=False, heavy=False, counts=False):
+def samples(rng, n_bags, sizes=(60, 61), heavy=False, counts=False, uneven_noise=False, extra=0):
     """Bags of normal rows, whose response follows their mean and deviation, and noise."""
     mean, spread = rng.normal(size=n_bags), rng.uniform(0.5, 2.0, n_bags)
-    sizes = rng.integers(2, 120, n_bags) if uneven else np.full(n_bags, 60)
-    bags = Bags.from_arrays([rng.normal(m, s, (n, 2)) for m, s, n in zip(mean, spread, sizes)])
+    sizes = rng.integers(*sizes, n_bags)
+    rows = [rng.normal(m, s, (n, 2)) for m, s, n in zip(mean, spread, sizes)]
+    bags = Bags.from_arrays([np.hstack([part, rng.normal(size=(len(part), extra))]) for part in rows])
     if counts:
         return bags, rng.poisson(np.exp(1.0 + 0.8 * mean))
     noise = rng.standard_t(3, n_bags) if heavy else rng.normal(size=n_bags)
-    return bags, np.sin(2 * mean) + spread + 0.3 * noise
+    scale = 0.2 * spread**2 if uneven_noise else 0.3
+    return bags, np.sin(2 * mean) + spread + scale * noise
 
 
-def simulate(seed, **options):
+def simulate(seed, n_bags=80, models=MODELS, **options):
     """Whether intervals of each model cover the responses of forty new bags."""
     rng = np.random.default_rng(seed)
-    (bags, y), (others, truth) = samples(rng, 80, **options), samples(rng, 40, **options)
-    return {name: covers(model.fit(bags, y).predict_interval(others, LEVEL), truth) for name, model in MODELS.items()}
+    (bags, y), (others, truth) = samples(rng, n_bags, **options), samples(rng, 40, **options)
+    return {name: covers(model.fit(bags, y).predict_interval(others, LEVEL), truth) for name, model in models.items()}
+
+
+AVERAGE = {"average": BagStacking()}
 
 
 WORLDS = {
@@ -46,7 +51,7 @@ WORLDS = {
     "bags of 2 to 120 rows": World(
         "overdispersed",
         "small bags say less about their distribution",
-        partial(simulate, uneven=True),
+        partial(simulate, sizes=(2, 120)),
         dict.fromkeys(MODELS, (0.86, 0.95)),
     ),
     "heavy tails": World(
@@ -61,4 +66,39 @@ WORLDS = {
         partial(simulate, counts=True),
         dict.fromkeys(MODELS, (0.86, 0.96)),
     ),
+    "bags of 2 to 6 rows": World(
+        "overdispersed",
+        "tiny bags say little about their distribution",
+        partial(simulate, sizes=(2, 7), n_bags=200),
+        dict.fromkeys(MODELS, (0.86, 0.95)),
+    ),
+    "twenty bags": World(
+        "well specified",
+        "twenty bags to learn from",
+        partial(simulate, n_bags=20),
+        dict.fromkeys(MODELS, (0.85, 0.97)),
+    ),
+    "noise that varies": World(
+        "misspecified",
+        "the deviation of the noise grows with the square of the bag's, 16-fold",
+        partial(simulate, uneven_noise=True),
+        dict.fromkeys(MODELS, (0.85, 0.96)),
+    ),
+    "eight more columns": World(
+        "misspecified",
+        "eight columns that say nothing of the response",
+        partial(simulate, extra=8),
+        dict.fromkeys(MODELS, (0.85, 0.96)),
+    ),
+}
+AVERAGES = {
+    "average": ("well specified", "the default, on the first world", {}),
+    "average, twenty bags": ("well specified", "the default, on twenty bags", {"n_bags": 20}),
+    "average, noise that varies": ("misspecified", "the default, where noise varies 16-fold", {"uneven_noise": True}),
+    "average, bags of 2 to 6 rows": ("overdispersed", "the default, on 80 tiny bags", {"sizes": (2, 7)}),
+    "average, counts": ("misspecified", "the default, on Poisson counts", {"counts": True}),
+}
+WORLDS |= {
+    name: World(kind, what, partial(simulate, models=AVERAGE, **options), {"average": (0.85, 0.96)}, draws=FEWER_DRAWS)
+    for name, (kind, what, options) in AVERAGES.items()
 }

@@ -13,7 +13,7 @@ from sumwise.distribution import (
     DeepSets,
     LinearEmbedding,
 )
-from sumwise.distribution.regressor import check_response, warn_remote
+from sumwise.distribution.regressor import check_response, conformal_half_width, warn_remote
 from sumwise.errors import DataError, ModelWarning
 
 
@@ -163,3 +163,21 @@ def test_copies_of_bags_are_worth_a_warning_unless_they_are_left_out_together():
     grouped = BagRidge(LinearEmbedding()).fit(bags, y[twice], groups=twice)
     once = BagRidge(LinearEmbedding()).fit(bags[np.arange(12)], y)
     np.testing.assert_allclose(np.sort(grouped.residuals_[:12, 0]), np.sort(once.residuals_[:, 0]), atol=1e-9)
+
+
+def test_conformal_widths_cover_new_errors_as_often_as_promised():
+    rng = np.random.default_rng(0)
+    covered = []
+    for _ in range(400):
+        errors = rng.normal(size=(40, 1))
+        covered.append(abs(errors[0, 0]) <= conformal_half_width(errors[1:], 0.9)[0])
+    assert np.mean(covered) == pytest.approx(0.9, abs=0.04)
+
+
+@pytest.mark.parametrize("n", [1, 2, 6, 13, 19, 48])
+def test_conformal_levels_go_up_to_n_of_n_plus_1(n):
+    """Above it, no width is large enough; at it, the largest error is."""
+    errors = np.arange(1.0, n + 1)[:, None]
+    assert conformal_half_width(errors, n / (n + 1))[0] == n
+    with raises(DataError, "bags-left-out"):
+        conformal_half_width(errors, n / (n + 1) + 0.01)

@@ -9,7 +9,7 @@ import pytest
 
 from flow_cases import LINE, population
 from messages import raises, warns
-from sumwise.errors import DataError
+from sumwise.errors import DataError, ModelWarning
 from sumwise.flows import FlowModel, Movement, Places
 from sumwise.flows.flow_problem import FlowProblem
 from sumwise.flows.movement_models import KINDS, MovementModel
@@ -193,6 +193,7 @@ def simulated(monkeypatch):
 def test_a_season_is_not_lost_in_the_basin_of_a_simpler_model(simulated):
     places, seen, _, flows = simulated("season", 1005)
     model = FlowModel(places).fit(seen)
+    assert model.caution_ is None
     assert model.scores_.set_index("movement")["probability"]["season"] > 0.9
     stay = model.interval({str(k): {(k, k + 1): np.eye(len(places))} for k in range(len(flows))}, 0.9).values
     assert np.mean(abs(stay - np.trace(flows, axis1=1, axis2=2))) < 200  # of 3,000; 1,357 from the constant movement
@@ -201,3 +202,18 @@ def test_a_season_is_not_lost_in_the_basin_of_a_simpler_model(simulated):
 def test_a_search_takes_back_steps_that_leave_no_covariance(simulated):
     places, seen, effort, _ = simulated("effort", 2034)
     assert FlowModel(places, size=3000.0).fit(seen, effort=effort).fit_.converged
+
+
+@pytest.mark.check
+def test_few_long_moves_and_many_short_ones_are_two_modes_of_one_movement_model(simulated):
+    places, seen, _, flows = simulated("cyclic", 2006)
+    with pytest.warns(ModelWarning, match="a year that repeats"):
+        model = FlowModel(places, cyclic=True).fit(seen)
+    assert "too narrow" in model.caution_
+    assert model.posterior_[0]["models"].count("season") > 1
+    assert model.scores_["movement"].is_unique
+    steps = {str(k): {(k, (k + 1) % len(flows)): np.eye(len(places))} for k in range(len(flows))}
+    found = model.interval(steps, 0.9)
+    stayed = np.trace(flows, axis1=1, axis2=2)
+    covered = (found.low <= stayed) & (stayed <= found.high)
+    assert covered.mean() > 0.5  # none of twelve by the mode of long moves alone

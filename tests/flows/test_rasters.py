@@ -8,6 +8,7 @@ import pytest
 from messages import raises
 from sumwise.errors import DataError
 from sumwise.flows import FlowModel, Movement, read_raster
+from sumwise.io.sandbox import parse
 
 rasterio = pytest.importorskip("rasterio")
 LAEA = "+proj=laea +lat_0=40 +lon_0=-95 +datum=WGS84 +units=m"
@@ -86,9 +87,14 @@ def test_only_a_geotiff_is_opened_whatever_the_name(tmp_path, bands):
         read_raster(tmp_path / "b.tif")
 
 
-def test_a_file_that_declares_more_than_its_size_is_worth_is_refused(tmp_path, monkeypatch):
-    from sumwise.flows import rasters
+def test_a_reference_system_that_leads_nowhere_is_refused():
+    from sumwise.flows import Places
 
-    monkeypatch.setattr(rasters, "decoded_limit", lambda path: 8 * 4 * 36 - 1)
+    with raises(DataError, "crs-code-such", "nowhere"):
+        Places.from_projected([1.0], [2.0], "nowhere")
+
+
+def test_a_file_that_declares_more_than_its_size_is_worth_is_refused(tmp_path):
+    path = written(tmp_path / "a.tif", np.ones((4, 6, 6)))
     with raises(DataError, "declares-bands-x", 4, 6):
-        read_raster(written(tmp_path / "a.tif", np.ones((4, 6, 6))))
+        parse("sumwise.io.parsers.raster", path, 2**30, block=1, most_bytes=8 * 4 * 36 - 1)

@@ -237,8 +237,8 @@ class Reader:
         self.process = None
 
 
-PARSERS = ("arrow", "avro", "geopackage", "hdf5", "statistical", "workbook")
-LIBRARIES = ("fastavro", "h5py", "openpyxl", "pandas", "pyarrow", "pyreadstat")
+PARSERS = ("arrow", "avro", "geopackage", "hdf5", "raster", "statistical", "workbook")
+LIBRARIES = ("fastavro", "h5py", "openpyxl", "pandas", "pyarrow", "pyreadstat", "rasterio")
 
 
 def start_once() -> None:

@@ -105,6 +105,15 @@ def bird_bytes(folder: Path) -> bytes:
     return (folder / "seed.hdf5").read_bytes()
 
 
+def raster_bytes(folder: Path) -> bytes:
+    import rasterio
+
+    facts = {"count": 3, "height": 4, "width": 5, "dtype": "float32", "crs": "EPSG:4326", "compress": "deflate"}
+    with rasterio.open(folder / "seed.tif", "w", driver="GTiff", transform=rasterio.Affine.identity(), **facts) as file:
+        file.write(np.arange(60, dtype="float32").reshape(3, 4, 5))
+    return (folder / "seed.tif").read_bytes()
+
+
 def model_bytes(folder: Path) -> list[bytes]:
     """Files of containers of every sort, and of a fitted model."""
     import scipy.sparse as sp
@@ -202,6 +211,7 @@ def seeds(folder: Path) -> dict[str, tuple[str, list[bytes]]]:
     return {
         **{ending[1:]: (ending, rows[ending]) for ending in ROWS},
         "birds": (".hdf5", [bird_bytes(folder)]),
+        "tif": (".tif", [raster_bytes(folder)]),
         "records": (".json", [json.dumps(buckets).encode(), b'{"records": [{"bucket": 1}]}']),
         "avro": (".avro", [avro_bytes()]),
         "problem": (".toml", [toml]),
@@ -268,6 +278,12 @@ def _birds(path: Path) -> None:
     read_birdflow(path)
 
 
+def _raster(path: Path) -> None:
+    from sumwise.flows import read_raster
+
+    read_raster(path)
+
+
 def _records(path: Path) -> None:
     from sumwise.io.formats.bucket_records import bucket_records
 
@@ -291,6 +307,7 @@ ROWS = (*ENDINGS, *(f"{ending}{PACKED}" for ending in KINDS["text"]))
 READ: dict[str, Callable[[Path], None]] = {
     **dict.fromkeys((ending[1:] for ending in ROWS), _rows),
     "birds": _birds,
+    "tif": _raster,
     "records": _records,
     "avro": _records,
     "problem": _problem,

@@ -29,7 +29,7 @@ fuzz, targets = loaded("fuzz"), loaded("targets")
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="limits of a process are set by Unix")
 
 
-OWN_PROCESS = {"avro", "birds"} | {
+OWN_PROCESS = {"avro", "birds", "tif"} | {
     ending[1:] for kind in ("arrow", "workbook", "statistical", "geopackage") for ending in KINDS[kind]
 }  # is started for each file
 FIRST = {endings[0][1:] for endings in KINDS.values()}

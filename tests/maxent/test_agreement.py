@@ -106,3 +106,14 @@ def test_slope_is_one_where_scores_are_as_the_tables_say():
     assert shrunk.slope > 1.2
     assert fit.miss < 0.1
     assert fit.chains == 0
+
+
+def test_the_scale_of_effects_is_the_same_in_every_order_of_attributes():
+    rng = np.random.default_rng(2)
+    rows = {"a": rng.choice(["p", "q", "r"], 600), "b": rng.integers(0, 3, 600), "c": rng.integers(0, 2, 600)}
+    rows["y"] = (rng.random(600) < 1 / (1 + np.exp(1.0 - rows["b"]))).astype(int)
+    first, *others = (
+        MaxEntClassifier().fit(Tables.from_frame(rows, list(order), label="y")).fit_.effect_scale
+        for order in ("abc", "cab", "bca")
+    )
+    assert others == pytest.approx([first, first], rel=1e-6)

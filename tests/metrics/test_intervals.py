@@ -1,34 +1,16 @@
-"""Conformal widths cover the share that they promise; intervals of scores by formula, at their ends and by coverage."""
+"""Intervals of scores by formula, at their ends and by coverage."""
 
 import numpy as np
 import pytest
 
-from messages import raises
-from sumwise.errors import DataError
 from sumwise.metrics import auc
 from sumwise.metrics.intervals import (
     auc_interval,
-    conformal_half_width,
     difference_interval,
     mean_error_interval,
     r_squared_interval,
     wilson_interval,
 )
-
-
-def test_width_covers_new_errors_as_often_as_promised():
-    rng = np.random.default_rng(0)
-    covered = []
-    for _ in range(400):
-        errors = rng.normal(size=40)
-        covered.append(np.abs(errors[0]) <= conformal_half_width(errors[1:], 0.9))
-    assert np.mean(covered) == pytest.approx(0.9, abs=0.04)
-
-
-def test_width_is_the_largest_error_if_there_are_too_few():
-    assert conformal_half_width([3.0, -5.0], 0.99) == 5.0
-    with raises(DataError, "no-errors-take"):
-        conformal_half_width([])
 
 
 @pytest.mark.parametrize("k", [0, 5, 10])

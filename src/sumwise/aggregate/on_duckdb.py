@@ -26,7 +26,7 @@ from sumwise.io.formats.connection import (
     one_statement,
     reason,
 )
-from sumwise.io.formats.files import open_sheet, parse_arrow
+from sumwise.io.formats.files import open_sheet, parquet_names, parse_arrow
 from sumwise.io.formats.text import copy_as_utf8, inspect_text, is_utf8, single_quoted, warn_encoding
 from sumwise.io.remote import is_remote
 from sumwise.io.scratch import scratch_folder
@@ -205,7 +205,10 @@ class DuckDBEngine:
         self.connection.execute("SET VARIABLE sumwise_files = ?", [[as_pattern(f) for f in files]])
         if sources.file_format(source) == "csv":
             return self._csv_by_row() if self.by_row else self._csv_relation(files)
-        names = _parquet_names(files[0])
+        try:
+            names = list(parquet_names(self.connection, Path(files[0])))
+        except Exception:  # what DuckDB says of damaged bytes is of many kinds
+            names = None  # it says what is wrong when it reads the rows
         options = ["getvariable('sumwise_files')", *_folder_options(files, names or [])]
         return f"read_parquet({', '.join(options)})", names
 
@@ -443,13 +446,3 @@ def _csv_names(path: str, sniffed: dict[str, Any]) -> list[str]:
         return names
     renamed = [re.fullmatch(re.escape(h) + r"_\d+", n) is not None for h, n in zip(header, names)]
     return [h if r else n for h, n, r in zip(header, names, renamed)]
-
-
-def _parquet_names(path: str) -> list[str] | None:
-    """The names in the file; DuckDB renames the second of two that differ by case alone."""
-    from pyarrow import parquet
-
-    try:
-        return list(parquet.read_schema(path).names)
-    except Exception:  # what pyarrow says of damaged bytes is of many kinds
-        return None  # DuckDB says what is wrong with it

@@ -127,7 +127,7 @@ class DeepSets(BagRegressor):
     """
 
     _learned = (
-        "columns_: is Columns; columns_.given: len g; response_: is Response; residuals_?: real * K; members_: len +"
+        "columns_: is Columns; columns_.given: len g; response_: is Response; residuals_??: real * K; members_: len +"
     )
 
     network: Any = (64,)
@@ -383,6 +383,8 @@ class DeepSets(BagRegressor):
 
     def _check_rebuilt(self) -> None:
         super()._check_rebuilt()
+        if hasattr(self, "response_") and self.response_.task == "regression":
+            check_part("response_range_", self.response_range_, "real 2 *", {})
         for member in getattr(self, "members_", ()):
             plan = self._plan()
             pool = np.zeros(plan.pool_width)

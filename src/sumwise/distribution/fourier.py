@@ -86,7 +86,7 @@ class FourierEmbedding(Embedding):
 
     _learned = (
         "columns_.numeric: len d; frequencies_??: float d f; amplitudes_?d: float f; "
-        "moment_mean_??, moment_scale_??: float r; moment_range_??: float 2 r; chains_?d: int * 2"
+        "moment_scale_??, moment_mean_?r, moment_scale_?r: float r; moment_range_?r: float 2 r; chains_?d: int * 2"
     )
 
     n_frequencies: int = 64

@@ -92,7 +92,7 @@ class BagGaussianProcess(BagRegressor):
     _learned = (
         "kernel_: is BagKernel; kernel_.n_features_in_: size g; level_, scale_: float K; "
         "factor_: float * *; dual_: float m K; noise_: number; "
-        "rows_, spatial_: is tuple; settings_: is list; response_range_: real 2 K"
+        "rows_: is tuple; spatial_: len 2; settings_: is list; response_range_: real 2 K"
     )
 
     places_: np.ndarray | None = field(init=False)

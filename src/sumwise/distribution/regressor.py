@@ -220,13 +220,13 @@ def conformal_half_width(errors: np.ndarray, level: float) -> np.ndarray:
     >>> conformal_half_width(np.array([[-1.0], [2.0], [0.5], [4.0]]), 0.5)
     array([2.])
     """
-    rank = int(np.ceil((len(errors) + 1) * checks.fraction(level, "level")))
-    if rank > len(errors):
-        largest = len(errors) / (len(errors) + 1)
+    largest = len(errors) / (len(errors) + 1)
+    if checks.fraction(level, "level") > largest:
         raise DataError(
             f"{len(errors)} bags that were left out give intervals of a level up to {largest:.3g}; {level:g} is asked.",
             hint="ask for a lower level, or fit on more bags (of DeepSets: with validation above 0).",
         )
+    rank = min(int(np.ceil((len(errors) + 1) * level)), len(errors))  # not more by rounding
     return np.sort(np.abs(errors), axis=0)[rank - 1]
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from scipy.linalg import block_diag
-from scipy.special import expit, logit
+from scipy.special import expit
 
 from sumwise.collective.potentials import filled
 from sumwise.flows.flow_problem import FlowProblem
@@ -25,6 +25,7 @@ from sumwise.flows.movement import Movement
 
 CONSTANT, PLACES, SEASON, BOTH, STEPS = ("constant", "places differ", "season", "both", "every step")
 LEAVING, TYPES = "leaving at every step", "two types"
+CHANGING = (SEASON, BOTH, LEAVING, STEPS)  # over time
 KINDS = (CONSTANT, PLACES, SEASON, BOTH, LEAVING, STEPS, TYPES)
 KM_PER_DEGREE = np.pi / 180 * 6371.0088
 
@@ -43,7 +44,7 @@ class Priors:
     scale: tuple[float, float] = (0.8, 0.4)  # of distance: its level, its changes
     drift: tuple[float, float] = (1.0, 0.3)  # its level and its seasons; how steps or types differ from it
     pull: float = 0.7
-    share: float = 1.5  # of logits: of a type's share, of how far types are apart at first, of the share that leaves
+    share: float = 1.5  # of the logit of a type's share: 8 to 92%; and of how far types are apart at first
 
 
 @dataclass(frozen=True)
@@ -117,11 +118,6 @@ class MovementModel:
     def pulls(self) -> bool:
         return self.kind in (PLACES, BOTH)
 
-    @property
-    def enters(self) -> bool:
-        """Whether individuals come and go; the share that does is a parameter then."""
-        return self.problem.turnover is not None
-
     @cached_property
     def deviations(self) -> np.ndarray:
         """Prior standard deviations of all parameters; infinite for the level of the cost of leaving."""
@@ -130,8 +126,8 @@ class MovementModel:
         out = [np.inf] + [priors.leaving] * more[0] + [priors.scale[0]] + [priors.scale[1]] * more[1]
         for k in more[2:]:
             out += [priors.drift[0]] + [priors.drift[self.kind in (STEPS, TYPES)]] * k
-        out += [priors.pull] * self.n_places * self.pulls
-        return np.array(out + [priors.share] * (self.enters + 2 * (self.n_types - 1)))
+        out += [priors.pull] * self.n_places * self.pulls + [priors.share] * 2 * (self.n_types - 1)
+        return np.array(out)
 
     @property
     def size(self) -> int:
@@ -158,8 +154,6 @@ class MovementModel:
             out[k : k + last - first] = z[first:last]
         if self.pulls and simpler.pulls:
             out[self._pull] = z[simpler._pull]
-        if self.enters:
-            out[self._leaving] = z[simpler._leaving]
         if self.n_types == 1:
             return [out]
         out[1], out[-1] = self.priors.leaving, -self.priors.share
@@ -180,8 +174,7 @@ class MovementModel:
         self, z: np.ndarray, inner: np.ndarray, step: int, x: np.ndarray, weight: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Gradients by the parameters of ``x' P`` and of ``sum_i w_i P_ij (1 - P_ij)``, (states, m) each."""
-        n, leaving, per_type = self.n_places, self.leaving(z), len(inner) // self.n_types
-        keep = 1.0 - leaving
+        n, keep, per_type = self.n_places, 1.0 - (self.problem.turnover or 0.0), len(inner) // self.n_types
         states, rows = len(x) // self.n_types, self._series(z)
         out = np.zeros((2, len(x), self.size))
         for k in range(self.n_types):
@@ -198,11 +191,6 @@ class MovementModel:
                     columns.append(np.diag(moved.sum(axis=0)) - moved.T @ p)
                 together = np.hstack(columns)
                 made[at, : together.shape[1]] = together
-            if self.enters:
-                moved, change = self._outside(p, leaving, step)
-                at = slice(k * states, (k + 1) * states)
-                out[0, at, self._leaving] = leaving * keep * (x[at] @ change)
-                out[1, at, self._leaving] = leaving * keep * (weight[at] @ (change * (1.0 - 2.0 * moved)))
         return out[0], out[1]
 
     def inner(self, z: np.ndarray) -> np.ndarray:
@@ -221,52 +209,22 @@ class MovementModel:
         shares = np.exp(scores - np.where(np.isfinite(top), top, 0.0))
         return shares / np.maximum(shares.sum(axis=2, keepdims=True), 1e-300)
 
-    def moves(self, z: np.ndarray, inner: np.ndarray) -> list[np.ndarray]:
+    def moves(self, inner: np.ndarray) -> list[np.ndarray]:
         """Probabilities of every step between states: with the place outside, where individuals come and go."""
+        share = self.problem.turnover
         tables: Any = inner
-        if self.enters:
-            n_open, share = len(inner) // self.n_types, self.leaving(z)
-            tables = np.stack([self._outside(p, share, k % n_open)[0] for k, p in enumerate(inner)])
+        if share is not None:
+            n_open = len(inner) // self.n_types
+            tables = np.stack([_with_outside(p, share, self.open_(k % n_open)) for k, p in enumerate(inner)])
         if self.n_types > 1:
             tables = [block_diag(*each) for each in zip(*np.split(tables, self.n_types))]
         return [tables[k if len(tables) > 1 else 0] for k in range(self.n_steps)]
 
-    def leaving(self, z: np.ndarray) -> float:
-        """The share that leaves in a step; 0 where nobody does."""
-        if self.problem.turnover is None:
-            return 0.0
-        return float(expit(logit(self.problem.turnover) + (z[self._leaving] if self.size else 0.0)))
-
-    def _outside(self, inner: np.ndarray, share: float, step: int) -> tuple[np.ndarray, np.ndarray]:
-        """Moves with one more state, where a share of all goes and that share of those there comes from; and their
-        gradient by the share.
-        """
-        enter = self.open_(step) / self.open_(step).sum()
-        change = np.block([[-inner, np.ones((len(inner), 1))], [enter[None], -np.ones((1, 1))]])
-        still = np.zeros_like(change)
-        still[:-1, :-1], still[-1, -1] = inner, 1.0
-        return still + share * change, change
-
     def slope(self, z: np.ndarray, inner: np.ndarray, by_moves: list[np.ndarray]) -> np.ndarray:
         """Gradient by the parameters, of gradients by the moves of every step; 0 for the share of a type."""
-        n, leaving = self.n_places, self.leaving(z)
-        states, n_steps = len(by_moves[0]) // self.n_types, len(by_moves)
-        firsts = states * np.arange(self.n_types)
-        out = self.inner_slope(z, inner, [(1.0 - leaving) * g[m : m + n, m : m + n] for m in firsts for g in by_moves])
-        if self.enters:
-            total = 0.0
-            for k, m in enumerate(firsts):
-                own = inner[k * (len(inner) // self.n_types) :][: len(inner) // self.n_types]
-                for step, g in enumerate(by_moves):
-                    _, change = self._outside(own[step if len(own) > 1 else 0], leaving, step)
-                    total += float((g[m : m + states, m : m + states] * change).sum())
-            out[self._leaving] = leaving * (1.0 - leaving) * total
-        return out
-
-    def inner_slope(self, z: np.ndarray, inner: np.ndarray, by_inner: list[np.ndarray]) -> np.ndarray:
-        """As `slope`, of gradients by the moves between places, of every type and step."""
-        n = self.n_places
-        each = np.stack(by_inner)
+        n, keep = self.n_places, 1.0 - (self.problem.turnover or 0.0)
+        states = len(by_moves[0]) // self.n_types
+        each = keep * np.stack([g[m : m + n, m : m + n] for m in states * np.arange(self.n_types) for g in by_moves])
         if len(inner) == self.n_types:
             each = each.reshape(self.n_types, -1, n, n).sum(axis=1)
         score = inner * (each - (inner * each).sum(axis=2, keepdims=True))
@@ -278,7 +236,7 @@ class MovementModel:
         out = [basis[: len(rows)].T @ column for basis, column in zip(self.bases, rows.T)]
         if self.pulls:
             out.append(score.sum(axis=(0, 1)))
-        return np.concatenate([*out, np.zeros(self.enters + 2 * (self.n_types - 1))])
+        return np.concatenate([*out, np.zeros(2 * (self.n_types - 1))])
 
     def movements(self, z: np.ndarray) -> list[Movement]:
         """The cost of leaving and scale of every type, their mean over steps, as a `Movement`."""
@@ -303,10 +261,6 @@ class MovementModel:
         last = sum(basis.shape[1] for basis in self.bases)
         return slice(last, last + self.n_places)
 
-    @property
-    def _leaving(self) -> int:
-        return self._pull.start + self.n_places * self.pulls
-
     def _series(self, z: np.ndarray) -> np.ndarray:
         """The parameters of every step or type, (S, P)."""
         ends = np.cumsum([basis.shape[1] for basis in self.bases])
@@ -316,3 +270,10 @@ class MovementModel:
         """Where individuals can be after a step, (L,)."""
         mask = self.problem.mask
         return np.ones(self.n_places) if mask is None else np.asarray(mask[(step + 1) % len(mask)], dtype=float)
+
+
+def _with_outside(inner: np.ndarray, share: float, open_: np.ndarray) -> np.ndarray:
+    """One more state: a share of all leaves, and the same share of those outside enters anywhere that is open."""
+    leave = np.full((len(inner), 1), share)
+    enter = share * open_ / open_.sum()
+    return np.block([[inner * (1.0 - share), leave], [enter[None], np.full((1, 1), 1.0 - share)]])

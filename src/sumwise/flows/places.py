@@ -253,7 +253,12 @@ class Places:
     @classmethod
     def from_projected(cls, x: Any, y: Any, crs: Any, **options: Any) -> Places:
         """Return places from coordinates in any reference system (needs the extra ``geo``: pyproj)."""
-        transformer = require("pyproj").Transformer.from_crs(crs, "EPSG:4326", always_xy=True)
+        pyproj = require("pyproj")
+        try:
+            transformer = pyproj.Transformer.from_crs(crs, "EPSG:4326", always_xy=True)
+        except pyproj.exceptions.ProjError as error:
+            hint = "give a code, such as 'EPSG:32633', or a system whose way to longitude and latitude is known."
+            raise DataError(f"crs is {str(crs)[:80]!r}: {' '.join(str(error).split())}.", hint=hint) from error
         lon, lat = transformer.transform(np.asarray(x, dtype=float), np.asarray(y, dtype=float))
         return cls(lon=lon, lat=lat, **options)
 

@@ -79,12 +79,7 @@ class GivenMoves:
             return np.exp(filled(logs[0]))[None]
         return np.stack([np.exp(filled(p)) * self.open_(k) for k, p in enumerate(logs)])
 
-    moves, leaving, enters, _outside = (
-        MovementModel.moves,
-        MovementModel.leaving,
-        MovementModel.enters,
-        MovementModel._outside,
-    )
+    moves = MovementModel.moves
     n_steps, n_places, open_ = MovementModel.n_steps, MovementModel.n_places, MovementModel.open_
     n_types = 1
 
@@ -208,7 +203,7 @@ class Candidate:
         """Log posterior density up to a constant."""
         phi, filters = self.split(z)
         inner = self.model.inner(z)
-        moves = self.model.moves(z, inner)
+        moves = self.model.moves(inner)
         return self.log_prior(z, inner)[0] + sum(f.log_likelihood(moves, phi) for f in self.typed(z, filters))
 
     def with_slope(self, z: np.ndarray) -> tuple[float, np.ndarray]:
@@ -216,7 +211,7 @@ class Candidate:
         self.evaluations += 1
         m, (phi, filters) = self.model.size, self.split(z)
         inner = self.model.inner(z)
-        moves = self.model.moves(z, inner)
+        moves = self.model.moves(inner)
         value, slope, by_stay = self.log_prior(z, inner)
         for plain, f in zip(filters, self.typed(z, filters)):
             passed = f.smooth(moves, phi)
@@ -229,8 +224,9 @@ class Candidate:
             if self.open_spread:
                 slope[-1] += 2.0 * float((passed.covariance_slope * f.covariance).sum())
         if m:
-            n, n_tables = inner.shape[1], self.model.n_types * len(moves)
-            slope[:m] += self.model.inner_slope(z, inner, [np.eye(n) * by_stay / (n * n_tables)] * n_tables)
+            n, steps = inner.shape[1] * self.model.n_types, len(moves)
+            each = np.eye(len(moves[0])) * by_stay / (n * steps * (1.0 - (self.model.problem.turnover or 0.0)))
+            slope[:m] += self.model.slope(z, inner, [each] * steps)
         return value, slope
 
     def search(self, starts: list[np.ndarray] | None = None) -> Candidate:
@@ -240,32 +236,30 @@ class Candidate:
         if self.model.n_types > 1:  # variances are taken at the counts that are expected of each type
             self.fractions = [_first_fraction(self.smoothed(k, self.mode).counts) for k in range(len(self.filters))]
             self.climbs = self._climb([self.mode])
-        self._settle(self.information(self.mode))
-        return self
+        return self.settle(self.information(self.mode))
 
     def modes(self) -> list[Candidate]:
         """One candidate for each mode that the search found: parts of a mixture."""
         out = [self]
         for climb in self.climbs[1:]:
             if min(np.linalg.norm(np.linalg.solve(c.root, climb[1] - c.mode)) for c in out) > self.settings.apart:
-                other = replace(self, climbs=[climb], evaluations=0)
-                other.value, other.mode, other.converged, other.history = climb
-                other._settle(other.information(other.mode))
-                out.append(other)
+                value, mode, converged, history = climb
+                other = replace(self, value=value, mode=mode, converged=converged, history=history, evaluations=0)
+                out.append(other.settle(other.information(mode)))
         return out
 
     def refine(self) -> Candidate:
         """Take the curvature around the mode instead of the information."""
-        self._settle(self._curvature())
-        return self
+        return self.settle(self._curvature())
 
-    def _settle(self, hessian: np.ndarray) -> None:
+    def settle(self, hessian: np.ndarray) -> Candidate:
         """The root of the covariance around the mode, and the evidence, of minus the Hessian there."""
         self.root = _inverse_root(hessian, self.settings.flattest)
         proper = self.model.deviations[np.isfinite(self.model.deviations)]
         self.evidence = self.value + float(np.linalg.slogdet(self.root)[1]) + 0.5 * self.size * np.log(2 * np.pi)
         self.evidence -= float(np.log(proper).sum()) + 0.5 * len(proper) * np.log(2 * np.pi)
         self.evidence += np.log(self.model.n_types)  # the types may be swapped: there are as many modes
+        return self
 
     def _starts(self) -> list[np.ndarray]:
         """The likeliest start of every scale."""
@@ -327,7 +321,7 @@ class Candidate:
         """Expected information of all parameters, priors included."""
         m, (phi, filters) = self.model.size, self.split(z)
         inner = self.model.inner(z)
-        moves, out = self.model.moves(z, inner), np.zeros((self.size, self.size))
+        moves, out = self.model.moves(inner), np.zeros((self.size, self.size))
         for plain, f in zip(filters, self.typed(z, filters)):
             first = np.zeros((len(f.mean), m))
             if self.model.n_types > 1:
@@ -350,14 +344,14 @@ class Candidate:
     def smoothed(self, season: int, z: np.ndarray) -> Smoothed:
         """Counts and flows of a season at parameters z."""
         phi, filters = self.split(z)
-        return self.typed(z, filters)[season].smooth(self.model.moves(z, self.model.inner(z)), phi, flows=True)
+        return self.typed(z, filters)[season].smooth(self.model.moves(self.model.inner(z)), phi, flows=True)
 
     def by_type(self, passed: Smoothed, z: np.ndarray, agreeing: bool) -> list[tuple[np.ndarray, list[np.ndarray]]]:
         """Counts and flows between places of every type, without negative ones, which normal variables have.
 
         Flows are raked to the expected counts if they must agree with them; else their rows keep their sums.
         """
-        kinds, moves = self.model.n_types, self.model.moves(z, self.model.inner(z))
+        kinds, moves = self.model.n_types, self.model.moves(self.model.inner(z))
         n, states, out = self.model.n_places, len(moves[0]) // self.model.n_types, []
         for k in range(kinds):
             part = slice(k * states, (k + 1) * states)
@@ -382,7 +376,8 @@ class Candidate:
             return value, self.root.T @ slope
 
         every, rng = self.settings.every, np.random.default_rng(0)
-        draws = hamiltonian_draws(log_density, np.zeros(self.size), every * n, self.settings.warm_up, rng)
+        with np.errstate(over="ignore", invalid="ignore"):  # far from the mode, where nothing is accepted
+            draws = hamiltonian_draws(log_density, np.zeros(self.size), every * n, self.settings.warm_up, rng)
         return self.mode + draws[every - 1 :: every] @ self.root.T
 
 
@@ -419,7 +414,7 @@ class FlowPosterior:
         for one in sorted(fitted, key=lambda c: -c.evidence):
             if one.evidence > best + np.log(settings.least):
                 best = max(best, one.refine().evidence)
-        n_points = int(np.clip(settings.work / work / 200, *settings.points))  # 16 gradients each, of three filters or four
+        n_points = int(np.clip(settings.work / work / 200, *settings.points))  # 16 gradients each, of some filters
         return cls.averaged(fitted, n_points, around, size_known)
 
     @classmethod
@@ -539,7 +534,7 @@ class FlowPosterior:
             one = self.candidates[k]
             phi, filters = one.split(z)
             asked = functions.repeated(one.model.n_types)
-            out.append(one.typed(z, filters)[season].moments(one.model.moves(z, one.model.inner(z)), phi, asked))
+            out.append(one.typed(z, filters)[season].moments(one.model.moves(one.model.inner(z)), phi, asked))
         return out
 
 

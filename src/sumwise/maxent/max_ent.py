@@ -104,7 +104,7 @@ class MaxEntClassifier(TablesClassifier):
     """
 
     _learned = (
-        "theta_: float k p; mu_: float p; listed_, terms_, blocks_: is list; engine_: is str; chains_: is dict; "
+        "theta_: float k p; mu_: float p; listed_, terms_, blocks_: is list; engine_: is str; chains_?: is dict; "
         "fit_: is Fit"
     )
 

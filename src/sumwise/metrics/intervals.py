@@ -1,4 +1,4 @@
-"""Intervals of scores and of differences: a single prediction, a proportion, an area under the curve, an R squared."""
+"""Intervals of scores and of differences: a proportion, an area under the curve, an R squared."""
 
 from __future__ import annotations
 
@@ -7,33 +7,7 @@ from typing import Any
 import numpy as np
 
 from sumwise import checks
-from sumwise.errors import DataError
 from sumwise.metrics.labels import auc
-
-
-def conformal_half_width(errors: Any, level: float = 0.95) -> float:
-    """Half the width of an interval around a prediction that covers a share `level` of these errors.
-
-    The split-conformal quantile of absolute held-out errors: a new prediction plus or minus this width covers the
-    truth with probability `level` if the new unit is exchangeable with those behind the errors.
-
-    Parameters
-    ----------
-    errors : array
-        Held-out errors; their sign does not matter.
-    level : float in (0, 1), default 0.95
-
-    Examples
-    --------
-    >>> from sumwise.metrics.intervals import conformal_half_width
-    >>> conformal_half_width([-1.0, 2.0, 0.5, 4.0], level=0.5)
-    2.0
-    """
-    sizes = np.sort(np.abs(checks.finite(errors, "errors")).ravel())
-    if not sizes.size:
-        raise DataError("There are no errors to take a width from.", hint="predict held-out units first.")
-    place = min(len(sizes) - 1, int(np.ceil((len(sizes) + 1) * checks.fraction(level, "level"))) - 1)
-    return float(sizes[place])
 
 
 def wilson_interval(successes: float, n: float, level: float = 0.95) -> tuple[float, float]:

@@ -84,7 +84,7 @@ class AggregateRegressor(RegressorMixin, Estimator):
         "features_: is Features; features_.names: len d; features_.columns: len g; "
         "n_features_in_: size g; coef_: float d; intercept_, variance_: number; "
         "covariance_, alone_covariance_: float d+1 d+1; alone_: float d+1; unknown_: float d+1 *; "
-        "penalty_: float *; degrees_of_freedom_, freedom_: is float; networks_: is list"
+        "penalty_: float *; degrees_of_freedom_, freedom_: is float"
     )
 
     likelihood: str = "gaussian"
@@ -203,7 +203,7 @@ class AggregateRegressor(RegressorMixin, Estimator):
         self, values, observed: tuple[Any, Any, Any], relative, weights, rank: np.ndarray
     ) -> tuple[SumFit, np.ndarray]:
         """Counts: the prior precision averaged, as a logarithm, by the likelihood of held-out sums."""
-        totals, matrix, _ = observed
+        totals, matrix, noise = observed
         d, n = values.shape[1], len(totals)
         folds = held_out_groups(n, GROUPS)[rank]
         held_out, squares = np.empty((len(MULTIPLES), n)), np.empty((len(MULTIPLES), n))
@@ -212,7 +212,7 @@ class AggregateRegressor(RegressorMixin, Estimator):
             prior = np.full(d, multiple * max(d, 1))
             for fold in range(folds.max() + 1):
                 train, test = folds != fold, folds == fold
-                part = tuple(each[train] for each in observed)
+                part = (totals[train], matrix[train], noise[train])
                 fit = poisson_sums(values, *part, prior, relative, starts[fold], weights=weights[train], errors=False)
                 theta = starts[fold] = fit.theta
                 means = np.asarray(matrix[test] @ np.exp(np.clip(values @ theta[:-1] + theta[-1], -700, 50)))

@@ -131,7 +131,7 @@ class CardinalityClassifier(PosteriorClassifier):
 
     _learned = (
         "coef_?: float k d; intercept_?: float k; theta_?: float k d+1; nonlinear_coef_?: float k f; "
-        "frequencies_?: float d h; centre_?: float d; pairs_?: int<d p 2; pair_scale_?: float p; "
+        "frequencies_?: float d h; centre_?: float d; pairs_?: int<d p 2; pair_scale_?p: float p; "
         "posterior_?, candidates_?: is list; dispersion_?: is float; intercept_scale_?: number"
     )
 

@@ -14,11 +14,10 @@ from sumwise.metrics import difference_interval
 from sumwise.plots.style import MOST_LINES
 from sumwise.report.context import listed, plural
 from sumwise.report.rounding import cell, span
-from sumwise.report.summary import Summary, bullets, figure, finding, table, text
+from sumwise.report.summary import MOST_FINDINGS, Summary, bullets, figure, finding, table, text
 
 VALUES = {"share": "share", "count": "count", "predicted": "number"}  # what is compared, and how it is written
 NUMBERED = ("time", "next time", "level", "from", "to", "bag", "unit")  # names of estimates that may be numbers
-MOST_FINDINGS = 5
 WHY = {
     "independent": "The results come from different files: intervals of differences take their errors as independent.",
     "same units": "The results have a file in common, of which they read different parts: intervals of differences "

@@ -12,10 +12,9 @@ from sumwise.nonvoting import people_who
 from sumwise.report.context import plural
 from sumwise.report.model_report import Report
 from sumwise.report.rounding import span
-from sumwise.report.summary import Summary, finding, links, matrix, table, text
+from sumwise.report.summary import MOST_FINDINGS, Summary, finding, links, matrix, table, text
 from sumwise.report.text.ecological.findings import SURE
 
-MOST_CARDS = 3
 SHARES = dict.fromkeys(
     ("cohesion", "cohesion low", "cohesion high", "crossover", "crossover low", "crossover high", "overlap"), "share"
 ) | {"gap": "points", "units": "count", "people": "count"}
@@ -137,7 +136,7 @@ def _with_intervals(found: pd.DataFrame, level: float) -> pd.DataFrame:
 def _findings(found: pd.DataFrame, level: float, own: Mapping[Any, list[dict[str, Any]]]) -> list[dict[str, Any]]:
     """The groups whose known choice differs most from that of all others, a card each."""
     rows = found.sort_values("gap", ascending=False, kind="stable").to_dict("records")
-    clear = [row for row in rows if row["gap"] > 0 and _is_sure(row)][:MOST_CARDS]
+    clear = [row for row in rows if row["gap"] > 0 and _is_sure(row)][:MOST_FINDINGS]
     return [_card(row, level, own.get(row["contest"], [])) for row in clear]
 
 

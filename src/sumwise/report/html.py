@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import nullcontext
 from importlib.resources import files
 from typing import Any
 
@@ -24,7 +23,6 @@ FAMILIES = {
 }
 
 MOST_SPOKEN = 3  # findings that the text of a figure repeats
-FEW_PICTURES = 4  # are drawn before anybody would ask how long it takes
 MOST_TWICE = 12  # frames of a figure that are drawn for desktops and again for phones; more are drawn once for both
 
 
@@ -86,7 +84,7 @@ def page(
         "families": FAMILIES,
     }
     template = environment.get_template("report.html")
-    with drawings.progress or nullcontext():
+    with drawings.progress:
         text = template.render(
             title=title or summaries[0]["title"],
             intro=intro or [],
@@ -136,7 +134,7 @@ class _Drawings:
         self.most_twice = MOST_TWICE if twice else 0
         pictures = [len(numbers) if isinstance(numbers, list) else 1 for numbers in figures]
         drawn = sum(n * (2 if n <= self.most_twice else 1) for n in pictures)
-        self.progress = Progress("Pictures", drawn) if sum(pictures) > FEW_PICTURES else None
+        self.progress = Progress("Pictures", drawn)
 
     def draw(self, block: dict[str, Any]) -> list[dict[str, Any]]:
         """The frames of a figure: label and picture; most figures have one."""
@@ -162,8 +160,7 @@ class _Drawings:
                 self.count += 1
                 picture = draw(block["plot"], numbers, spoken, self.count, width, layouts[width])
                 pictures.append({"width": width, "svg": Markup(picture)})  # noqa: S704  svg.draw escapes
-                if self.progress:
-                    self.progress.step()
+                self.progress.step()
             out.append({"label": label, "pictures": pictures})
         return out
 

@@ -25,6 +25,7 @@ SECTIONS = {
     "provenance": "Data and reproducibility",
 }
 FEW_ROWS = 40  # of a table that is neither folded nor cut on paper
+MOST_FINDINGS = 5  # cards of a page
 MOST_ROWS = 400  # of a table on the page; the files hold all
 
 

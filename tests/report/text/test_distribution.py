@@ -69,3 +69,13 @@ def test_classes_with_names_and_a_vote_of_several_are_reported_saved_and_compare
     assert "assigned to a wrong class" in str(found.summary["sections"])
     save(vote, tmp_path / "vote")
     np.testing.assert_array_equal(load(tmp_path / "vote").predict_proba(data[0]), vote.predict_proba(data[0]))
+
+
+def test_few_bags_give_intervals_of_new_bags_only_as_sure_as_their_number_allows():
+    """Of 8 exchangeable errors, a new one is below the largest with probability 8/9; 95% can't be said."""
+    data = bags(np.arange(8.0)), np.arange(8.0)
+    page = report(BagRidge(LinearEmbedding()).fit(*data), data)
+    findings = page.summary["findings"]
+    assert [finding["level"] for finding in findings] == [0.95, 0.95, pytest.approx(8 / 9)]
+    error = (page.frames["estimates"]["predicted"] - page.frames["estimates"]["actual"]).abs().max()
+    assert (findings[-1]["high"] - findings[-1]["low"]) / 2 == pytest.approx(error)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,7 +34,7 @@ class Path(NamedTuple):
         """The largest squared singular value; 1 where the features have no spread."""
         return float(self.squares.max(initial=0.0)) or 1.0
 
-    def leave_one_out(self, penalties: float | np.ndarray, weights: Any = 1.0) -> np.ndarray:
+    def leave_one_out(self, penalties: float | np.ndarray, weights: float | np.ndarray = 1.0) -> np.ndarray:
         """Errors y_i - f_{-i}(x_i) of every unit, left out with its group, (n, k), for penalties and weights as of
         `dual`."""
         penalties = np.atleast_1d(penalties)
@@ -42,7 +42,7 @@ class Path(NamedTuple):
         errors = [each @ of_output for each, of_output in zip(_left_out(self, penalties), weights.T)]
         return np.column_stack(errors) / self.root[:, None]
 
-    def dual(self, penalties: float | np.ndarray, weights: Any = 1.0) -> np.ndarray:
+    def dual(self, penalties: float | np.ndarray, weights: float | np.ndarray = 1.0) -> np.ndarray:
         """Coefficients (n, k) of the units, times their root weights; none where the features have no spread.
 
         They are those of one penalty, or averaged over penalties (p,) with weights (p, k).
@@ -71,7 +71,9 @@ class Path(NamedTuple):
         right = ((features - self.mean) * self.root[:, None]).T @ self.left[:, kept]  # times singular values
         return right / np.sqrt(penalty * (self.squares[kept] + penalty))
 
-    def coefficients(self, features: np.ndarray, penalties: float | np.ndarray, weights: Any = 1.0) -> np.ndarray:
+    def coefficients(
+        self, features: np.ndarray, penalties: float | np.ndarray, weights: float | np.ndarray = 1.0
+    ) -> np.ndarray:
         """Coefficients (D, k) of the features that the path was made from, for penalties and weights as of `dual`."""
         return ((features - self.mean) * self.root[:, None]).T @ self.dual(penalties, weights)
 

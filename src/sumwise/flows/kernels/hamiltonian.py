@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-QUARTER, ACCEPTANCE = np.pi / 2.0, 0.8
+QUARTER, ACCEPTANCE, FAR = np.pi / 2.0, 0.8, 1000.0
 
 
 def hamiltonian_draws(
@@ -34,10 +34,12 @@ def hamiltonian_draws(
             speed = speed + 0.5 * step * moved_slope
             moved = moved + step * speed
             moved_value, moved_slope = log_density(moved)
-            if not np.isfinite(moved_value):
+            if not np.isfinite(moved_value) or moved_value - value < -FAR:  # the step was much too long
+                moved_value = -np.inf
                 break
             speed = speed + 0.5 * step * moved_slope
-        accepted = float(np.exp(min(moved_value - 0.5 * float(speed @ speed) - energy, 0.0)))
+        difference = moved_value - 0.5 * float(speed @ speed) - energy
+        accepted = float(np.exp(min(difference, 0.0))) if np.isfinite(difference) else 0.0
         if rng.random() < accepted:
             at, value, slope = moved, moved_value, moved_slope
         if k < 0:

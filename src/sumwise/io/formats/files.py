@@ -286,7 +286,7 @@ def _text_error(file: TextFile, error: Exception) -> DataError:
 
 def _open_parquet(path: Path, columns: Sequence | None) -> Sheet:
     with _foreign(path), connect([path]) as con:
-        names = _parquet_names(con, path)
+        names = parquet_names(con, path)
         _no_twins(path, names)
         wanted = [c for c in names if columns is None or c in set(columns)]
         (n_rows,) = con.execute("SELECT num_rows FROM parquet_file_metadata(?)", [as_pattern(path)]).fetchone()
@@ -301,7 +301,7 @@ def _open_parquet(path: Path, columns: Sequence | None) -> Sheet:
     return Sheet(repr(str(path)), names, frame, _numbered_row)
 
 
-def _parquet_names(con: Any, path: Path) -> tuple[str, ...]:
+def parquet_names(con: Any, path: Path) -> tuple[str, ...]:
     """Names of the columns as the file has them, whose parts follow each in the schema."""
     query = "SELECT name, coalesce(num_children, 0) FROM parquet_schema(?)"
     (_, n_columns), *parts = con.execute(query, [as_pattern(path)]).fetchall()

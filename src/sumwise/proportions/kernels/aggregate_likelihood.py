@@ -234,8 +234,21 @@ def poisson_sums(
     if not free.converged:  # some counts are 0 whatever the rates: coefficients run away
         free, unknown = found, np.eye(len(theta))
     ended = found.n_iter, found.converged
-    alone = free.theta, dispersion * inverse, unknown
+    robust = dispersion * inverse if free.whitened is None else _robust(*free.whitened, powers, inverse)
+    alone = free.theta, robust, unknown
     return SumFit(found.theta, dispersion * covariance, dispersion, 1.0, found.objective, *ended, degrees, *alone)
+
+
+def _robust(slopes: np.ndarray, residuals: np.ndarray, powers: np.ndarray, inverse: np.ndarray) -> np.ndarray:
+    """Covariance of coefficients whatever the variances of independent sums (MacKinnon and White 1985, HC3).
+
+    slopes (n, p) and residuals (n,) are whitened by the Poisson variance and times root `powers`. Bags that differ by
+    more than chance have sums whose variance grows with the square of their size.
+    """
+    leverage = np.einsum("ij,jk,ik->i", slopes, inverse, slopes) / np.maximum(powers, 1e-300)
+    left = np.maximum(1.0 - leverage, np.sqrt(np.finfo(float).eps))
+    scores = slopes * (residuals / left / np.sqrt(np.maximum(powers, 1e-300)))[:, None]
+    return inverse @ (scores.T @ scores) @ inverse
 
 
 class _Mode(NamedTuple):
@@ -248,6 +261,7 @@ class _Mode(NamedTuple):
     objective: float
     n_iter: int
     converged: bool
+    whitened: tuple[np.ndarray, np.ndarray] | None  # slopes and residuals of bags; None if they share people
 
 
 def _poisson_mode(
@@ -268,7 +282,7 @@ def _poisson_mode(
         cast(Any, members.multiply(relative[None, :])).max(axis=1).toarray()
     ).ravel()  # a sum's variance over mean
 
-    def step(theta: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, float]:
+    def step(theta: np.ndarray) -> tuple[float, np.ndarray, np.ndarray, tuple[np.ndarray, np.ndarray], bool]:
         rates = np.exp(np.clip(design @ theta, -700.0, 50.0))
         means = np.asarray(members @ rates)
         slopes = np.asarray(members @ (rates[:, None] * design))
@@ -283,7 +297,7 @@ def _poisson_mode(
             value = float(powers @ (logs / scale) - 0.5 * pull @ theta**2)
         else:
             value = -float(gradient @ _solved(information, gradient))
-        return value, gradient, information, float(off @ off)
+        return value, gradient, information, (d, off), covariance.ndim == 1
 
     n_iter, size, now = 0, np.inf, step(theta)
     while n_iter < max_iter and size > 1e-7:
@@ -298,4 +312,6 @@ def _poisson_mode(
         if trial[0] < now[0]:
             break  # rounding: no shorter step is better
         theta, now = theta + move, trial
-    return _Mode(theta, pull, now[2] - np.diag(pull), now[3], now[0], n_iter, size <= 1e-4)
+    (_, off), apart = now[3:]
+    ended = now[0], n_iter, size <= 1e-4
+    return _Mode(theta, pull, now[2] - np.diag(pull), float(off @ off), *ended, now[3] if apart else None)

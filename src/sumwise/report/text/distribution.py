@@ -8,8 +8,9 @@ import numpy as np
 import pandas as pd
 
 from sumwise import plots
+from sumwise.distribution.regressor import conformal_half_width
 from sumwise.errors import DataError, sentence
-from sumwise.metrics.intervals import conformal_half_width, mean_error_interval, r_squared_interval, wilson_interval
+from sumwise.metrics.intervals import mean_error_interval, r_squared_interval, wilson_interval
 from sumwise.plots.style import MOST_COLOURS
 from sumwise.report import held_out
 from sumwise.report.context import Context, listed, plural
@@ -122,17 +123,20 @@ def _regression(context: Context, summary: Summary, y: np.ndarray, predicted: np
     actual, found = y.reshape(len(y), -1)[:, 0], predicted.reshape(len(y), -1)[:, 0]
     error = found - actual
     score = 1 - float((error**2).sum()) / float(((actual - actual.mean()) ** 2).sum())
-    wide = conformal_half_width(error, context.level)
+    level = min(context.level, len(error) / (len(error) + 1))  # the most that so many errors prove
+    half_width = float(conformal_half_width(error[:, None], level)[0])
     own = context.method == "BagGaussianProcess"
-    frame = _bags(context).assign(actual=actual, predicted=found, low=found - wide, high=found + wide)
+    low, high = found - half_width, found + half_width
+    frame = _bags(context).assign(actual=actual, predicted=found, low=low, high=high)
     context.frames["estimates"] = frame
-    summary.record = {"score": score, "score of a constant": 0.0, "scored by": "R squared", "half width": wide}
-    summary.findings = _error_findings(context, actual, found, score, wide)
+    summary.record = {"score": score, "score of a constant": 0.0, "scored by": "R squared"}
+    summary.record |= {"half width": half_width, "level of the half width": level}
+    summary.findings = _error_findings(context, actual, found, score, (half_width, level))
     name = context.response or "response"
     numbers = plots.predicted_numbers(actual, found, name, frame["low"], frame["high"])
     caption = (
         f"Predicted and actual {name} of every bag, each predicted by a fit to other bags; vertical lines are "
-        f"{context.percent} intervals. Perfect predictions lie on the dashed line."
+        f"{100 * level:.3g}% intervals. Perfect predictions lie on the dashed line."
     )
     data = table(frame, "Every bag", {"samples": "count"})
     summary.add("found", figure("predicted", numbers, caption, data))
@@ -144,18 +148,18 @@ def _regression(context: Context, summary: Summary, y: np.ndarray, predicted: np
 
 
 def _error_findings(
-    context: Context, actual: np.ndarray, found: np.ndarray, score: float, wide: float
+    context: Context, actual: np.ndarray, found: np.ndarray, score: float, prediction: tuple[float, float]
 ) -> list[dict[str, Any]]:
-    """R squared, mean absolute error and the error of a single prediction, each with its interval."""
-    error, level = found - actual, context.level
+    """R squared, mean absolute error and a single prediction with its half width and level; all with intervals."""
+    error, level, (half_width, covered) = found - actual, context.level, prediction
     spread = float(np.abs(actual - actual.mean()).mean())
     ends = _of_folds(score, r_squared_interval(actual, found, level))
     off_by = float(np.abs(error).mean())
     because = f"Cross-validation over {plural(len(actual), 'bag')}; 0 is no better than a constant, 1 is perfect."
     constant = f"Predicting the mean response of all bags gives {spread:.3g}."
     holds = (
-        f"A prediction is off by at most {wide:.2g} in {context.percent} of bags like these: on average, not for "
-        "every kind of bag."
+        f"A prediction is off by at most {half_width:.2g} in {100 * covered:.3g}% of bags like these: on average, not "
+        "for every kind of bag."
     )
     name = "response" if context.response is None else f"“{context.response}”"
     middle = float(np.median(found))
@@ -164,7 +168,7 @@ def _error_findings(
     return [
         finding("Variance explained in held-out bags (R squared)", score, "number", ends, level, because),
         finding(off, off_by, "number", _of_folds(off_by, mean_error_interval(error, level)), level, constant),
-        finding(new, middle, "number", (middle - wide, middle + wide), level, holds),
+        finding(new, middle, "number", (middle - half_width, middle + half_width), covered, holds),
     ]
 
 

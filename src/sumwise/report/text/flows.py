@@ -123,6 +123,8 @@ def _lead(context: Context, stay: Staying) -> list[str]:
         )
     if not model.fit_.converged:
         out.append("Read with caution: the search for how individuals move stopped early.")
+    if (caution := getattr(model, "caution_", None)) is not None:
+        out.append(f"Read with caution: {caution[0].lower()}{caution[1:]}")
     if (totals := getattr(model, "total_range_", None)) is not None:  # models saved before have none
         least, most = (f"{n:,.0f} ({_called(t, context.time_name)})" for t, n in totals.values())
         out.append(

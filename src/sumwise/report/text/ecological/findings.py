@@ -13,12 +13,11 @@ from sumwise.margins import Margins
 from sumwise.nonvoting import choices, chose, is_nonvoting, members, no_candidates, people_who, quoted
 from sumwise.report.context import Context, listed, plural
 from sumwise.report.rounding import WIDE, cell, finding_digits, span
-from sumwise.report.summary import finding
+from sumwise.report.summary import MOST_FINDINGS, finding
 from sumwise.voting import Turnout
 from sumwise.voting.turnout_by_group import among_voters
 
 FEWEST_PEOPLE, SMALLEST_GROUP = 30, 0.0005  # of a group that gets a finding
-MOST_GROUPS = 5  # with a finding of their own
 SURE = 0.95  # the probability from which a first choice is a finding that a title or a matrix may state
 ALIKE_COMPOSITION = 0.01  # a group's share of a unit, less its mean: all below this say next to nothing
 
@@ -28,7 +27,7 @@ def findings(context: Context, voters: Turnout | None) -> list[dict[str, Any]]:
     est = context.model
     low, high = est.interval(context.level)
     real = choices(est.col_names_) or [0]
-    order = np.argsort(-est.group_sizes_, kind="stable")[:MOST_GROUPS]
+    order = np.argsort(-est.group_sizes_, kind="stable")[:MOST_FINDINGS]
     order = np.array([r for r in order if not _almost_nobody(est, r)] or [order[0]])
     known = len(real) > 1 and context.data.n_rows > 1
     doubt: list[dict] = sensitivity(est, context.data).to_dict("records") if known else []
