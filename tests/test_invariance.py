@@ -11,6 +11,7 @@ from invariance import ARRAYS, CHANGES, COLUMNS, DOORS, DTYPES, LEVELS_TOO, answ
 from sumwise import Bags, Margins, Table
 from sumwise.ecological import EcologicalEM
 from sumwise.estimator import Estimator
+from sumwise.proportions import MeanMap
 
 EXACT = 1e-8  # of the largest entry of the answer
 LEVELS = ("order of attributes", "order of levels")
@@ -102,6 +103,23 @@ def test_arrays_are_read_the_same_in_any_dtype(dtype):
         table = Table(["a", "b"], change(counts + 24), change(counts))
         assert np.array_equal(table.counts, counts + 24)
         assert np.array_equal(table.label_sums, counts)
+
+
+@pytest.mark.filterwarnings("ignore::sumwise.errors.ModelWarning")
+@pytest.mark.parametrize("round_to", [0, 3])  # 0: most distances between means of bags are tied
+def test_a_laplacian_mean_map_does_not_depend_on_order_or_units(round_to):
+    rng = np.random.default_rng(3)
+    parts = [rng.normal(size=(size, 2)).round(round_to) for size in range(3, 12)]
+    counts, order = np.array([size // 3 for size in range(3, 12)]), rng.permutation(9)
+    rows = np.vstack(parts)
+
+    def shares(given, y, asked):
+        return MeanMap(laplacian=True).fit(Bags.from_arrays(given), y).predict_proba(asked)
+
+    base = shares(parts, counts, rows)
+    assert np.abs(shares([parts[i] for i in order], counts[order], rows) - base).max() < EXACT
+    assert np.abs(shares([p[:, ::-1] * 1e-6 for p in parts], counts, rows[:, ::-1] * 1e-6) - base).max() < EXACT
+    assert np.abs(shares([p * [1e-3, 1e3] for p in parts], counts, rows * [1e-3, 1e3]) - base).max() < EXACT
 
 
 def test_contests_in_any_order_and_under_any_names():
