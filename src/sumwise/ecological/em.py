@@ -445,8 +445,15 @@ class EcologicalEM(EcologicalEstimator):
         return self._refit(self._expected(data._replace(weight=weight)))
 
     def _drawn(self, n_draws: int, rng: np.random.Generator) -> np.ndarray:
-        bounds = self.lower_bound_, self.upper_bound_
-        return draw_tables(self.shares_, self.group_sizes_, self.error_of_shares(), *bounds, rng, n_draws)
+        groups, outcomes = np.sort(self.total_, axis=1), np.sort(self.total_, axis=0)  # alike in any order
+        r, c = np.lexsort([*groups.T, groups.sum(axis=1)]), np.lexsort([*outcomes, outcomes.sum(axis=0)])
+        shift = np.broadcast_to(self.error_shift_, self.shares_.shape)
+        error = ContextualError(
+            self.error_weights_, self.error_covariances_[:, r][:, :, r], self.error_scale_[r][:, c], shift[r][:, c]
+        )
+        low, high = (bound[r][:, c] for bound in (self.lower_bound_, self.upper_bound_))
+        drawn = draw_tables(self.shares_[r][:, c], self.group_sizes_[r], error, low, high, rng, n_draws)
+        return drawn[:, np.argsort(r)][:, :, np.argsort(c)]
 
     def error_of_shares(self) -> ContextualError:
         """Return the distribution of the error of `shares_`."""

@@ -220,8 +220,8 @@ class FlowModel(FlowExchange):
         """What to know of intervals, and a warning, in a year that repeats with movement that changes."""
         if not self.cyclic or self.scores_ is None or "movement" not in self.scores_ or self.posterior_ is None:
             return None
-        probability = self.scores_.set_index("movement")["probability"]
-        if float(probability.reindex(CHANGING).sum()) < 0.5:
+        changing = self.scores_["movement"].isin(CHANGING).to_numpy()
+        if self.scores_["probability"].to_numpy()[changing].sum() < 0.5:
             return None
         caution = (
             "Movement appears to change over a year that repeats. Intervals of flows and of those who stay are then "

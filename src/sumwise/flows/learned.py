@@ -53,8 +53,10 @@ def of_posterior(problems: list[FlowProblem], given: list[Movement] | None, size
     history = {"objective": np.array(best.history)}
     steps = sum(c.evaluations for c in posterior.candidates)
     fit = Fit(None, best.history[-1], float("nan"), steps, all(c.converged for c in posterior.candidates), history)
-    scores = pd.DataFrame(rows, columns=["movement", "probability"])
-    scores = scores.groupby("movement", sort=False, as_index=False).sum()  # a model may have several modes
+    probabilities: dict[str, float] = {}
+    for kind, probability in rows:  # a model may have several modes
+        probabilities[kind] = probabilities.get(kind, 0.0) + probability
+    scores = pd.DataFrame(list(probabilities.items()), columns=["movement", "probability"])
     return Learned(movements, shares, answers, fit, [posterior.state()], scores)
 
 

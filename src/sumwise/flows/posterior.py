@@ -240,7 +240,7 @@ class Candidate:
 
     def modes(self) -> list[Candidate]:
         """One candidate for each mode that the search found: parts of a mixture."""
-        out = [self]
+        out: list[Candidate] = [self]
         for climb in self.climbs[1:]:
             if min(np.linalg.norm(np.linalg.solve(c.root, climb[1] - c.mode)) for c in out) > self.settings.apart:
                 value, mode, converged, history = climb

@@ -63,7 +63,7 @@ def names(columns: Sequence[Column], most: int = 4) -> str:
     return ", ".join(c.name for c in columns[:most]) + (", ..." if len(columns) > most else "")
 
 
-def listed(rows: Sequence[int]) -> str:
+def listed(rows: Sequence[object]) -> str:
     """A few rows."""
     return ", ".join(map(str, rows[:LISTED])) + (", ..." if len(rows) > LISTED else "")
 
