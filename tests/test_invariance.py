@@ -140,6 +140,9 @@ class OrderMatters(Estimator):
         self.cells_ = np.tile(margins.rows[-1, 0], (len(margins), 2, 2))
         return self
 
+    def interval(self, _level):
+        return np.zeros((2, 2)), np.ones((2, 2))
+
 
 def test_a_dependence_on_order_is_seen():
     base, changes = CHANGES["King"]()
