@@ -204,7 +204,7 @@ class Draws:
         >>> from sumwise.draws import Draws
         >>> low, high = Draws.gaussian([0.0], [[1.0]]).interval(0.5, through=[1.0])
         >>> low.round(2), high.round(2)
-        (array([-0.44]), array([1.]))
+        (array([-0.41]), array([1.]))
         """
         level = checks.fraction(level, "level")
         point = self.mean if through is None else np.broadcast_to(np.asarray(through, float), self.shape)
