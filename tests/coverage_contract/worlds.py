@@ -32,9 +32,9 @@ class World:
     promised : dict
         For each quantity the least and the largest coverage.
     cheap : int
-        Draws that `make test` takes; 0 leaves the world to `make check`.
+        Draws that `make test` takes; 0 leaves the world to `make check` or `make long`.
     draws : int
-        Draws that `make check` takes; fewer than 200 where one takes about a second.
+        Draws that `make check` or `make long` takes; fewer than 200 if one takes about a second.
     """
 
     kind: str
