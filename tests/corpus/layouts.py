@@ -119,7 +119,7 @@ def candidate_of_two_parties(e):
     frame = e.frame.assign(**{first: e.frame[first] - part})
     frame.insert(frame.columns.get_loc(first) + 1, f"{first} (Working Families)", part)
     cols = np.column_stack([frame[first], part, e.cols()[:, 1:]]).astype(float)
-    return frame, type(e.right())([(e.rows(), cols)])
+    return frame, type(e.right())([(e.rows(), cols)], asks="lines")
 
 
 @mutation

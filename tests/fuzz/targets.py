@@ -109,7 +109,8 @@ def raster_bytes(folder: Path) -> bytes:
     import rasterio
 
     facts = {"count": 3, "height": 4, "width": 5, "dtype": "float32", "crs": "EPSG:4326", "compress": "deflate"}
-    with rasterio.open(folder / "seed.tif", "w", driver="GTiff", transform=rasterio.Affine.identity(), **facts) as file:
+    facts["transform"] = rasterio.Affine(1.0, 0.0, 0.0, 0.0, -1.0, 4.0)
+    with rasterio.open(folder / "seed.tif", "w", driver="GTiff", **facts) as file:
         file.write(np.arange(60, dtype="float32").reshape(3, 4, 5))
     return (folder / "seed.tif").read_bytes()
 
