@@ -76,6 +76,7 @@ def test_few_times_learn_movement_by_likelihood_and_a_sample_of_moves_sharpens_i
     assert off[1] < 0.08 * flows[0].sum()
 
 
+@pytest.mark.check
 def test_local_births_cost_half_of_the_error_of_rescaling():
     rng = np.random.default_rng(5)
     fixed, varying = [], []
@@ -127,6 +128,7 @@ def test_years_wrap_around():
         FlowModel(LINE, TRUE).fit(counts).transitions(4, 1)
 
 
+@pytest.mark.check
 def test_sparse_places_give_sparse_flows():
     grid = Places.grid(12, 12, reach=1.5)
     rng = np.random.default_rng(0)
@@ -174,6 +176,7 @@ def test_moves_and_tracks_that_don_t_fit_are_refused():
         model.fit(counts, tracks=[1])
 
 
+@pytest.mark.check
 def test_seasons_share_movement_and_have_their_own_flows():
     years = {year: population(n=4000, times=5, seed=year) for year in (1, 2, 3)}
     frame = pd.concat([long_frame(counts).assign(year=year) for year, (counts, _) in years.items()])

@@ -16,6 +16,7 @@ def test_draws_have_the_moments_of_a_correlated_normal_density():
     assert np.cov(draws.T) == pytest.approx(covariance, abs=0.15)
 
 
+@pytest.mark.check
 def test_where_there_is_no_density_nothing_is_accepted():
     def log_density(u):
         return (-u[0], -np.ones(1)) if u[0] > 0 else (np.nan, np.full(1, np.nan))

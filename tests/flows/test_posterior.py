@@ -69,6 +69,7 @@ def test_estimates_lie_in_their_intervals_and_near_the_truth():
     assert model.scores_["probability"].sum() == pytest.approx(1.0)
 
 
+@pytest.mark.check
 def test_noisy_hours_of_towers_do_not_say_that_everybody_stays():
     rng = np.random.default_rng(3)
     places = Places(x=rng.uniform(0, 5, 12), y=rng.uniform(0, 5, 12))
@@ -190,6 +191,7 @@ def simulated(monkeypatch):
     return world
 
 
+@pytest.mark.check
 def test_a_season_is_not_lost_in_the_basin_of_a_simpler_model(simulated):
     places, seen, _, flows = simulated("season", 1005)
     model = FlowModel(places).fit(seen)
